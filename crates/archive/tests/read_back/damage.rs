@@ -1,11 +1,12 @@
 //! A damaged run: nothing that was not written is ever read.
 
+use std::fmt;
 use std::fs;
 use std::io::Write;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use crate::scenario::{Step, copy, moment, options, rows_in, rows_of, write_steps};
+use crate::scenario::{Rows, Step, copy, moment, options, rows_in, rows_of, write_steps};
 use archive::{FlushState, Run, RunState};
 use tempfile::tempdir;
 
@@ -32,32 +33,45 @@ fn cuts(path: &Path, length: usize) -> impl Iterator<Item = usize> + use<> {
     (0..length).rev().step_by(if path.ends_with("journal") { 1 } else { 11 })
 }
 
-#[test]
-fn a_run_cut_anywhere_reads_back_without_misreading() {
+/// Damages each file of a copy of each run: `attack` gets the copy, and a file of it, open, with what it holds.
+fn attack_each_file(attack: impl Fn(&Path, &Path, &fs::File, &[u8])) {
     let base = tempdir().unwrap();
-    let written = rows_of(FEW_STEPS);
     for original in runs(base.path()) {
         let dir = base.path().join("copy");
         copy(&original, &dir);
         for path in files(&dir) {
             let whole = fs::read(&path).unwrap();
             let file = fs::File::options().write(true).open(&path).unwrap();
-            for length in cuts(&path, whole.len()) {
-                file.set_len(length as u64).unwrap();
-                let run = Run::open(&dir).unwrap();
-                let rows = rows_in(&run);
-                assert!(rows.are_among(&written), "{} cut at {length}", path.display());
-                assert!(rows == written || !run.damage().is_empty(), "{} cut at {length}", path.display());
-                if length.is_multiple_of(16) {
-                    let rows: u64 = run.check().rows.values().sum();
-                    assert_eq!(rows, rows_in(&run).count(), "{} cut at {length}", path.display());
-                }
-            }
+            attack(&dir, &path, &file, &whole);
             fs::write(&path, whole).unwrap();
         }
-        assert_eq!(rows_in(&Run::open(&dir).unwrap()), written);
+        assert_eq!(rows_in(&Run::open(&dir).unwrap()), rows_of(FEW_STEPS));
         fs::remove_dir_all(&dir).unwrap();
     }
+}
+
+/// Opens a damaged run: it has no row that was not written, and says so where it lacks some.
+fn open_damaged(dir: &Path, written: &Rows, damage: fmt::Arguments<'_>) -> Run {
+    let run = Run::open(dir).unwrap();
+    let rows = rows_in(&run);
+    assert!(rows.are_among(written), "{damage}");
+    assert!(rows == *written || !run.damage().is_empty(), "{damage}");
+    run
+}
+
+#[test]
+fn a_run_cut_anywhere_reads_back_without_misreading() {
+    let written = rows_of(FEW_STEPS);
+    attack_each_file(|dir, path, file, whole| {
+        for length in cuts(path, whole.len()) {
+            file.set_len(length as u64).unwrap();
+            let run = open_damaged(dir, &written, format_args!("{} cut at {length}", path.display()));
+            if length.is_multiple_of(16) {
+                let rows: u64 = run.check().rows.values().sum();
+                assert_eq!(rows, rows_in(&run).count(), "{} cut at {length}", path.display());
+            }
+        }
+    });
 }
 
 #[test]
@@ -144,25 +158,14 @@ fn a_run_that_was_cut_off_lacks_its_end_wherever_its_files_end() {
 
 #[test]
 fn an_altered_byte_costs_rows_and_adds_none() {
-    let base = tempdir().unwrap();
     let written = rows_of(FEW_STEPS);
-    for original in runs(base.path()) {
-        let dir = base.path().join("copy");
-        copy(&original, &dir);
-        for path in files(&dir) {
-            let whole = fs::read(&path).unwrap();
-            let file = fs::File::options().write(true).open(&path).unwrap();
-            for at in (0..whole.len()).step_by(13) {
-                file.write_all_at(&[whole[at] ^ 1 << (at % 8)], at as u64).unwrap();
-                let run = Run::open(&dir).unwrap();
-                let rows = rows_in(&run);
-                assert!(rows.are_among(&written), "{} altered at {at}", path.display());
-                assert!(rows == written || !run.damage().is_empty(), "{} altered at {at}", path.display());
-                file.write_all_at(&[whole[at]], at as u64).unwrap();
-            }
+    attack_each_file(|dir, path, file, whole| {
+        for at in (0..whole.len()).step_by(13) {
+            file.write_all_at(&[whole[at] ^ 1 << (at % 8)], at as u64).unwrap();
+            open_damaged(dir, &written, format_args!("{} altered at {at}", path.display()));
+            file.write_all_at(&[whole[at]], at as u64).unwrap();
         }
-        fs::remove_dir_all(&dir).unwrap();
-    }
+    });
 }
 
 #[test]
