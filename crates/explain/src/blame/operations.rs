@@ -277,7 +277,17 @@ impl Search<'_> {
         };
         let is_call = |row: &&Row| row.kind == StallKind::SystemCall && !self.is_own(row) && !reaps(row);
         let is_slow = |row: &&Row| row.end_ns - row.start_ns >= self.slower_than_ns;
-        self.index.rows.iter().filter(is_call).filter(is_slow).map(|row| of_row(row, unnamed)).collect()
+        let is_idle = |row: &&Row| row.end_ns - row.start_ns < self.slower_than_ns + self.idle_ns(row);
+        let slow = self.index.rows.iter().filter(is_call).filter(is_slow);
+        slow.filter(|row| !is_idle(row)).map(|row| of_row(row, unnamed)).collect()
+    }
+
+    /// For how long a call waited for something to do: an `open` of a FIFO that a signal ended has no file that would tell it from others.
+    fn idle_ns(&self, call: &Row) -> u64 {
+        let within = self.index.rows_between(call.tid, call.start_ns, call.end_ns).map(|(_, row)| row);
+        let sleeps = within.filter(|row| row.kind == StallKind::OffCpu && row.start_ns >= call.start_ns);
+        let idle = sleeps.filter(|row| self.index.stack(row.stack).is_some_and(|stack| stack.idle));
+        idle.map(|row| row.runnable_ns.min(call.end_ns).saturating_sub(row.start_ns)).sum()
     }
 
     /// Times in which a process of the recorded command, or one that is asked about, was stopped. A signal stops all of its threads, a freezer too: the main

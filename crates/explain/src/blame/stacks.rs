@@ -29,7 +29,7 @@ pub(super) struct Stack {
     pub(super) timer: bool,
     /// Of a kernel thread.
     pub(super) kernel_thread: bool,
-    /// It waits for new work, not for work to complete.
+    /// It waits for new work, or for another program to open the FIFO, not for work to complete.
     pub(super) idle: bool,
     /// It thaws the tasks of a cgroup.
     pub(super) thaws: bool,
@@ -65,6 +65,7 @@ const IDLE: &[&str] = &[
     "io_wq_worker",
     "fuse_dev_do_read",
     "smpboot_thread_fn",
+    "wait_for_partner",
 ];
 const ROOM: &[&str] = &["__jbd2_log_wait_for_space", "jbd2_log_do_checkpoint"];
 const SIGNALLING: &[&str] =

@@ -282,9 +282,7 @@ impl Actor {
                 let error = Command::new(program).args(arguments).stdout(Stdio::null()).exec();
                 panic!("{program}: {error}");
             }
-            ["put", path, text] => {
-                OpenOptions::new().write(true).open(path).unwrap().write_all(text.as_bytes()).unwrap()
-            }
+            ["put", path, text] => put(path, text),
             _ => return self.talk(words),
         }
         true
@@ -526,4 +524,12 @@ fn size(text: &str) -> u64 {
 pub fn now_ns() -> u64 {
     let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+}
+
+/// Writes to a file of the kernel's. The limit of a memory cgroup is refused when so many attempts to reclaim found nothing to free.
+fn put(path: &str, text: &str) {
+    let mut file = OpenOptions::new().write(true).open(path).unwrap();
+    while let Err(error) = file.write_all(text.as_bytes()) {
+        assert_eq!(error.kind(), std::io::ErrorKind::ResourceBusy, "{path}: {error}");
+    }
 }

@@ -31,6 +31,8 @@ pub enum Limit<'a> {
     High(u64),
     /// Bytes a second that it writes to that device (version 2).
     Writes(&'a str, u64),
+    /// Of what `io.cost` shares out: 100 by default (version 2).
+    IoWeight(u64),
 }
 
 /// Below the scenario's cgroup of version 2, whose processes are in it unless they go elsewhere.
@@ -131,6 +133,7 @@ impl Cgroups {
             }
             Limit::High(bytes) => vec![("memory.high", bytes.to_string())],
             Limit::Writes(device, bps) => vec![("io.max", format!("{device} wbps={bps}"))],
+            Limit::IoWeight(weight) => vec![("io.weight", weight.to_string())],
             Limit::Quota(us) => vec![("cpu.max", format!("{us} {PERIOD_US}"))],
         };
         for (file, value) in settings {

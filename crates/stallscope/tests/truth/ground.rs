@@ -208,6 +208,12 @@ impl Ground {
         self.entries.borrow_mut().extend(changed.unwrap_or_else(|error| panic!("{error}")));
     }
 
+    /// Runs a command whose effect the other one undoes when this is dropped.
+    pub fn change_by(&self, command: &str, revert: &str) {
+        let entry = self.register.change_by(command, revert).unwrap_or_else(|error| panic!("{error}"));
+        self.entries.borrow_mut().push(entry);
+    }
+
     /// Freezes a file system until the result is dropped. What is mounted on it cannot be unmounted before that.
     pub fn freeze(&self, disk: &Disk) -> Frozen {
         let point = disk.path.display();

@@ -81,6 +81,8 @@ const EMULATED: &[&str] = &[
     "limit_above_two_cgroups",
     "limit_of_the_owner_of_pages",
     "memory_high_of_a_shared_cgroup",
+    "io_cost",
+    "culprit_of_io_cost",
     "culprit_of_limit",
     "culprit_of_limit_page_cache",
     "culprit_is_victim",

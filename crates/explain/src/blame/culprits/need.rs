@@ -143,6 +143,9 @@ fn of_request(index: &RunIndex, disks: &Disks, cause: Cause, end: &End<'_>) -> O
         if cause == Cause::IoThrottle {
             // The request had not ended with the recording.
             let device = device_of_call(index, disks, end.row)?;
+            if shares_by_weight(index, end.row) {
+                return Some(Need::Limit { device, writes: None, by_count: false, domain: Domain::Everybody });
+            }
             let writes = Some(!reads(index, index.row(end.row)));
             return Some(limit(index, disks, end.row, (device, writes)));
         }
@@ -154,6 +157,13 @@ fn of_request(index: &RunIndex, disks: &Disks, cause: Cause, end: &End<'_>) -> O
         return Some(if flushes { Need::Flush(request.device) } else { Need::Device(request.device) });
     }
     Some(limit(index, disks, end.row, (request.device, is_write(request))))
+}
+
+/// Whether `io.cost` or `io.latency` held a task back before it submitted its request: all cgroups share what the disk can do, in both
+/// directions. A limit of its own holds requests that are submitted.
+fn shares_by_weight(index: &RunIndex, row: u32) -> bool {
+    let rule = index.stack(index.row(row).stack).and_then(|stack| stack.rule);
+    rule.is_some_and(|rule| rule.cause == Cause::IoThrottle)
 }
 
 /// The limit on a disk of the task that waited for a request.

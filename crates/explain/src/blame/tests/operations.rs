@@ -28,6 +28,19 @@ fn system_calls_of_others_count_and_those_within_an_operation_do_not() {
     );
 }
 
+/// Nobody opens the other end of a FIFO until a signal ends the wait: there is no file by which it could be told from others.
+#[test]
+fn an_open_of_a_fifo_that_a_signal_ends_has_idled() {
+    let drawing = |stack: &str| {
+        format!(
+            "call:openat 7 |==================  |
+             off         7 | ssssssssssssssss   | call=openat stack={stack},do_dentry_open state=1"
+        )
+    };
+    check(&drawing("wait_for_partner,fifo_open"), "");
+    check(&drawing("xfs_log_force"), "openat 7: 18");
+}
+
 #[test]
 fn work_of_the_loads_other_threads_belongs_to_the_waiting_thread() {
     let drawing = "

@@ -160,24 +160,41 @@ fn the_cgroup_in_which_a_disk_was_used_is_in_scope() {
 /// The request does not exist yet: its disk is that of the file.
 #[test]
 fn who_keeps_a_writer_waiting_for_a_request_used_the_disk_of_its_file() {
-    let drawing = "
+    let culprits = blamed_for_a_wait_in("rq_qos_wait,wbt_wait");
+    assert_eq!(culprits[0], (Some(9), Some(DeviceNumber::new(7, 0)), Cause::RequestWait));
+}
+
+/// Cgroups share by weight what the disk can do: it is not a limit of the victim's own cgroup.
+#[test]
+fn who_uses_what_a_disk_can_do_by_its_model_is_in_any_cgroup() {
+    for stack in ["ioc_rqos_throttle,__rq_qos_throttle", "blkcg_iolatency_throttle,__rq_qos_throttle"] {
+        let culprits = blamed_for_a_wait_in(stack);
+        assert_eq!(culprits[0], (Some(9), Some(DeviceNumber::new(7, 0)), Cause::IoThrottle));
+    }
+}
+
+/// Task, disk and cause, of one that waits with that stack, while `tar` in another cgroup uses the disk of its file.
+fn blamed_for_a_wait_in(stack: &str) -> Vec<(Option<u32>, Option<DeviceNumber>, Cause)> {
+    let drawing = format!(
+        "
 call:fsync 7 | ==================== | path=/mnt/a/f
-off        7 |  ssssssssssssssssss  | stack=rq_qos_wait,wbt_wait
-task       9 | n                    | name=tar pid=9";
-    let used = |minor, pid| UsageRecord {
+off        7 |  ssssssssssssssssss  | stack={stack}
+task       9 | n                    | name=tar pid=9"
+    );
+    let used = |minor, pid, cgroup: &str, bytes: u64| UsageRecord {
         device: Some(DeviceNumber::new(7, minor)),
         pid: Some(pid),
-        busy_ns: 10 * MS,
+        busy_ns: bytes,
+        bytes,
+        cgroup: Some(cgroup.into()),
         ..UsageRecord::new(Resource::DeviceWrite, 0, 30 * MS)
     };
-    let stage = stage(drawing);
+    let stage = stage(&drawing);
     let mut blame = Blame::new(None, &run());
     blame.stalls(&stage.stalls);
     blame.tasks(&stage.tasks);
     blame.stacks(&stage.stacks);
-    blame.usage(&[used(0, 9), used(1, 8)]);
-    let explanation = blame.finish();
-    let [culprit] = &explanation.culprits[..] else { panic!("{:?}", explanation.culprits) };
-    let (task, device) = (culprit.task.as_ref().map(|task| task.tid), culprit.device);
-    assert_eq!((task, device, culprit.cause), (Some(9), Some(DeviceNumber::new(7, 0)), Cause::RequestWait));
+    blame.usage(&[used(0, 9, "/theirs", 1 << 20), used(0, 7, "/own", 4096), used(1, 8, "/own", 1 << 20)]);
+    let culprits = blame.finish().culprits;
+    culprits.iter().map(|culprit| (culprit.task.as_ref().map(|task| task.tid), culprit.device, culprit.cause)).collect()
 }
