@@ -142,11 +142,13 @@ fn of_request(index: &RunIndex, disks: &Disks, cause: Cause, end: &End<'_>) -> O
             matches!(cause, Cause::WritebackWait | Cause::Device | Cause::SchedulerQueue | Cause::RequestWait);
         if cause == Cause::IoThrottle {
             // The request had not ended with the recording.
-            let device = device_of_call(index, disks, end.row)?;
+            let last = index.row(end.row);
+            let pid = index.tasks.pid(last.tid, last.end_ns).unwrap_or(last.tid);
+            let device = device_of_call(index, disks, end.row).or_else(|| index.usage.only_device_of(pid))?;
             if shares_by_weight(index, end.row) {
                 return Some(Need::Limit { device, writes: None, by_count: false, domain: Domain::Everybody });
             }
-            let writes = Some(!reads(index, index.row(end.row)));
+            let writes = Some(!reads(index, last));
             return Some(limit(index, disks, end.row, (device, writes)));
         }
         let device = || device_of(index, disks, end.row).or_else(|| device_of_call(index, disks, end.row));

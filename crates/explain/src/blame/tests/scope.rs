@@ -160,7 +160,7 @@ fn the_cgroup_in_which_a_disk_was_used_is_in_scope() {
 /// The request does not exist yet: its disk is that of the file.
 #[test]
 fn who_keeps_a_writer_waiting_for_a_request_used_the_disk_of_its_file() {
-    let culprits = blamed_for_a_wait_in("rq_qos_wait,wbt_wait");
+    let culprits = blamed_for_a_wait_in("rq_qos_wait,wbt_wait", "/mnt/a/f");
     assert_eq!(culprits[0], (Some(9), Some(DeviceNumber::new(7, 0)), Cause::RequestWait));
 }
 
@@ -168,16 +168,19 @@ fn who_keeps_a_writer_waiting_for_a_request_used_the_disk_of_its_file() {
 #[test]
 fn who_uses_what_a_disk_can_do_by_its_model_is_in_any_cgroup() {
     for stack in ["ioc_rqos_throttle,__rq_qos_throttle", "blkcg_iolatency_throttle,__rq_qos_throttle"] {
-        let culprits = blamed_for_a_wait_in(stack);
-        assert_eq!(culprits[0], (Some(9), Some(DeviceNumber::new(7, 0)), Cause::IoThrottle));
+        // Of a file whose disk is unknown: the only one that the victim uses.
+        for path in ["/mnt/a/f", "unknown"] {
+            let culprits = blamed_for_a_wait_in(stack, path);
+            assert_eq!(culprits[0], (Some(9), Some(DeviceNumber::new(7, 0)), Cause::IoThrottle));
+        }
     }
 }
 
 /// Task, disk and cause, of one that waits with that stack, while `tar` in another cgroup uses the disk of its file.
-fn blamed_for_a_wait_in(stack: &str) -> Vec<(Option<u32>, Option<DeviceNumber>, Cause)> {
+fn blamed_for_a_wait_in(stack: &str, path: &str) -> Vec<(Option<u32>, Option<DeviceNumber>, Cause)> {
     let drawing = format!(
         "
-call:fsync 7 | ==================== | path=/mnt/a/f
+call:fsync 7 | ==================== | path={path}
 off        7 |  ssssssssssssssssss  | stack={stack}
 task       9 | n                    | name=tar pid=9"
     );
