@@ -82,13 +82,17 @@ enum Listener {
 impl Listener {
     fn at(address: &str) -> Listener {
         let (kind, path) = address.split_once(':').expect("KIND:PATH");
+        let new = format!("{path}.new");
         if kind == "unix" {
-            return Listener::Unix(UnixListener::bind(path).unwrap());
+            // A socket refuses clients between its bind and its listen.
+            let listener = UnixListener::bind(&new).unwrap();
+            fs::rename(&new, path).unwrap();
+            return Listener::Unix(listener);
         }
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
-        fs::write(format!("{path}.new"), port.to_string()).unwrap();
-        fs::rename(format!("{path}.new"), path).unwrap();
+        fs::write(&new, port.to_string()).unwrap();
+        fs::rename(&new, path).unwrap();
         Listener::Tcp(listener)
     }
 
