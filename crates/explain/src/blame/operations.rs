@@ -282,7 +282,7 @@ impl Search<'_> {
         slow.filter(|row| !is_idle(row)).map(|row| of_row(row, unnamed)).collect()
     }
 
-    /// For how long a call waited for something to do: an `open` of a FIFO that a signal ended has no file that would tell it from others.
+    /// For how long a call waited for something to do: an `open` of a FIFO that a signal ended has no file by which it differs from others.
     fn idle_ns(&self, call: &Row) -> u64 {
         let within = self.index.rows_between(call.tid, call.start_ns, call.end_ns).map(|(_, row)| row);
         let sleeps = within.filter(|row| row.kind == StallKind::OffCpu && row.start_ns >= call.start_ns);

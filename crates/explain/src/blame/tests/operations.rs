@@ -28,7 +28,7 @@ fn system_calls_of_others_count_and_those_within_an_operation_do_not() {
     );
 }
 
-/// Nobody opens the other end of a FIFO until a signal ends the wait: there is no file by which it could be told from others.
+/// Nobody opens the other end of a FIFO until a signal ends the wait: there is no file by which it differs from others.
 #[test]
 fn an_open_of_a_fifo_that_a_signal_ends_has_idled() {
     let drawing = |stack: &str| {
