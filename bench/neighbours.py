@@ -7,14 +7,17 @@ neighbour: alone, they are never slow.
 
 Printed for each run: slow calls by the victims' clocks, the share of their time that `explain` found, and whom it gave the lost time to:
 the neighbour; the innocent with the most of what others lost; the victims themselves; kernel threads and unknown tasks; processes outside of
-the tenants, such as other work of the machine. Shares are of what was not given to those outside.
+the tenants, such as other work of the machine. Shares are of what was not given to those outside. So is the CPU time of kernel threads
+in the proportion in which they used it before the neighbour began: they worked for others then.
 
-The tenants have cgroups of memory and cpu. All are in the root cgroup of blkio: the limit there is the speed of the disk."""
+The tenants have cgroups of memory and cpu. All are in the root cgroup of blkio: the limit there is the speed of the disk. A process that used
+that limit is named with the root cgroup, and known by the name of the process on the disks of the tenants."""
 
 import json
 import mmap
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -96,6 +99,8 @@ def operations(kind, folder, generator):
 
 
 def be_victim(kind, folder, every_ms, seed, log):
+    # Processes of one name are one culprit.
+    Path("/proc/self/comm").write_text(f"victim{folder[-1]}", encoding="utf8")
     generator = random.Random(seed)
     turns = operations(kind, Path(folder), generator)
     with open(log, "w", encoding="utf8") as out:
@@ -115,6 +120,28 @@ def be_window(path):
 
 
 # --- The run ---
+
+class KernelThreads:
+    """Their CPU time from now on."""
+
+    PF_KTHREAD = 0x00200000
+
+    def __init__(self):
+        self.at, self.used_ns = time.monotonic(), self.sum()
+
+    def sum(self):
+        used = 0
+        for process in Path("/proc").glob("[0-9]*"):
+            try:
+                if int((process / "stat").read_text().rsplit(")", 1)[1].split()[6]) & self.PF_KTHREAD:
+                    used += int((process / "schedstat").read_text().split()[0])
+            except (FileNotFoundError, ProcessLookupError):
+                pass
+        return used
+
+    def per_second(self):
+        return (self.sum() - self.used_ns) / (time.monotonic() - self.at)
+
 
 class Tenants:
     """The cgroups of a run, below one of each controller."""
@@ -205,17 +232,21 @@ def run(name, seed):
             own = [sys.executable, __file__, "victim", kind.victim, folders[tenant], str(kind.every_ms), f"{seed} {tenant}",
                    SCRATCH / f"clock-{tenant}"]
             tenants.start(tenant, [*pin, *own])
+        kernel = KernelThreads()
         time.sleep(2)
+        before = kernel.per_second()
         tenants.start(noisy, [*pin, "sh", "-c", kind.neighbour], cwd=folders[noisy])
         time.sleep(2)
         command = [PROGRAM, "record", "--quiet", "--slower-than", f"{kind.slower_ms}ms", "--out", out, "--",
                    sys.executable, __file__, "window", SCRATCH / "window"]
+        kernel = KernelThreads()
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+        others = min(before / max(kernel.per_second(), 1), 1)
     finally:
         limit({})
         tenants.remove()
         strict_dirty(False)
-    return judge(kind, noisy, tenants.name, out)
+    return judge(kind, noisy, tenants.name, out, others)
 
 
 # --- What is said of it ---
@@ -237,7 +268,8 @@ def clocked(kind, said):
     return count, found / max(total, 1)
 
 
-def judge(kind, noisy, parent, out):
+def judge(kind, noisy, parent, out, others):
+    """`others`: the part of the kernel threads' CPU time that was not for the neighbour."""
     victims = [f"/{parent}/tenant{tenant}" for tenant in range(TENANTS) if tenant != noisy]
     command = [PROGRAM, "explain", "--json", "--worst", "1000000", out]
     for victim in victims:
@@ -246,16 +278,19 @@ def judge(kind, noisy, parent, out):
     given = {"neighbour": 0, "itself": 0, "kernel": 0, "outside": 0}
     innocents = dict.fromkeys(victims, 0)
     for culprit in said["culprits"]:
-        own, others = culprit["own_ns"], culprit["time_ns"] - culprit["own_ns"]
+        own, lost = culprit["own_ns"], culprit["time_ns"] - culprit["own_ns"]
         given["itself"] += own
-        if culprit["cgroup"] in innocents:
-            innocents[culprit["cgroup"]] += others
-        elif culprit["cgroup"] == f"/{parent}/tenant{noisy}":
-            given["neighbour"] += others
+        cgroup = tenant_of(culprit, kind, parent, noisy)
+        if cgroup in innocents:
+            innocents[cgroup] += lost
+        elif cgroup:
+            given["neighbour"] += lost
         elif is_of_kernel(culprit["task"]):
-            given["kernel"] += others
+            outside = int(lost * others) if culprit["cause"] == "cpu_wait" else 0
+            given["kernel"] += lost - outside
+            given["outside"] += outside
         else:
-            given["outside"] += others
+            given["outside"] += lost
     total = sum(given.values()) + sum(innocents.values()) - given["outside"]
     share = {who: ns / max(total, 1) for who, ns in given.items()}
     calls, found = clocked(kind, said)
@@ -264,8 +299,22 @@ def judge(kind, noisy, parent, out):
             "causes": [f"{cause['cause']} {100 * cause['share']:.0f}" for cause in said["causes"][:3]]}
 
 
+def tenant_of(culprit, kind, parent, noisy):
+    """The cgroup of the tenant that a culprit belongs to, if it is one."""
+    cgroup, name = culprit["cgroup"] or "", (culprit["task"] or "").split("/")[0]
+    if cgroup.startswith(f"/{parent}/"):
+        return cgroup
+    disks = [os.environ["NEIGHBOURS_BASE"].replace(":", ","), os.environ["NEIGHBOURS_DISK"].replace(":", ",")]
+    if cgroup not in ("", "/") or culprit["device"] not in disks:
+        return None
+    if name.startswith("victim"):
+        return f"/{parent}/tenant{name.removeprefix('victim')}"
+    programs = {"sh", *re.findall("[a-z]+", kind.neighbour)}
+    return f"/{parent}/tenant{noisy}" if name in programs else None
+
+
 def is_of_kernel(task):
-    return task is None or task.startswith(("kworker", "jbd2", "loop", "kswapd", "swapper", "ksoftirqd", "rcu", "thread "))
+    return task is None or task.startswith(("kworker", "jbd2", "loop", "kswapd", "swapper", "ksoftirqd", "rcu", "migration", "thread "))
 
 
 def main():

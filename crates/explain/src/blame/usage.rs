@@ -213,6 +213,11 @@ impl Usage {
         self.throttled.get(&device).is_some_and(|cgroups| !cgroups.contains_key(&cgroup))
     }
 
+    /// Whether a limit delayed requests of a device that counted for that cgroup.
+    pub(super) fn throttles(&self, device: DeviceNumber, cgroup: Name) -> bool {
+        self.throttled.get(&device).is_some_and(|cgroups| cgroups.contains_key(&cgroup))
+    }
+
     /// A process uses a device.
     pub(super) fn know(&mut self, device: DeviceNumber, pid: u32) {
         self.known.entry(device).or_default().insert(pid);

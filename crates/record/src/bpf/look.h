@@ -62,6 +62,8 @@ int first_look(struct bpf_iter__task *context)
 		note->adopted = how ? FROM_ENTRY : FROM_WAIT;
 		if (!how)
 			__sync_fetch_and_add(&adopted_calls, 1);
+		else if (is_blocked(state_of(task)))
+			note_user_of_file(task, note);
 	}
 	if (call == settings.flock + 1) {
 		file = file_of(task, note->first);

@@ -23,8 +23,8 @@ struct {
 	__type(value, u32);
 } dirtiers SEC(".maps");
 
-/* Whether a limit delayed any read. A worker dispatches such reads, and only their files say who reads them. */
-u32 any_throttled_read SEC(".data.reader") = 0;
+/* Whether a limit delayed any request. A worker dispatches such reads, and only their files say who reads them. */
+u32 any_throttled SEC(".data.reader") = 0;
 
 /* The tasks that waited last in calls on files, by inode. */
 struct {
@@ -93,7 +93,8 @@ static __always_inline int was_dirty_before(u64 inode)
 	return (s64)(BPF_CORE_READ((struct inode *)inode, dirtied_when) - began_jiffies) < 0;
 }
 
-/* The task that made the pages of a bio dirty; for a read, that waited last in a call on their file. */
+/* The task that made the pages of a bio dirty; for a read, and for pages that were dirty before the recording, that waited last in a
+ * call on their file: who syncs it. */
 static __always_inline u32 user_of_pages(struct bio *bio, u32 operation)
 {
 	u64 inode = inode_of(bio);
@@ -102,9 +103,10 @@ static __always_inline u32 user_of_pages(struct bio *bio, u32 operation)
 	if (!inode)
 		return 0;
 	tid = operation == WRITE ? bpf_map_lookup_elem(&dirtiers, &inode) : bpf_map_lookup_elem(&readers, &inode);
-	if (!tid && operation == WRITE && was_dirty_before(inode))
-		return OF_EARLIER;
-	return tid ? *tid : 0;
+	if (tid || operation != WRITE || !was_dirty_before(inode))
+		return tid ? *tid : 0;
+	tid = bpf_map_lookup_elem(&readers, &inode);
+	return tid ? *tid : OF_EARLIER;
 }
 
 /* Direct I/O: the task that waits for it, or that submitted it. */
@@ -144,7 +146,7 @@ static __always_inline u32 owner_of_bio(struct bio *bio)
 {
 	u32 owner = owner_of_direct(bio), operation = BPF_CORE_READ(bio, bi_opf) & OPERATION;
 
-	if (owner || (operation != WRITE && (operation || !any_throttled_read)))
+	if (owner || (operation != WRITE && (operation || !any_throttled)))
 		return owner;
 	return user_of_pages(bio, operation);
 }

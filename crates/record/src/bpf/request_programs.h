@@ -91,8 +91,8 @@ __noinline int start(struct slot *slot, struct view *view)
 	slot->issued_ns = 0;
 	slot->made_ns = made;
 	note_start(slot, settings.all_requests ? now : made <= now ? made : 0);
-	if (slot->throttled && !any_throttled_read && !(view->flags & OPERATION))
-		any_throttled_read = 1;
+	if (slot->throttled && !any_throttled)
+		any_throttled = 1;
 	count_arrival(slot, view);
 	return 0;
 }

@@ -48,20 +48,26 @@ static __always_inline int is_announced(struct task_struct *task, struct task_no
 	return now - note->mark_ns < MARK_WINDOW_NS && (is_blocked(state) || is_file_lock(note->mark));
 }
 
-/* The current task waits in a call on a file: a worker that dispatches a read of that file works for it. Verified once. */
-__noinline int note_reader(struct task_note *note)
+/* A task waits in a call on a file: a worker that dispatches requests for that file works for it. */
+static __always_inline void note_user_of_file(struct task_struct *task, struct task_note *note)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
-	u32 tid = task->pid;
+	u32 tid = BPF_CORE_READ(task, pid);
 	struct file *file;
 	u64 inode;
 
-	if (!note || (how_followed(note->call) & NAMES) != BY_FD)
-		return 0;
+	if ((how_followed(note->call) & NAMES) != BY_FD)
+		return;
 	file = file_of(task, note->first);
 	inode = file ? (u64)BPF_CORE_READ(file, f_inode) : 0;
 	if (inode)
 		bpf_map_update_elem(&readers, &inode, &tid, BPF_ANY);
+}
+
+/* The current task does so. Verified once. */
+__noinline int note_reader(struct task_note *note)
+{
+	if (note)
+		note_user_of_file(bpf_get_current_task_btf(), note);
 	return 0;
 }
 
@@ -96,7 +102,7 @@ static __always_inline void left_cpu(struct task_struct *task, u32 state, u64 no
 	}
 	if (note->call ? note->adopted || state & TASK_DEAD : is_blocked(state) || is_stopped(state))
 		follow_call(note, state, now);
-	if (any_throttled_read && note->call && is_blocked(state))
+	if (any_throttled && note->call && is_blocked(state))
 		note_reader(note);
 	if (note->call && note->second && (how_followed(note->call) & NAMES) == BY_CLOSED)
 		save_closing(note);

@@ -112,13 +112,28 @@ fn dirty_in_cgroup(index: &RunIndex, row: u32, pid: u32) -> Option<Need> {
 fn of_journal(index: &RunIndex, disks: &Disks, row: u32, cause: Cause) -> Option<Need> {
     let waited = index.row(row);
     let is_for_room = index.stack(waited.stack).is_some_and(|stack| stack.makes_room);
-    if !matches!(cause, Cause::Journal | Cause::FsLog) && !is_for_room {
+    if !matches!(cause, Cause::Journal | Cause::FsLog | Cause::FsTransaction) && !is_for_room {
         return None;
     }
     let pid = index.tasks.pid(waited.tid, waited.end_ns).unwrap_or(waited.tid);
     // Where the device is unknown: a journal that the task uses, too.
     let used = || index.usage.journals().filter(|journal| index.usage.knows(*journal, pid)).min();
-    device_of(index, disks, row).or_else(used).map(Need::Device)
+    let device = device_of(index, disks, row).or_else(used);
+    if cause == Cause::FsTransaction {
+        let device = device.or_else(|| device_of_requests(index, row)).or_else(|| device_of_call(index, disks, row))?;
+        return Some(of_transaction(index, disks, row, (device, pid)));
+    }
+    device.map(Need::Device)
+}
+
+/// A task that commits or logs a transaction submits its writes itself, within its limit.
+fn of_transaction(index: &RunIndex, disks: &Disks, row: u32, (device, pid): (DeviceNumber, u32)) -> Need {
+    let cgroup = index.usage.cgroup_on(device, pid, index.row(row).end_ns);
+    if cgroup.is_some_and(|cgroup| index.usage.throttles(device, cgroup)) {
+        limit(index, disks, row, (device, Some(true)))
+    } else {
+        Need::Device(device)
+    }
 }
 
 fn device_of(index: &RunIndex, disks: &Disks, row: u32) -> Option<DeviceNumber> {
@@ -133,6 +148,14 @@ fn device_of_call(index: &RunIndex, disks: &Disks, row: u32) -> Option<DeviceNum
         around.find_map(|(_, row)| row.path.filter(|_| row.start_ns <= wait.start_ns && wait.end_ns <= row.end_ns))
     })?;
     disks.of_path(index.names.get(path))
+}
+
+/// The disk of a request that the task waited for in the same call.
+fn device_of_requests(index: &RunIndex, row: u32) -> Option<DeviceNumber> {
+    let wait = index.row(row);
+    let from_ns = if wait.call_start_ns > 0 { wait.call_start_ns } else { wait.start_ns };
+    let mut within = index.rows_between(wait.tid, from_ns, wait.end_ns).filter(|(_, row)| row.start_ns >= from_ns);
+    within.find_map(|(_, row)| Some(index.request(row)?.device))
 }
 
 /// What the request at the end of a chain lacked.

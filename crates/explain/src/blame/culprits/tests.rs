@@ -180,6 +180,37 @@ fn those_that_ran_while_a_process_waited_are_to_blame() {
     assert_eq!((users(7), users(6)), (vec![9], vec![8, 9]));
 }
 
+/// Task 7 waited for the CPU behind 9, and behind 8, which waited for 9 itself. 8 alone would have been done before.
+#[test]
+fn one_that_lacked_the_cpu_itself_is_not_to_blame_for_its_lack() {
+    let users_of = |ran_8, waited_8, same_cgroup: bool| {
+        let mut index = RunIndex::default();
+        for (tid, cgroup) in [(8, if same_cgroup { "/9" } else { "/8" }), (9, "/9")] {
+            let (name, cgroup) = (format!("task{tid}"), Some(cgroup.to_owned()));
+            let task = TaskRecord { tid, pid: tid, name, cgroup, started_by: None, seen_ns: 0 };
+            index.tasks.insert(&task, &mut index.names);
+        }
+        let ran = |waiting, pid, busy_ns| UsageRecord {
+            waiting: Some(waiting),
+            pid: Some(pid),
+            busy_ns,
+            ..UsageRecord::new(Resource::RunQueue, 20 * S, 21 * S)
+        };
+        for record in [ran(7, 8, ran_8), ran(7, 9, 400), ran(8, 9, waited_8)] {
+            assert!(index.usage.insert(&record, &mut index.names));
+        }
+        index.tasks.sort();
+        index.usage.sort();
+        let need = Need::Cpu { cpu: Some(1), waiting: 7, except: Some(7) };
+        let users = users(&index, &need, (20 * S, 21 * S));
+        users.into_keys().map(Option::unwrap).collect::<Vec<_>>()
+    };
+    assert_eq!(users_of(50, 300, false), [9]);
+    assert_eq!(users_of(50, 40, false), [8, 9], "it hardly waited");
+    assert_eq!(users_of(200, 300, false), [8, 9], "it used much");
+    assert_eq!(users_of(50, 300, true), [8, 9], "they are one neighbour");
+}
+
 /// A quota holds for all below its cgroup, also for what has a tighter one there.
 #[test]
 fn those_that_ran_within_a_cpu_quota_used_it_up() {

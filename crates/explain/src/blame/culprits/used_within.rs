@@ -23,6 +23,9 @@ const AROUND_NS: u64 = 5_000_000_000;
 /// Memory is filled before it is short.
 const FILLED_NS: u64 = 10_000_000_000;
 
+/// What is little beside what others used.
+const MANY_TIMES: u128 = 4;
+
 /// A CPU quota is used up within its period: 100 ms by default.
 const QUOTA_PERIOD_NS: u64 = 100_000_000;
 
@@ -91,13 +94,31 @@ impl UsedWithin<'_> {
         let of = |target: Target| self.of(target, |used| used.busy_ns, Domain::Everybody);
         let meanwhile = of(Target::RunQueue(waiting));
         if meanwhile.keys().any(Option::is_some) {
-            return meanwhile;
+            return self.without_fellow_victims(meanwhile);
         }
         let mut users = cpu.map(|cpu| of(Target::Cpu(cpu))).unwrap_or_default();
         if users.is_empty() {
             self.index.usage.cpus().for_each(|cpu| add(&mut users, of(cpu)));
         }
         users.retain(|pid, _| except.is_none() || *pid != except);
+        users
+    }
+
+    /// Without those that lacked the CPU themselves, and of whose cgroup another one had many times the time: alone, they would have been
+    /// done before.
+    fn without_fellow_victims(&self, mut users: Users) -> Users {
+        let cgroup = |pid: u32| self.index.tasks.cgroup(pid, self.to_ns);
+        let mut by_cgroup: ByCgroup = BTreeMap::new();
+        for (pid, weight) in users.iter().filter_map(|(pid, weight)| Some(((*pid)?, weight))) {
+            *by_cgroup.entry(cgroup(pid)).or_default() += weight;
+        }
+        let most = by_cgroup.values().copied().max().unwrap_or_default();
+        let waited = |pid: u32| self.of(Target::RunQueue(pid), |used| used.busy_ns, Domain::Everybody);
+        users.retain(|pid, ran| {
+            pid.is_none_or(|pid| {
+                by_cgroup[&cgroup(pid)].saturating_mul(MANY_TIMES) > most || waited(pid).values().sum::<u128>() <= *ran
+            })
+        });
         users
     }
 
@@ -166,12 +187,7 @@ impl UsedWithin<'_> {
             };
             *sum += weight(used, amount(used), overlap_ns);
         }
-        let journals = self.of_journals(device);
-        if journals.is_empty() {
-            *written.entry(None).or_default() += metadata.values().sum::<u128>();
-        } else {
-            share(&mut users, metadata.values().sum(), &journals);
-        }
+        self.add_metadata(device, metadata, &mut users, written.entry(None).or_default());
         for (cgroup, total) in reads {
             divide(&mut users, total, &self.readers(device, cgroup));
         }
@@ -183,6 +199,19 @@ impl UsedWithin<'_> {
         }
         users.retain(|_, weight| *weight > 0);
         users
+    }
+
+    /// Writes of metadata, by submitter: of those who filled the journals. Of a file system without a known journal (btrfs) tasks submit what
+    /// they log or commit, and what workers submit is added to their writes.
+    fn add_metadata(&self, device: DeviceNumber, metadata: Users, users: &mut Users, by_workers: &mut u128) {
+        let journals = self.of_journals(device);
+        if !journals.is_empty() {
+            return share(users, metadata.values().sum(), &journals);
+        }
+        for (pid, weight) in metadata {
+            let is_worker = pid.is_none_or(|pid| self.is_worker(pid));
+            *(if is_worker { &mut *by_workers } else { users.entry(pid).or_default() }) += weight;
+        }
     }
 
     /// Those who filled the journals of file systems on a disk, also just before.

@@ -23,6 +23,8 @@ pub const TESTS: &[Test] = &[
     alone("culprit_of_script", &[culprit_of_script]),
     alone("culprit_of_direct_read", &[culprit_of_direct_read]),
     recorded("culprit_before_the_recording", culprit_before_the_recording),
+    recorded("culprit_that_syncs_since_before", culprit_that_syncs_since_before),
+    alone("culprit_of_transaction", &[culprit_of_transaction]),
     alone("culprit_of_dirty_pages", &[culprit_of_dirty_pages]),
     alone("culprit_of_journal", &[culprit_of_journal]),
     alone("culprit_of_memory", &[culprit_of_memory]),
@@ -249,6 +251,37 @@ fn culprit_before_the_recording() -> (Value, Truth) {
     ground.go(&go);
     let truth = victim.suffered("io_throttle");
     (recording.explained(), Truth { innocent: Some("victim/"), ..truth })
+}
+
+/// What is synced since before the recording was queued for the one that syncs it.
+fn culprit_that_syncs_since_before() -> (Value, Truth) {
+    let ground = Ground::new();
+    let (disk, go, victim) = behind_queued_pages(&ground);
+    let file = disk.file("written");
+    let neighbour = ground.neighbour(&format!("open {file}\nwrite {file} 0 12m\nfsync {file}\nsleep 60000"));
+    ground.wait_until_in(neighbour, "file_write_and_wait_range");
+    let recording = Recording::start();
+    ground.go(&go);
+    let truth = victim.suffered("io_throttle");
+    (recording.explained(), Truth { culprit: CULPRIT, innocent: Some("victim/"), ..truth })
+}
+
+/// Small files are synced beside a large one: the log of btrfs waits in the same limit.
+fn culprit_of_transaction() -> Truth {
+    let ground = Ground::new();
+    let disk = ground.file_system(256, "mkfs.btrfs -q -f -m single -d single", "noatime");
+    let (file, written, go) = (disk.file("victim"), disk.file("written"), ground.at(GO));
+    let begun = ground.at("begun");
+    ground.neighbour(&format!(
+        "open {written}\nwrite {written} 0 512k\nfsync {written}\nawait {begun}\nforever\nwrite {written} %im 512k\nfsync {written}"
+    ));
+    let script = format!("open {file}\nawait {go}\ntimes 8\nsleep 100\nwrite {file} 0 4k\nfsync {file}");
+    let victim = Victim::start(&ground, &script);
+    ground.wait_for(&format!("{go}.awaited"));
+    ground.slow(&disk, "write_bps", 2 << 20);
+    ground.go(&begun);
+    ground.go(&go);
+    Truth { culprit: CULPRIT, ..victim.suffered(ANY) }
 }
 
 /// Writes where another task's pages fill what its device may have dirty: each of so many clean pages that the kernel looks at the
