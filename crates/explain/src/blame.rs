@@ -40,6 +40,7 @@ mod path;
 mod phases;
 mod piece;
 mod pinned;
+mod pollers;
 mod queues;
 mod request;
 mod request_life;

@@ -18,6 +18,7 @@ use super::memory_limits::MemoryLimits;
 use super::names::Names;
 use super::old_requests::find_old_requests;
 use super::partial_rows::drop_partial_rows;
+use super::pollers::forget_requests_of_pollers;
 use super::queues::Queues;
 use super::request;
 use super::rows::Row;
@@ -104,6 +105,7 @@ impl RunIndex {
         drop_partial_rows(&mut self.rows);
         continue_waits(&mut self.rows);
         self.tasks.sort();
+        forget_requests_of_pollers(&mut self.rows, &self.names, &self.tasks);
         self.usage.sort();
         self.user_stacks.sort();
         self.of_command = self.rows.iter().filter(|row| row.watched).map(|row| row.tid).collect();

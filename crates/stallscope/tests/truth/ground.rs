@@ -50,9 +50,12 @@ impl Disk {
     fn set_defaults(&self) {
         rig::set_default_queue(&self.name, &rig::Roots::default());
         fs::write(format!("/sys/block/{}/queue/write_cache", self.name), "write back").unwrap();
-        for (setting, value) in [("strict_limit", "0"), ("max_ratio", "100")] {
-            fs::write(format!("/sys/class/bdi/{}/{setting}", self.number), value).unwrap();
+        let settings = Path::new("/sys/class/bdi").join(&self.number);
+        // Linux has it since 6.2.
+        if settings.join("strict_limit").exists() {
+            fs::write(settings.join("strict_limit"), "0").unwrap();
         }
+        fs::write(settings.join("max_ratio"), "100").unwrap();
     }
 
     /// Reads in flight.

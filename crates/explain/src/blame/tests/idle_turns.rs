@@ -42,3 +42,19 @@ fn a_lock_is_no_turn_where_somebody_waits_for_its_holder() {
     // The holder waited for less than half of the time, and computed.
     assert!(is_found(&TURN.replace("off 7 |  ssssssssssss      |", "off 7 |  ssss              |")));
 }
+
+/// Threads of a runtime take up whatever comes next: one waits for messages, the others for it.
+#[test]
+fn who_received_a_request_for_others_to_answer_idles() {
+    let drawing = "
+        task 7 |n                   | pid=7 name=server
+        task 8 |n                   | pid=7 name=server
+        off 8 |   sss              | call=epoll_pwait state=1 awaits=for_client asked=1
+        off 8 |       ssssssssss   | call=futex state=1 awaits=for_client waker=7 asked=1
+        off 7 |       sssssssss    | stack=xfs_log_force";
+    assert!(!is_found(drawing));
+    assert!(!is_found(&drawing.replace("awaits=for_client waker", "awaits=lock waker")));
+    // Another process gave it what it waited for; it waits for no messages.
+    assert!(is_found(&drawing.replace("task 7 |n                   | pid=7", "task 7 |n                   | pid=6")));
+    assert!(is_found(&drawing.replace("call=epoll_pwait", "call=futex")));
+}

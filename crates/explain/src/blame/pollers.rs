@@ -1,0 +1,40 @@
+//! Threads of a runtime that take up whatever comes next (Go, tokio): one of them waits for messages of all connections, the others sleep
+//! until it wakes them. The one that received a request is not the one that answers it, so that its sleeps are of no request.
+
+use std::collections::HashSet;
+
+use model::stall::{Awaits, StallKind};
+
+use super::names::Names;
+use super::rows::Row;
+use super::tasks::Tasks;
+
+const POLLING: [&str; 7] = ["epoll_wait", "epoll_pwait", "epoll_pwait2", "poll", "ppoll", "select", "pselect6"];
+const FOR_THREAD: [&str; 2] = ["futex", "futex_wait"];
+
+/// A thread that is said to work on one request, and waits during that for messages as well as for other threads of its process. A
+/// process that waits for a lock (PostgreSQL) is woken by others.
+pub(super) fn forget_requests_of_pollers(rows: &mut [Row], names: &Names, tasks: &Tasks) {
+    let is_in = |row: &Row, calls: &[&str]| row.call.is_some_and(|call| calls.contains(&names.get(call)));
+    let polls = rows.iter().filter(|row| sleeps_for_client(row) && is_in(row, &POLLING));
+    let polling: HashSet<(u32, Option<u64>)> = polls.map(|row| (row.tid, row.asked_ns)).collect();
+    if polling.is_empty() {
+        return;
+    }
+    let pid = |tid: u32, row: &Row| tasks.pid(tid, row.runnable_ns);
+    let is_by_thread = |row: &Row| {
+        let waker = row.waker_tid.and_then(|waker| pid(waker, row));
+        waker.is_some() && waker == pid(row.tid, row)
+    };
+    let by_threads = rows.iter().filter(|row| sleeps_for_client(row) && is_in(row, &FOR_THREAD) && is_by_thread(row));
+    let both: HashSet<_> = by_threads.map(|row| (row.tid, row.asked_ns)).filter(|key| polling.contains(key)).collect();
+    for row in rows.iter_mut().filter(|row| sleeps_for_client(row) && both.contains(&(row.tid, row.asked_ns))) {
+        (row.asked_ns, row.awaits) = (None, Some(Awaits::Message));
+    }
+}
+
+fn sleeps_for_client(row: &Row) -> bool {
+    let is_for_client =
+        matches!(row.awaits, Some(Awaits::ForClient | Awaits::Lock | Awaits::Thread | Awaits::Interrupt));
+    row.kind == StallKind::OffCpu && row.interruptible && row.asked_ns.is_some() && is_for_client
+}
