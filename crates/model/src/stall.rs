@@ -43,11 +43,14 @@ pub enum StallKind {
     /// What a client waited for on one connection to a server of the same machine, if it took longer than the run's threshold:
     /// from what one of its threads sent, or received before, to what one of them received. `waker_tid` sent that, at `woken_ns`.
     ServerRequest,
+    /// What a thread still waited for when the recording ended, as /proc showed it then: [`StallRecord::detail`] is the object (a
+    /// connection, a pipe, a FUSE server), [`StallRecord::holder_tid`] who has its other end. The wait lasted at least since the start.
+    Standing,
 }
 
 impl StallKind {
     /// All kinds.
-    pub const ALL: [StallKind; 11] = [
+    pub const ALL: [StallKind; 12] = [
         StallKind::SystemCall,
         StallKind::OffCpu,
         StallKind::Blocked,
@@ -59,6 +62,7 @@ impl StallKind {
         StallKind::ShortRequestWaits,
         StallKind::Asynchronous,
         StallKind::ServerRequest,
+        StallKind::Standing,
     ];
 
     /// The name stored in the archive.
@@ -75,6 +79,7 @@ impl StallKind {
             StallKind::ShortRequestWaits => "short_request_waits",
             StallKind::Asynchronous => "asynchronous",
             StallKind::ServerRequest => "server_request",
+            StallKind::Standing => "standing",
         }
     }
 

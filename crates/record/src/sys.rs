@@ -1,4 +1,4 @@
-//! The system calls that rustix lacks: perf_event_open(2) and bpf(2).
+//! The system calls that rustix lacks: perf_event_open(2), bpf(2), and those of netlink sockets.
 
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
@@ -84,4 +84,67 @@ pub(crate) fn bpf_program_runs(program: BorrowedFd<'_>) -> Option<ProgramRuns> {
     // counts 0, so that the kernel follows none.
     let failed = unsafe { libbpf_sys::bpf_prog_get_info_by_fd(program.as_raw_fd(), &raw mut info, &raw mut bytes) };
     (failed == 0).then_some(ProgramRuns { run_ns: info.run_time_ns, skipped: info.recursion_misses })
+}
+
+/// `struct nlmsghdr` and `struct unix_diag_req`: all UNIX sockets, with names, peers and what their queues hold.
+#[repr(C)]
+struct UnixDiagRequest {
+    length: u32,
+    kind: u16,
+    flags: u16,
+    sequence: u32,
+    port: u32,
+    family: u8,
+    protocol: u8,
+    padding: u16,
+    states: u32,
+    inode: u32,
+    show: u32,
+    cookie: [u32; 2],
+}
+
+const SOCK_DIAG_BY_FAMILY: u16 = 20;
+/// `UDIAG_SHOW_NAME | UDIAG_SHOW_PEER | UDIAG_SHOW_ICONS | UDIAG_SHOW_RQLEN`.
+const SHOW: u32 = 1 | 4 | 8 | 16;
+const DIAG_BYTES: usize = 64 << 10;
+
+/// What sock_diag(7) says of the UNIX sockets of this network namespace, each answer of the kernel to `visit` until that returns `false`.
+pub(crate) fn unix_sockets(mut visit: impl FnMut(&[u8]) -> bool) -> Result<(), Errno> {
+    let failed = || Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::INVAL);
+    let length = size_of::<UnixDiagRequest>();
+    let request = UnixDiagRequest {
+        length: length as u32,
+        kind: SOCK_DIAG_BY_FAMILY,
+        flags: (libc::NLM_F_REQUEST | libc::NLM_F_DUMP) as u16,
+        sequence: 1,
+        port: 0,
+        family: libc::AF_UNIX as u8,
+        protocol: 0,
+        padding: 0,
+        states: u32::MAX,
+        inode: 0,
+        show: SHOW,
+        cookie: [u32::MAX; 2],
+    };
+    // SAFETY: the arguments are plain numbers.
+    let fd = unsafe { libc::socket(libc::AF_NETLINK, libc::SOCK_RAW | libc::SOCK_CLOEXEC, libc::NETLINK_SOCK_DIAG) };
+    if fd < 0 {
+        return Err(failed());
+    }
+    // SAFETY: the kernel has just created this descriptor, and nothing else uses it.
+    let socket = unsafe { OwnedFd::from_raw_fd(fd) };
+    // SAFETY: `request` lives through the call, which reads its `length` bytes.
+    if unsafe { libc::send(socket.as_raw_fd(), (&raw const request).cast(), length, 0) } < 0 {
+        return Err(failed());
+    }
+    let mut answer = vec![0_u8; DIAG_BYTES];
+    loop {
+        // SAFETY: `answer` lives through the call, which writes at most its length. The kernel has made its answer by now: no wait.
+        let read =
+            unsafe { libc::recv(socket.as_raw_fd(), answer.as_mut_ptr().cast(), DIAG_BYTES, libc::MSG_DONTWAIT) };
+        let Ok(read) = usize::try_from(read) else { return Err(failed()) };
+        if read == 0 || !visit(&answer[..read]) {
+            return Ok(());
+        }
+    }
 }

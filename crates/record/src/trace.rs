@@ -26,6 +26,7 @@ mod programs;
 mod requests;
 mod row_builder;
 mod settings;
+mod standing;
 mod starters;
 mod symbols;
 mod system_call_names;
@@ -38,8 +39,10 @@ mod user_stacks;
 #[cfg(test)]
 mod tests;
 
+use std::path::PathBuf;
+
 use model::preflight::Finding;
-use model::stall::Traced;
+use model::stall::{StallKind, StallRecord, Traced, stall_flags};
 
 use crate::clock::{monotonic_ns, thread_cpu_ns};
 use crate::roots::Roots;
@@ -54,7 +57,9 @@ pub use options::TraceOptions;
 pub use programs::CAPABILITY as TRACE_CAPABILITY;
 use row_builder::RowBuilder;
 use settings::ProgramSettings;
+use standing::StandingWaits;
 use symbols::Symbols;
+use threads::process_of;
 use tracepoints::TraceSource;
 use user_stacks::UserStacks;
 
@@ -64,6 +69,8 @@ pub struct Tracing {
     rows: RowBuilder,
     blocked: BlockedPoller,
     follower: Follower,
+    proc: PathBuf,
+    standing: StandingWaits,
     user_stacks: UserStacks,
     events: u64,
     consumer_cpu_ns: u64,
@@ -86,7 +93,10 @@ impl Tracing {
         let blocked = BlockedPoller::new(roots.proc.clone(), std::process::id(), options.blocked_ns);
         let follower = Follower::new(roots.proc.clone(), options.follow.clone());
         let user_stacks = UserStacks::new(roots.proc.clone());
-        let mut tracing = Tracing { attachment, rows, blocked, follower, user_stacks, events: 0, consumer_cpu_ns: 0 };
+        let standing = StandingWaits::begin(roots.proc.clone(), std::process::id(), monotonic_ns());
+        let (proc, events, consumer_cpu_ns) = (roots.proc.clone(), 0, 0);
+        let mut tracing =
+            Tracing { attachment, rows, blocked, follower, proc, standing, user_stacks, events, consumer_cpu_ns };
         tracing.follow(monotonic_ns());
         (tracing, findings)
     }
@@ -169,7 +179,24 @@ impl Tracing {
         for wait in self.blocked.finish() {
             self.rows.add_blocked(wait, traced);
         }
+        self.add_standing(traced);
         self.user_stacks.finish(traced);
+    }
+
+    /// Adds what threads wait for that have not been woken, those of the recorded command first: their waits are the last rows.
+    fn add_standing(&mut self, traced: &mut Traced) {
+        let is_watched = |row: &&StallRecord| {
+            row.kind == StallKind::StillBlocked && row.flags.is_some_and(|flags| flags & stall_flags::WATCHED != 0)
+        };
+        let watched = traced.stalls.iter().filter(is_watched).map(|row| row.tid).collect();
+        for wait in self.standing.finish(&watched, monotonic_ns()) {
+            if let Some(peer) = wait.row.holder_tid {
+                // Who has the other end may have no row of its own.
+                let pid = process_of(&self.proc, peer).unwrap_or(peer);
+                self.rows.task(peer, pid, None, wait.row.end_ns(), traced);
+            }
+            self.rows.add_blocked(wait, traced);
+        }
     }
 
     /// What was lost since this was called last.

@@ -18,7 +18,7 @@ impl Table for StallTable {
 
     columns! { StallRecord;
         /// `system_call` `off_cpu` `blocked` `still_blocked` `span` `short_sleeps` `short_cpu_waits` `short_spans`
-        /// `short_request_waits` `asynchronous` `server_request`
+        /// `short_request_waits` `asynchronous` `server_request` `standing`
         kind: StallKind, "text";
         /// the task that lost the time: a row of `tasks`
         tid: u32, "id";
@@ -44,13 +44,13 @@ impl Table for StallTable {
         request: Option<u32>, "id";
         /// tracepoint pair that bounds the span, or tracepoint that announced the wait
         tracepoint: Option<String>, "text";
-        /// what the tracepoint's fields say
+        /// what the tracepoint's fields say; of a standing wait, what is waited on
         detail: Option<String>, "text";
         /// system call in which it happened
         call: Option<String>, "text";
         /// file of that system call
         path: Option<String>, "text";
-        /// bytes that the system call moved
+        /// bytes that the system call moved; of a standing wait, those that the other end has received and not read
         bytes: Option<u64>, "bytes";
         /// of a system call that failed
         errno: Option<i32>, "errno";
@@ -62,11 +62,12 @@ impl Table for StallTable {
         /// of time off the CPU: the task's CPU time until then; between two rows it used the difference
         cpu_ns: Later<u64>, "nanoseconds";
         /// bits: 1 the task belongs to the recorded command, or is followed, 2 the wait began before the recording, 4 the system
-        /// call did, 8 the task's cgroup had used up its CPU quota, 16 the holder is one of a lock's readers, and may have released it
+        /// call did, 8 the task's cgroup had used up its CPU quota, 16 the holder is one of a lock's readers, and may have released it,
+        /// 32 the holder is a process, any thread of which may be meant
         flags: Later<u32>, "flags";
         /// of an asynchronous operation: the kernel's thread that executed it
         worker_tid: Later<u32>, "id";
-        /// workqueue whose work a kernel worker did while it slept
+        /// workqueue whose work a kernel worker did while it slept; of a standing wait, what the process says in its title that it does
         work: Later<String>, "text";
         /// whom a sleep outside of storage waited for: `answer` `answer_of_child` `message` `thread` `interrupt` `part_of_answer`
         /// `room` `lock` `work` `child` `for_client`
@@ -78,7 +79,8 @@ impl Table for StallTable {
         cpu: Later<u32>, "id";
         /// lock that the task waited for: a number within the run
         lock: Later<u32>, "id";
-        /// thread that held the lock when the wait began; of a file's locks, the process; of a stopped task, who stopped it
+        /// thread that held the lock when the wait began; of a file's locks, the process; of a stopped task, who stopped it; of a
+        /// standing wait, who has the other end
         holder_tid: Later<u32>, "id";
     }
 

@@ -126,15 +126,7 @@ impl Blame {
     /// Adds rows of the table `stalls`.
     pub fn stalls(&mut self, records: &[StallRecord]) {
         for record in records {
-            match Row::new(record, &mut self.index.names) {
-                Some(row) => {
-                    if let Some(request) = row.request {
-                        self.index.requests.entry(request).or_default();
-                    }
-                    self.index.rows.push(row);
-                }
-                None => self.damaged += u64::from(record.duration_ns != 0),
-            }
+            self.damaged += u64::from(!self.index.insert(record));
         }
     }
 
@@ -267,6 +259,7 @@ impl Blame {
         explanation.operations = phases.operations();
         index.sort();
         scope.find_subjects(&mut index);
+        index.find_hangs(scope.is_everything());
         index.wait_for(&turns(&index), Awaits::Lock);
         index.wait_for(&handed_out(&index), Awaits::Thread);
         index.wait_for_limits(&throttled(&index, &disks));
@@ -309,7 +302,10 @@ fn search(index: &mut RunIndex, own: OwnOperations, slower_than_ns: u64, is_load
         operations.extend(server_requests(index, slower_than_ns, to_servers));
     }
     // Who waits for room never idles, whatever the reader does.
-    let is_for_room = |one: &Operation| one.awaits == Some(Awaits::Room) && one.is_of_subject(index);
+    let is_unread = |one: &Operation| index.standing.get(&one.tid).is_some_and(|known| known.bytes.is_some());
+    let is_for_room = |one: &Operation| {
+        one.is_of_subject(index) && (one.awaits == Some(Awaits::Room) || (!one.finished && is_unread(one)))
+    };
     let (for_room, mut operations): (Vec<Operation>, Vec<Operation>) = operations.into_iter().partition(is_for_room);
     drop_idle(index, &mut operations);
     operations.extend(for_room);
@@ -387,7 +383,7 @@ fn silent(index: &RunIndex, operations: &[Operation]) -> HashMap<u32, u64> {
     let mut silent = HashMap::new();
     for operation in operations.iter().filter(|operation| !operation.finished) {
         // The tracer recorded its last wait when the recording ended.
-        let is_last = |row: &super::rows::Row| row.kind == StallKind::Blocked && row.switched;
+        let is_last = |row: &Row| row.standing || (row.kind == StallKind::Blocked && row.switched);
         if index.rows_of(operation.tid).any(|(_, row)| is_last(row) && row.end_ns >= operation.end_ns) {
             continue;
         }

@@ -320,6 +320,8 @@ pub enum Holds {
     Perhaps,
     /// None: it stopped the task, or froze its cgroup or file system.
     Stopped,
+    /// None: the wait had not ended, and it has the other end of what the task waited on.
+    OtherEnd,
 }
 
 /// A block request, as seen by the tasks that waited for it.

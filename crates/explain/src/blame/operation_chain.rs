@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::cause::Cause;
 use super::chain::{LEAST, Step, chain_row, walk};
-use super::explanation::{Link, RequestLife};
+use super::explanation::{Holds, Link, RequestLife};
 use super::holder;
 use super::links;
 use super::operations::Operation;
@@ -50,7 +50,20 @@ pub(super) fn of_operation(
             chain.push(holder::link(index, held, Link { task: Some(task), time_ns: ns, ..work }));
         }
     });
+    note_other_ends(index, operation, &mut chain);
     (chain, last)
+}
+
+/// Of a wait that had not ended: the next task of the chain did not end it, but has the other end of what it was for.
+fn note_other_ends(index: &RunIndex, operation: &Operation, chain: &mut [Link]) {
+    let begin = if operation.finished { chain.len() } else { 1 };
+    for at in begin..chain.len() {
+        let tid = |link: &Link| link.task.as_ref().map(|task| task.tid);
+        let has_it = tid(&chain[at - 1]).and_then(|before| index.standing.get(&before)?.holder_tid);
+        if chain[at].holds.is_none() && has_it.is_some() && has_it == tid(&chain[at]) {
+            chain[at].holds = Some(Holds::OtherEnd);
+        }
+    }
 }
 
 /// What another task did in a row, and for which of its clients.

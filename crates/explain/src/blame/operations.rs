@@ -199,7 +199,7 @@ pub(super) fn of_row(row: &Row, unnamed: Name) -> Operation {
         end_ns: row.end_ns,
         class: row.call.unwrap_or(unnamed),
         path: row.path,
-        finished: true,
+        finished: !row.standing,
         cut: row.cut,
         own: false,
         asynchronous: None,
@@ -360,7 +360,8 @@ impl Search<'_> {
                     end_ns: ended.map_or(end_ns, |row| row.end_ns.max(end_ns)),
                     class: of_operation.iter().find_map(|row| row.call).unwrap_or(class),
                     path: of_operation.iter().find_map(|row| row.path),
-                    finished: kind == StallKind::OffCpu || ended.is_some(),
+                    finished: (kind == StallKind::OffCpu && !of_operation.iter().any(|row| row.standing))
+                        || ended.is_some_and(|row| !row.standing),
                     cut: of_operation.iter().any(|row| row.cut) || ended.is_some_and(|row| row.cut),
                     awaits: of_operation.iter().find_map(|row| row.awaits),
                     ..of_row(&rows[0], class)

@@ -25,6 +25,8 @@ pub(super) struct Row {
     pub(super) interruptible: bool,
     /// The scheduler's tracepoints saw it; not a poll.
     pub(super) switched: bool,
+    /// It had not ended with the recording; its waker is the task that it waited for.
+    pub(super) standing: bool,
     /// It, or its system call, began before the recording.
     pub(super) cut: bool,
     /// While it was runnable, the CPU quota of its cgroup held it.
@@ -75,11 +77,11 @@ impl Row {
             runnable_ns: runnable_ns(record, end_ns),
             tid: record.tid,
             count: u32::try_from(record.count).unwrap_or(u32::MAX),
-            // A wait reported while it lasts counts as a wait until the whole wait is recorded.
-            kind: if record.kind == StallKind::StillBlocked { StallKind::Blocked } else { record.kind },
+            kind: kind(record),
             interruptible: record.state.is_some_and(|state| state & 3 == 1),
             switched: record.state.is_some(),
             stopped: is_stopped(record),
+            standing: false,
             cut: is(record, stall_flags::CUT | stall_flags::CALL_CUT),
             held: is(record, stall_flags::CPU_QUOTA),
             watched: is(record, stall_flags::WATCHED),
@@ -105,6 +107,11 @@ impl Row {
             holder_is_hint: is(record, stall_flags::HOLDER_IS_HINT),
         })
     }
+}
+
+/// A wait reported while it lasts counts as a wait until the whole wait is recorded.
+fn kind(record: &StallRecord) -> StallKind {
+    if record.kind == StallKind::StillBlocked { StallKind::Blocked } else { record.kind }
 }
 
 impl Row {

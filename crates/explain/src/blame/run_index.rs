@@ -6,7 +6,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use model::block::{DeviceNumber, Operation as BlockOperation};
 use model::signal::SignalMeaning;
-use model::stall::{Awaits, RequestRecord, StallKind};
+use model::stall::{Awaits, RequestRecord, StallKind, StallRecord};
 
 use super::answers::Answers;
 use super::cause::{Cause, Evidence};
@@ -56,6 +56,8 @@ pub(super) struct RunIndex {
     queues: OnceLock<Queues>,
     /// By task, made when it is needed.
     known: Mutex<HashMap<u32, KnownTime>>,
+    /// What threads still waited for at the end.
+    pub(super) standing: FastMap<u32, StallRecord>,
     /// Ordered by task and start.
     pub(super) rows: Vec<Row>,
     /// For each row, its main cause, and the latest end of this and earlier rows of its task. Chains read both very often.
@@ -94,6 +96,7 @@ impl RunIndex {
 
     /// Call after the last row.
     pub(super) fn sort(&mut self) {
+        self.add_standing();
         // Also by all that tells equal times apart: the result does not depend on the order of arrival.
         self.rows.sort_by_key(|row| {
             let what = (row.request, row.stack, row.waker_tid, row.waker_stack, row.worker_tid);
@@ -121,12 +124,7 @@ impl RunIndex {
             };
             self.latest_ends_ns.extend(rows.iter().scan(0, latest_end_ns));
         }
-        for (row, at) in self.rows.iter().zip(0..).filter(|(row, _)| row.kind == StallKind::Asynchronous) {
-            let pid = self.tasks.pid(row.tid, row.end_ns).unwrap_or(row.tid);
-            self.asynchronous.entry(pid).or_default().push(at);
-        }
-        let rows = &self.rows;
-        self.asynchronous.values_mut().for_each(|all| all.sort_by_key(|&at| rows[at as usize].start_ns));
+        self.find_asynchronous();
         self.find_workers();
         self.find_waiters();
         self.lock_turns = LockTurns::new(&self.rows);
@@ -141,10 +139,14 @@ impl RunIndex {
 
     /// These polled waits are for throttled requests.
     pub(super) fn wait_for_limits(&mut self, rows: &[u32]) {
-        for at in rows.iter().map(|&at| at as usize) {
-            self.rows[at].throttled = true;
-            self.causes[at] = self.find_main_cause(&self.rows[at]);
+        for &at in rows {
+            self.rows[at as usize].throttled = true;
+            self.find_cause_again(at);
         }
+    }
+
+    pub(super) fn find_cause_again(&mut self, at: u32) {
+        self.causes[at as usize] = self.find_main_cause(self.row(at));
     }
 
     /// A task that waits for a device's request is known to use the device, also where a kernel worker submits for it. Its requests
@@ -169,6 +171,15 @@ impl RunIndex {
             }
         }
         above.into_iter().for_each(|(upper, lower)| self.usage.put_above(upper, lower));
+    }
+
+    fn find_asynchronous(&mut self) {
+        for (row, at) in self.rows.iter().zip(0..).filter(|(row, _)| row.kind == StallKind::Asynchronous) {
+            let pid = self.tasks.pid(row.tid, row.end_ns).unwrap_or(row.tid);
+            self.asynchronous.entry(pid).or_default().push(at);
+        }
+        let rows = &self.rows;
+        self.asynchronous.values_mut().for_each(|all| all.sort_by_key(|&at| rows[at as usize].start_ns));
     }
 
     fn find_workers(&mut self) {

@@ -47,4 +47,27 @@ pub struct Sleep {
     pub stack: Option<String>,
     /// The task that woke it; `None` where an interrupt did.
     pub waker: Option<Who>,
+    /// Of one that had not ended: who had the other end of what it waited on, and of what that one waited on, and so on.
+    pub other_ends: Vec<OtherEnd>,
+}
+
+/// Who has the other end of what a thread waits on, when the recording ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OtherEnd {
+    /// The thread, or the first one of the process.
+    pub task: Who,
+    /// Through what: a connection, a pipe, a lock.
+    pub through: Option<String>,
+    /// Whether it is certain that the wait is for that one.
+    pub is_certain: bool,
+    /// What it has received and not read.
+    pub unread_bytes: Option<u64>,
+    /// What it says in its title that it does.
+    pub title: Option<String>,
+    /// Whether it is stopped, asleep or running, in words; `None` where it was not looked at.
+    pub state: Option<&'static str>,
+    /// The call that it sleeps in.
+    pub call: Option<String>,
+    /// What it waits on itself.
+    pub on: Option<String>,
 }

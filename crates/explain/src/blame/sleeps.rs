@@ -48,7 +48,7 @@ pub(super) fn sleeps(
     in_scope: &dyn Fn(&Row) -> bool,
 ) -> Sleeps {
     let is_one = |row: &&Row| {
-        row.watched
+        (row.watched || is_asked_about(index, row))
             && (row.kind == StallKind::OffCpu || lasts(index, row))
             // An operation of its process.
             && !row.stopped
@@ -61,7 +61,7 @@ pub(super) fn sleeps(
     let mut by_call: HashMap<&str, u64> = HashMap::new();
     for row in index.rows.iter().filter(is_one) {
         let call = row.call.map(|call| index.names.get(call));
-        if row.interruptible && call.is_some_and(|call| IDLE.contains(&call)) && !is_for_other(row) {
+        if row.interruptible && call.is_some_and(|call| IDLE.contains(&call)) && !is_for_other(index, row) {
             sleeps.idle_count += 1;
             sleeps.idle_ns = sleeps.idle_ns.saturating_add(slept_ns(row));
             sleeps.idle_throughout += u64::from(is_throughout(row));
@@ -72,13 +72,24 @@ pub(super) fn sleeps(
             listed.push(row);
         }
     }
-    listed.sort_by_key(|row| (Reverse(slept_ns(row)), row.start_ns, row.tid));
+    listed.sort_by_key(|row| (is_idle(index, row), Reverse(slept_ns(row)), row.start_ns, row.tid));
     listed.truncate(KEPT);
     sleeps.longest = listed.into_iter().map(|row| sleep(index, row)).collect();
     let mut calls: Vec<(&str, u64)> = by_call.into_iter().collect();
     calls.sort_by_key(|&(call, count)| (Reverse(count), call));
     sleeps.idle_calls = calls.into_iter().map(|(call, _)| call.to_owned()).collect();
     sleeps
+}
+
+/// Whether it is a wait that lasts, of a task that is asked about; where nobody is, of one that surely has not idled.
+fn is_asked_about(index: &RunIndex, row: &Row) -> bool {
+    let nobody = index.subjects.is_empty() && index.is_hardly_idle(row.tid);
+    is_unfinished(row) && index.standing.contains_key(&row.tid) && (nobody || index.subjects.contains(&row.tid))
+}
+
+/// Those of which it is known best that they are no idle sleeps come first.
+fn is_idle(index: &RunIndex, row: &Row) -> bool {
+    is_unfinished(row) && !index.is_hardly_idle(row.tid)
 }
 
 /// Whether it is a sleep of which the end of the recording is the end. Rows of a wait that are older than its latest one do not count.
@@ -91,12 +102,18 @@ fn lasts(index: &RunIndex, row: &Row) -> bool {
 }
 
 fn is_throughout(row: &Row) -> bool {
-    row.kind == StallKind::Blocked && row.cut
+    is_unfinished(row) && row.cut
 }
 
 /// Whether it had asked a server for something, or its reader did not make room: it did not idle, whatever the other one did.
-fn is_for_other(row: &Row) -> bool {
-    matches!(row.awaits, Some(Awaits::Answer | Awaits::Room | Awaits::Lock))
+fn is_for_other(index: &RunIndex, row: &Row) -> bool {
+    let is_other = |awaits: Option<Awaits>| matches!(awaits, Some(Awaits::Answer | Awaits::Room | Awaits::Lock));
+    let at_end = index.standing.get(&row.tid).filter(|_| is_unfinished(row));
+    is_other(row.awaits) || at_end.is_some_and(|known| is_other(known.awaits))
+}
+
+fn is_unfinished(row: &Row) -> bool {
+    row.kind == StallKind::Blocked || row.standing
 }
 
 /// Time without a CPU quota counts too: a program that computes has no operation that could hold it.
@@ -112,9 +129,13 @@ fn sleep(index: &RunIndex, row: &Row) -> Sleep {
         start_ns: row.start_ns,
         duration_ns: slept_ns(row),
         cpu_quota: row.held.then(|| row.detail.map_or_else(String::new, |detail| index.names.get(detail).to_owned())),
-        unfinished: row.kind == StallKind::Blocked,
+        unfinished: is_unfinished(row),
         throughout: is_throughout(row),
         stack: stack.filter(|stack| !stack.is_empty()),
-        waker: index.waker(row).map(|tid| index.tasks.who(tid, row.runnable_ns, &index.names)),
+        waker: index
+            .waker(row)
+            .filter(|_| !row.standing)
+            .map(|tid| index.tasks.who(tid, row.runnable_ns, &index.names)),
+        other_ends: if is_unfinished(row) { index.other_ends(row.tid) } else { Vec::new() },
     }
 }

@@ -23,6 +23,7 @@ mod series;
 mod served;
 mod short_waits;
 mod stage;
+mod standing;
 mod steal;
 mod unfinished;
 mod waits;

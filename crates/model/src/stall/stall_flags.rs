@@ -10,3 +10,5 @@ pub const CALL_CUT: u32 = 4;
 pub const CPU_QUOTA: u32 = 8;
 /// The holder of a lock is one of its readers, and may have released it: a hint.
 pub const HOLDER_IS_HINT: u32 = 16;
+/// Any thread of the holder's process may be meant; the holder is its first one.
+pub const ANY_THREAD: u32 = 32;

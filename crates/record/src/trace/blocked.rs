@@ -193,7 +193,7 @@ fn call(folder: &Path) -> Option<Call> {
 }
 
 /// From lines like `[<0>] folio_wait_bit_common+0x13d/0x350`; without permission, the function that it waits in.
-fn frames(folder: &Path) -> Vec<String> {
+pub(super) fn frames(folder: &Path) -> Vec<String> {
     let stack = std::fs::read_to_string(folder.join("stack")).unwrap_or_default();
     let words = stack.lines().filter_map(|line| line.split_once("] ").map(|(_, frame)| frame));
     let frames: Vec<String> = words.filter_map(|frame| frame.split('+').next()).map(plain).collect();

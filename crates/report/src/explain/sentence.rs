@@ -8,7 +8,7 @@ use crate::number::{counted, grouped, share};
 use crate::style::printable;
 
 /// What a recording of nobody in particular does not see: both sides of a server that hangs look idle.
-const ASLEEP: &str = " A program that slept all along, such as a client of a server that hangs, is not among them.";
+const ASLEEP: &str = " A program that slept all along is among them only where what it waits for is stopped or stuck.";
 
 /// What was slow, and why; the recorded command first, its neighbours apart.
 pub(super) fn sentence(explanation: &Explanation) -> String {

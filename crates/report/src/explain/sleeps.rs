@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use explain::blame::{Explanation, Sleep};
+use explain::blame::{Explanation, OtherEnd, Sleep};
 use model::quantity::Nanoseconds;
 
 use crate::number::counted;
@@ -18,7 +18,11 @@ pub(super) fn sleeps(text: &mut String, explanation: &Explanation, style: Style)
     if sleeps.count == 0 {
         return;
     }
-    let _ = writeln!(text, "\n{}", style.heading("Sleeps of the recorded command outside of these operations"));
+    let heading = match explanation.command {
+        Some(_) => "Sleeps of the recorded command outside of these operations",
+        None => "Sleeps outside of these operations that had not ended",
+    };
+    let _ = writeln!(text, "\n{}", style.heading(heading));
     for sleep in sleeps.longest.iter().take(SHOWN) {
         let _ = writeln!(text, " {}", one(sleep));
     }
@@ -50,5 +54,35 @@ fn one(sleep: &Sleep) -> String {
         (false, true) => ", not ended",
         (false, false) => "",
     };
-    format!("{call} by {}: {}{until}{stack}{waker}", printable(&sleep.task.to_string()), Nanoseconds(sleep.duration_ns))
+    let others = other_ends(&sleep.other_ends);
+    let (task, time) = (printable(&sleep.task.to_string()), Nanoseconds(sleep.duration_ns));
+    format!("{call} by {task}: {time}{until}{stack}{waker}{others}")
+}
+
+/// `, waits for redis/7 (a TCP connection; 14 bytes not read), which is stopped`
+fn other_ends(ends: &[OtherEnd]) -> String {
+    let mut text = String::new();
+    for (number, end) in ends.iter().enumerate() {
+        let begin = match (number, end.is_certain) {
+            (0, true) => ", waits for",
+            (0, false) => ", perhaps waits for",
+            (_, true) => " for",
+            (_, false) => ", perhaps for",
+        };
+        let _ = write!(text, "{begin} {}", printable(&end.task.to_string()));
+        let unread = end.unread_bytes.map(|bytes| format!("{} not read", counted(bytes, "byte")));
+        let title = end.title.as_deref().map(|title| format!("\"{}\"", printable(title)));
+        let of: Vec<String> = end.through.as_deref().map(printable).into_iter().chain(unread).chain(title).collect();
+        if !of.is_empty() {
+            let _ = write!(text, " ({})", of.join("; "));
+        }
+        match (end.state, &end.call) {
+            (Some("asleep"), Some(call)) => _ = write!(text, ", which sleeps in {}", printable(call)),
+            (Some("asleep"), None) => text.push_str(", which sleeps"),
+            (Some("unknown") | None, _) => {}
+            (Some(state), _) => _ = write!(text, ", which is {state}"),
+        }
+    }
+    let on = ends.last().filter(|last| last.state == Some("asleep")).and_then(|last| last.on.as_deref());
+    text + &on.map_or_else(String::new, |on| format!(" ({})", printable(on)))
 }

@@ -127,6 +127,7 @@ fn link_words(before: &Link, link: &Link) -> String {
         }
         Some(Holds::Exactly) => format!("held by {who}:"),
         Some(Holds::Perhaps) => format!("held by readers, such as {who}:"),
+        Some(Holds::OtherEnd) => format!("waits for {who}:"),
         None if before.task == link.task => "that is".to_owned(),
         None => format!("woken by {who}:"),
     };

@@ -4,6 +4,7 @@ use explain::blame::{STOPPED, is_for_child};
 use serde_json::Value;
 
 use super::sentence::{Kind, LEAST, Sentence, Writer};
+use super::unpredicted::to_look_at;
 
 /// The command's part has `operations`; the whole document calls them `slow_operations`.
 pub(super) fn count_path(part: &str) -> String {
@@ -112,12 +113,13 @@ fn slept(writer: &mut Writer<'_>, document: &Value) {
 /// The same where no operation was slow: `The recorded command had 3 sleeps of at most 2.00 s in flock.`
 pub(super) fn sleeps(document: &Value) -> Option<Sentence> {
     let mut writer = Writer::new(document);
+    let is_command = document["command"].is_object();
     if has_sleeps(document) {
-        writer.say("The recorded command had ");
+        writer.say(if is_command { "The recorded command had " } else { "Programs that were there before had " });
         listed(&mut writer, document)?;
     } else {
         may_have_idled(document).then_some(())?;
-        writer.say("Of the recorded command, ");
+        writer.say(if is_command { "Of the recorded command, " } else { "Of programs that were there before, " });
         idled(&mut writer, document)?;
     }
     Some(writer.end())
@@ -152,6 +154,25 @@ fn listed(writer: &mut Writer<'_>, document: &Value) -> Option<()> {
     if longest["waker"].is_string() {
         writer.say(", woken by ");
         writer.value("/sleeps/longest/0/waker", Kind::Name)?;
+    }
+    let _ = for_other_end(writer, longest);
+    Some(())
+}
+
+/// `, for redis/7, which is stopped`, or `, for pgbouncer/8, behind that perhaps for psql/9`
+fn for_other_end(writer: &mut Writer<'_>, longest: &Value) -> Option<()> {
+    let ends = longest["other_ends"].as_array().filter(|ends| !ends.is_empty())?;
+    let last = to_look_at(longest)?;
+    for at in if last > 0 { vec![0, last] } else { vec![0] } {
+        let is_certain = ends[..=at].iter().all(|end| end["certain"] == true);
+        let begin = if at == 0 { ", " } else { ", behind that " };
+        writer.say(begin);
+        writer.say(if is_certain { "for " } else { "perhaps for " });
+        writer.value(&format!("/sleeps/longest/0/other_ends/{at}/task"), Kind::Name)?;
+    }
+    if ends[last]["state"].as_str().is_some_and(|state| !["asleep", "unknown"].contains(&state)) {
+        writer.say(", which is ");
+        writer.value(&format!("/sleeps/longest/0/other_ends/{last}/state"), Kind::Name)?;
     }
     Some(())
 }

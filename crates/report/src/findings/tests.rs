@@ -51,6 +51,7 @@ fn without_slow_operations_there_is_nothing_to_say() {
 #[test]
 fn what_a_command_slept_instead_is_said() {
     let mut document = document(0, 0, 0.0);
+    document["command"] = json!({"operations": 0});
     let idle = json!({"count": 2, "total_ns": 6_000_000_000_u64, "calls": ["epoll_wait"], "throughout": 1});
     document["sleeps"] = json!({"count": 0, "longest": [], "idle": idle});
     let said = "Of the recorded command, 2 sleeps, 6.00 s in total, may have been idle (epoll_wait), 1 of them throughout the recording: one \
@@ -60,6 +61,32 @@ fn what_a_command_slept_instead_is_said() {
     document["sleeps"] = json!({"count": 1, "longest": [semop]});
     let said = "The recorded command had 1 sleep of at most 3.00 s in semop, throughout the recording.";
     assert_eq!(findings(&document)[0].text, said);
+}
+
+#[test]
+fn who_has_the_other_end_of_a_sleep_is_said() {
+    let mut document = document(0, 0, 0.0);
+    let end = |task: &str, certain: bool, state: &str| json!({"task": task, "certain": certain, "state": state});
+    let ends = [end("postgres/8", true, "asleep"), end("postgres/9", false, "asleep"), end("psql/7", true, "asleep")];
+    let said = |document: &mut serde_json::Value, ends: &[serde_json::Value]| {
+        let poll = json!({"duration_ns": 3_000_000_000_u64, "call": "poll", "throughout": true, "other_ends": ends});
+        document["sleeps"] = json!({"count": 1, "longest": [poll]});
+        findings(document).into_iter().map(|finding| finding.text).collect::<Vec<_>>()
+    };
+    let begin = "Programs that were there before had 1 sleep of at most 3.00 s in poll, throughout the recording, for postgres/8";
+    let help = |task: &str| {
+        format!(
+            "What would help cannot be predicted: look at what {task} does, which the longest of these sleeps is probably for."
+        )
+    };
+    assert_eq!(
+        said(&mut document, &ends),
+        [format!("{begin}, behind that perhaps for postgres/9."), help("postgres/9")]
+    );
+    assert_eq!(
+        said(&mut document, &[end("postgres/8", true, "stopped")]),
+        [format!("{begin}, which is stopped."), help("postgres/8")]
+    );
 }
 
 #[test]

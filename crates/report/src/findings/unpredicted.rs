@@ -25,6 +25,9 @@ pub(super) fn of_sleeps(document: &Value) -> Option<Sentence> {
     if longest["waker"].is_string() {
         return waker(document);
     }
+    if let Some(at) = to_look_at(longest) {
+        return other_end(document, at);
+    }
     let what = if longest["throughout"] == true {
         "find out what should have ended it, and record that program, too"
     } else if is_timer(call) {
@@ -55,6 +58,21 @@ fn waker(document: &Value) -> Option<Sentence> {
     writer.say("What would help cannot be predicted: look at what ");
     writer.value("/sleeps/longest/0/waker", Kind::Name)?;
     writer.say(" did in the meantime, which ended the longest of these sleeps");
+    Some(writer.end())
+}
+
+/// Which other end of a sleep is to be looked at: who perhaps holds the lock that the others wait for, else the last.
+pub(super) fn to_look_at(sleep: &Value) -> Option<usize> {
+    let ends = sleep["other_ends"].as_array()?;
+    ends.iter().position(|end| end["certain"] == false).or(ends.len().checked_sub(1))
+}
+
+/// `What would help cannot be predicted: look at what psql/93 does, ...`
+fn other_end(document: &Value, at: usize) -> Option<Sentence> {
+    let mut writer = Writer::new(document);
+    writer.say("What would help cannot be predicted: look at what ");
+    writer.value(&format!("/sleeps/longest/0/other_ends/{at}/task"), Kind::Name)?;
+    writer.say(" does, which the longest of these sleeps is probably for");
     Some(writer.end())
 }
 

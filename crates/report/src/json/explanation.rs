@@ -1,8 +1,8 @@
 //! The document of `explain --json`.
 
 use explain::blame::{
-    Cause, CauseTime, ClassTimes, Convoy, Culprit, Evidence, EvidenceTimes, Explanation, Holds, Link, Part, Party,
-    Scope, Scoped, Served, ServedTo, Sleep, Sleeps, Stall, StallCause, UserFrame, UserStack, Who,
+    Cause, CauseTime, ClassTimes, Convoy, Culprit, Evidence, EvidenceTimes, Explanation, Holds, Link, OtherEnd, Part,
+    Party, Scope, Scoped, Served, ServedTo, Sleep, Sleeps, Stall, StallCause, UserFrame, UserStack, Who,
 };
 use model::stall::KindCounts;
 use serde_json::{Map, Value, json};
@@ -83,6 +83,19 @@ fn party(kind: &str, party: &Party) -> Value {
     })
 }
 
+fn other_end(end: &OtherEnd) -> Value {
+    json!({
+        "task": end.task.to_string(),
+        "through": end.through,
+        "certain": end.is_certain,
+        "unread_bytes": end.unread_bytes,
+        "title": end.title,
+        "state": end.state,
+        "call": end.call,
+        "on": end.on,
+    })
+}
+
 fn sleeps(sleeps: &Sleeps) -> Value {
     let sleep = |sleep: &Sleep| {
         json!({
@@ -96,6 +109,7 @@ fn sleeps(sleeps: &Sleeps) -> Value {
             "throughout": sleep.throughout,
             "stack": sleep.stack,
             "waker": sleep.waker.as_ref().map(ToString::to_string),
+            "other_ends": sleep.other_ends.iter().map(other_end).collect::<Vec<_>>(),
         })
     };
     json!({
@@ -265,7 +279,7 @@ fn link(link: &Link) -> Value {
         "holds_lock": link.holds.and_then(|holds| match holds {
             Holds::Exactly => Some("yes"),
             Holds::Perhaps => Some("perhaps"),
-            Holds::Stopped => None,
+            Holds::Stopped | Holds::OtherEnd => None,
         }),
         "stopped_it": link.holds == Some(Holds::Stopped),
         "kernel_stack": (link.holds.is_some() && !link.kernel_stack.is_empty()).then_some(&link.kernel_stack),

@@ -8,6 +8,7 @@ mod culprits;
 mod limits;
 mod locks;
 mod processes;
+mod standing;
 mod storage;
 mod unified;
 
@@ -67,6 +68,7 @@ pub fn tests() -> impl Iterator<Item = &'static Test> {
         limits::TESTS,
         locks::TESTS,
         processes::TESTS,
+        standing::TESTS,
         culprits::TESTS,
         unified::TESTS,
     ]

@@ -11,7 +11,7 @@ fn holders(explanation: &Explanation) -> String {
             Some(Holds::Exactly) => " holds",
             Some(Holds::Perhaps) => " perhaps holds",
             Some(Holds::Stopped) => " stopped it",
-            None => "",
+            Some(Holds::OtherEnd) | None => "",
         };
         format!("< {task}{holds}: {} {}", link.cause.name(), link.time_ns / MS)
     };

@@ -201,10 +201,10 @@ impl Stage {
                 }))
             }
             ("span", _) => self.stalls.extend(bars.iter().map(|&(_, from, to)| row(StallKind::Span, from, to))),
-            ("blocked", _) => self.stalls.extend(
-                bars.iter()
-                    .map(|&(_, from, to)| StallRecord { state: figure("state"), ..row(StallKind::Blocked, from, to) }),
-            ),
+            ("blocked" | "standing", _) => self.stalls.extend(bars.iter().map(|&(_, from, to)| {
+                let kind = if kind == "blocked" { StallKind::Blocked } else { StallKind::Standing };
+                StallRecord { state: figure("state"), ..row(kind, from, to) }
+            })),
             ("sleeps", _) => self.stalls.extend(sums(StallKind::ShortSleeps)),
             ("cpu_waits", _) => self.stalls.extend(sums(StallKind::ShortCpuWaits)),
             ("spans", _) => self.stalls.extend(sums(StallKind::ShortSpans)),

@@ -1,0 +1,87 @@
+//! Waits of which /proc showed at the end who has their other end.
+
+use model::stall::StallRecord;
+
+use super::stage::{chain, shares, stage};
+use crate::blame::{Explanation, Scope};
+
+/// Of everything, or of task 7.
+fn explained(drawing: &str, of: &[u32]) -> Explanation {
+    let stage = stage(&format!("task 7 |n| name=client\n task 8 |n| name=proxy\n task 9 |n| name=server\n{drawing}"));
+    stage.explain_scoped(Scope { pids: of.to_vec(), ..Scope::default() })
+}
+
+/// States: 1 asleep, 4 stopped.
+fn check(drawing: &str, expected: &str) {
+    let explanation = explained(drawing, &[7]);
+    let chains: Vec<String> = explanation.stalls.iter().map(chain).collect();
+    assert_eq!(format!("{}: {}", shares(&explanation), chains.join("; ")), expected, "{drawing}");
+    assert!(explained(drawing, &[]).slow_operations > 0, "where nobody is asked about, too: {drawing}");
+}
+
+#[test]
+fn a_client_of_a_stopped_server_hangs() {
+    check(
+        "standing 7 |==========| cut state=1 awaits=answer call=recvfrom holder=9
+         standing 9 |==========| cut state=4",
+        "stopped 10: client/7: stopped 10 < server/9: stopped 10",
+    );
+    // Through a proxy, and from the moment on at which the server was stopped.
+    check(
+        "standing 7 |==========| cut state=1 awaits=answer call=recvfrom holder=8
+         standing 8 |==========| cut state=1 awaits=answer call=recvfrom holder=9
+         blocked 9 |   =======| state=4
+         standing 9 |         =| state=4",
+        "stopped 7, unexplained 3: client/7: stopped 7 < server/9: stopped 7",
+    );
+}
+
+#[test]
+fn who_may_idle_does_not_hang() {
+    let stopped = "standing 9 |==========| cut state=4";
+    for quiet in [
+        // A server of a stopped client, one of many that it may wait for, its own stop, and a server that sleeps.
+        "standing 7 |==========| cut state=1 awaits=message call=recvfrom holder=9",
+        "standing 7 |==========| cut state=1 awaits=answer call=epoll_wait holder=9 hint",
+        "standing 7 |==========| cut state=4 awaits=answer call=recvfrom holder=9",
+        "standing 7 |==========| cut state=1 awaits=answer call=recvfrom holder=8
+         standing 8 |==========| cut state=1 call=epoll_wait",
+        // Nothing is known of how long it has slept.
+        "standing 7 |         =| state=1 awaits=answer call=recvfrom holder=9",
+    ] {
+        let explanation = explained(&format!("{quiet}\n{stopped}"), &[]);
+        assert_eq!(explanation.slow_operations, 0, "{quiet}");
+    }
+}
+
+#[test]
+fn a_listed_sleep_says_for_whom_it_was() {
+    let drawing = "
+        standing 7 |==========| cut state=1 awaits=answer call=poll holder=8 detail=a~socket
+        standing 8 |==========| cut state=1 awaits=lock call=epoll_wait holder=9 hint work=waiting
+        standing 9 |==========| cut state=1 awaits=message call=read holder=7 detail=a~pipe";
+    let explanation = explained(drawing, &[7]);
+    let [sleep] = &explanation.sleeps.longest[..] else { panic!("{:?}", explanation.sleeps) };
+    let ends: Vec<_> = sleep.other_ends.iter().map(|end| (end.task.to_string(), end.is_certain, end.state)).collect();
+    let asleep = Some("asleep");
+    let expected = [("proxy/8", true, asleep), ("server/9", false, asleep), ("client/7", true, asleep)];
+    assert_eq!(ends, expected.map(|(task, certain, state)| (task.to_owned(), certain, state)));
+    assert_eq!((sleep.throughout, sleep.waker.is_none(), explanation.slow_operations), (true, true, 0));
+    assert_eq!(sleep.other_ends[0].title.as_deref(), Some("waiting"));
+}
+
+#[test]
+fn damaged_rows_of_the_end_are_no_circle() {
+    let of = |tid: u32, peer: u32| StallRecord {
+        state: Some(1),
+        flags: Some(2),
+        holder_tid: Some(peer),
+        bytes: Some(1),
+        awaits: Some(model::stall::Awaits::Answer),
+        ..StallRecord::new(model::stall::StallKind::Standing, tid, 0, 10_000_000)
+    };
+    let mut stage = stage("");
+    stage.stalls = vec![of(7, 8), of(8, 7), of(9, 9)];
+    let explanation = stage.explain_scoped(Scope::default());
+    assert!(explanation.wall_ns <= 30_000_000);
+}

@@ -1,0 +1,213 @@
+//! What threads still wait for when the recording ends: a wait that began before the recording and lasts beyond it has neither a begin
+//! nor a waker that the tracer could have seen. /proc shows the object of each such wait, and who has its other end.
+
+mod call;
+mod descriptors;
+mod other_end;
+mod servers;
+mod sockets;
+mod title;
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::path::{Path, PathBuf};
+
+use model::stall::{Awaits, StallKind, StallRecord, stall_flags};
+
+use super::blocked::{BlockedWait, frames};
+use super::threads::{Thread, each_thread};
+use call::InCall;
+use other_end::{Machine, OtherEnd};
+
+/// Threads whose waits are looked at, those of the recorded command first.
+const MOST: usize = 2048;
+/// Threads of a process among which the one that waits for another process is looked for.
+const MOST_OF_PROCESS: usize = 64;
+/// Threads whose runs are counted when the recording begins.
+const MOST_COUNTED: usize = 16_384;
+/// Functions of a task that is frozen.
+const FREEZES: [&str; 3] = ["do_freezer_trap", "__refrigerator", "cgroup_freezing"];
+
+/// States as in the kernel's `__state`.
+const INTERRUPTIBLE: u32 = 1;
+const UNINTERRUPTIBLE: u32 = 2;
+const STOPPED: u32 = 4;
+const TRACED: u32 = 8;
+const FROZEN: u32 = 0x8000;
+
+/// A thread that exists when the recording ends.
+struct Seen {
+    pid: u32,
+    name: String,
+    state: u8,
+}
+
+/// Counts how often threads have run, to know those that have not since the recording began.
+pub(super) struct StandingWaits {
+    proc: PathBuf,
+    own_pid: u32,
+    began_ns: u64,
+    runs: HashMap<u32, u64>,
+}
+
+impl StandingWaits {
+    /// Call this when the recording begins.
+    pub(super) fn begin(proc: PathBuf, own_pid: u32, now_ns: u64) -> StandingWaits {
+        let mut runs = HashMap::new();
+        each_thread(&proc, own_pid, |Thread { pid, tid, state, .. }| {
+            if b"SDTt".contains(&state) && runs.len() < MOST_COUNTED {
+                runs.extend(counted(&proc, pid, tid).map(|count| (tid, count)));
+            }
+        });
+        StandingWaits { proc, own_pid, began_ns: now_ns, runs }
+    }
+
+    /// Call this when it ends: the waits that have not ended, those of the `first` threads before others.
+    pub(super) fn finish(&self, first: &HashSet<u32>, now_ns: u64) -> Vec<BlockedWait> {
+        let mut threads = HashMap::new();
+        let mut of_process: HashMap<u32, Vec<u32>> = HashMap::new();
+        each_thread(&self.proc, self.own_pid, |Thread { pid, tid, name, state }| {
+            threads.insert(tid, Seen { pid, name: String::from_utf8_lossy(name).into_owned(), state });
+            of_process.entry(pid).or_default().push(tid);
+        });
+        let mut processes: Vec<u32> = of_process.keys().copied().collect();
+        processes.sort_unstable();
+        let machine = Machine::new(self.proc.clone(), processes);
+        let mut walk = Walk { waits: self, machine, threads, of_process, known: HashMap::new(), now_ns };
+        walk.look(first);
+        walk.rows()
+    }
+
+    /// Whether a thread has not run since the recording began.
+    fn lasts(&self, pid: u32, tid: u32) -> bool {
+        self.runs.get(&tid).is_some_and(|before| counted(&self.proc, pid, tid) == Some(*before))
+    }
+}
+
+/// How often a thread has run: the third number of its `schedstat`.
+fn counted(proc: &Path, pid: u32, tid: u32) -> Option<u64> {
+    let text = std::fs::read_to_string(proc.join(format!("{pid}/task/{tid}/schedstat"))).ok()?;
+    text.split_whitespace().nth(2)?.parse().ok()
+}
+
+/// A thread's wait.
+struct Known {
+    call: Option<InCall>,
+    frames: Vec<String>,
+    state: u32,
+    end: Option<OtherEnd>,
+    /// The thread at the other end, and whether any of its process may be meant.
+    peer: Option<(u32, bool)>,
+    lasts: bool,
+}
+
+struct Walk<'a> {
+    waits: &'a StandingWaits,
+    machine: Machine,
+    threads: HashMap<u32, Seen>,
+    of_process: HashMap<u32, Vec<u32>>,
+    known: HashMap<u32, Known>,
+    now_ns: u64,
+}
+
+impl Walk<'_> {
+    fn look(&mut self, first: &HashSet<u32>) {
+        let asleep = |seen: &Seen| b"SDTt".contains(&seen.state);
+        let mut others: Vec<u32> = self.threads.iter().filter(|(_, seen)| asleep(seen)).map(|(tid, _)| *tid).collect();
+        others.retain(|tid| !first.contains(tid) && self.waits.runs.contains_key(tid));
+        others.sort_unstable();
+        let mut first: Vec<u32> = first.iter().copied().filter(|tid| self.threads.contains_key(tid)).collect();
+        first.sort_unstable();
+        let mut queue: VecDeque<u32> = first.into_iter().chain(others).collect();
+        while let Some(tid) = queue.pop_front() {
+            if self.known.len() >= MOST {
+                return;
+            }
+            if self.known.contains_key(&tid) {
+                continue;
+            }
+            let Some(known) = self.wait(tid) else { continue };
+            // The whole chain of a thread comes before the next one.
+            known.peer.iter().for_each(|(peer, _)| queue.push_front(*peer));
+            self.known.insert(tid, known);
+        }
+    }
+
+    fn wait(&self, tid: u32) -> Option<Known> {
+        let Seen { pid, state, .. } = *self.threads.get(&tid)?;
+        let folder = self.waits.proc.join(format!("{pid}/task/{tid}"));
+        let call = call::read(&folder);
+        let frames = frames(&folder);
+        let is_frozen = frames.iter().any(|frame| FREEZES.contains(&frame.as_str()));
+        let state = match state {
+            _ if is_frozen => FROZEN,
+            b'S' => INTERRUPTIBLE,
+            b'D' => UNINTERRUPTIBLE,
+            b'T' => STOPPED,
+            b't' => TRACED,
+            _ => 0,
+        };
+        let sleeps = state == INTERRUPTIBLE || state == UNINTERRUPTIBLE;
+        let end = call.as_ref().filter(|_| sleeps).map(|call| self.machine.other_end((pid, tid), call, &frames));
+        let peer = end.as_ref().and_then(|end| end.peer).map(|peer| self.thread_of(peer));
+        let peer = peer.filter(|(peer, _)| *peer != tid && self.threads.contains_key(peer));
+        Some(Known { call, frames, state, end, peer, lasts: self.waits.lasts(pid, tid) })
+    }
+
+    /// The thread of a process that others wait for: the only one that waits for another process, where there are several.
+    fn thread_of(&self, pid: u32) -> (u32, bool) {
+        let Some(threads) = self.of_process.get(&pid).filter(|threads| threads.len() > 1) else { return (pid, false) };
+        if self.threads.get(&pid).is_some_and(|seen| b"Tt".contains(&seen.state)) {
+            return (pid, false);
+        }
+        let mut waiting = threads.iter().take(MOST_OF_PROCESS).filter_map(|tid| {
+            let folder = self.waits.proc.join(format!("{pid}/task/{tid}"));
+            let end = self.machine.other_end((pid, *tid), &call::read(&folder)?, &frames(&folder));
+            let is_asked = end.awaits != Awaits::Message && !end.is_hint;
+            end.peer.filter(|peer| is_asked && *peer != pid).map(|peer| (*tid, peer))
+        });
+        match (waiting.next(), waiting.next()) {
+            (Some((tid, _)), None) => (tid, false),
+            _ => (pid, true),
+        }
+    }
+
+    /// Of the threads that wait for another one, and of those that are waited for.
+    fn rows(self) -> Vec<BlockedWait> {
+        let peers: HashSet<u32> = self.known.values().filter_map(|known| Some(known.peer?.0)).collect();
+        let Walk { waits, threads, known, now_ns, .. } = self;
+        let mut known: Vec<(u32, Known)> = known.into_iter().collect();
+        known.retain(|(tid, known)| known.peer.is_some() || peers.contains(tid));
+        known.sort_unstable_by_key(|(tid, _)| *tid);
+        let rows = known.into_iter().filter_map(|(tid, known)| {
+            let Seen { pid, name, .. } = threads.get(&tid)?;
+            let start_ns = if known.lasts { waits.began_ns } else { now_ns.saturating_sub(1) };
+            let row = StallRecord {
+                work: title::of(&waits.proc, *pid),
+                ..row(&known, StallRecord::new(StallKind::Standing, tid, start_ns, now_ns))
+            };
+            Some(BlockedWait { row, pid: *pid, name: name.clone(), frames: known.frames })
+        });
+        rows.collect()
+    }
+}
+
+fn row(known: &Known, row: StallRecord) -> StallRecord {
+    let end = known.end.as_ref();
+    let any_thread = known.peer.is_some_and(|(_, any)| any);
+    let is_hint = end.is_some_and(|end| end.is_hint);
+    let flag = |is: bool, flag: u32| if is { flag } else { 0 };
+    StallRecord {
+        state: Some(known.state),
+        call: known.call.as_ref().map(|call| call.name.to_owned()),
+        detail: end.map(|end| end.words.clone()).filter(|words| !words.is_empty()),
+        bytes: end.map(|end| end.unread).filter(|unread| *unread > 0),
+        awaits: end.filter(|_| known.peer.is_some()).map(|end| end.awaits),
+        holder_tid: known.peer.map(|(peer, _)| peer),
+        flags: Some(
+            flag(known.lasts, stall_flags::CUT)
+                | flag(any_thread, stall_flags::ANY_THREAD)
+                | flag(is_hint, stall_flags::HOLDER_IS_HINT),
+        ),
+        ..row
+    }
+}

@@ -1,0 +1,223 @@
+//! Who has the other end of what a thread waits on.
+
+use std::cell::{OnceCell, RefCell};
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use model::stall::Awaits;
+
+use super::super::earlier_locks::EarlierLocks;
+use super::call::{InCall, On};
+use super::descriptors::{Holders, access, inode, target};
+use super::servers;
+use super::sockets::{Side, Sockets};
+use super::title;
+
+/// What a thread waits on, and who has its other end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct OtherEnd {
+    /// A process, or a thread of the same process.
+    pub(super) peer: Option<u32>,
+    /// Whether it is certain that it waits for that one.
+    pub(super) is_hint: bool,
+    pub(super) awaits: Awaits,
+    pub(super) words: String,
+    /// Bytes that it has received and not read.
+    pub(super) unread: u64,
+}
+
+impl OtherEnd {
+    fn of(words: &str, awaits: Awaits, peer: Option<u32>) -> OtherEnd {
+        OtherEnd { peer, is_hint: false, awaits, words: words.to_owned(), unread: 0 }
+    }
+
+    fn nobody(words: &str) -> OtherEnd {
+        OtherEnd::of(words, Awaits::Message, None)
+    }
+}
+
+/// What of the machine is read once, when it is needed.
+pub(super) struct Machine {
+    proc: PathBuf,
+    processes: Vec<u32>,
+    holders: OnceCell<Holders>,
+    locks: OnceCell<EarlierLocks>,
+    /// By network namespace.
+    sockets: RefCell<HashMap<PathBuf, Rc<Sockets>>>,
+}
+
+impl Machine {
+    pub(super) fn new(proc: PathBuf, processes: Vec<u32>) -> Machine {
+        let (holders, locks, sockets) = (OnceCell::new(), OnceCell::new(), RefCell::default());
+        Machine { proc, processes, holders, locks, sockets }
+    }
+
+    fn holders(&self) -> &Holders {
+        self.holders.get_or_init(|| Holders::read(&self.proc, self.processes.iter().copied()))
+    }
+
+    fn sockets(&self, pid: u32) -> Rc<Sockets> {
+        let process = self.proc.join(pid.to_string());
+        let namespace = |process: &Path| std::fs::read_link(process.join("ns/net")).unwrap_or_default();
+        let its = namespace(&process);
+        let is_own = namespace(&self.proc.join("self")) == its;
+        let mut known = self.sockets.borrow_mut();
+        Rc::clone(known.entry(its).or_insert_with(|| Rc::new(Sockets::read(&process, is_own))))
+    }
+
+    /// What a thread in that call waits for. Its kernel stack shows what its arguments do not.
+    pub(super) fn other_end(&self, (pid, tid): (u32, u32), call: &InCall, frames: &[String]) -> OtherEnd {
+        let is_in = |name: &str| frames.iter().any(|frame| frame.contains(name));
+        if is_in("request_wait_answer") || is_in("fuse_simple_request") {
+            let server = servers::of_fuse(&self.proc, pid, &call.on, self.holders());
+            return OtherEnd::of("a FUSE file system", Awaits::Answer, server);
+        }
+        if is_in("fanotify_get_response") || is_in("fanotify_handle_event") {
+            let listener = servers::of_fanotify(&self.proc, self.holders());
+            return OtherEnd::of("a listener's permission (fanotify)", Awaits::Answer, listener);
+        }
+        if is_in("wait_for_partner") || is_in("fifo_open") {
+            return OtherEnd::nobody("a FIFO that nobody has open at its other end");
+        }
+        match &call.on {
+            On::Descriptor(fd) => self.of_descriptor((pid, *fd), call.name, frames),
+            On::Descriptors(fds) => self.of_many((pid, tid), fds),
+            On::Mutex(owner) if *owner != tid && self.is_thread(*owner) => {
+                OtherEnd { is_hint: true, ..OtherEnd::of("a mutex", Awaits::Lock, Some(*owner)) }
+            }
+            On::Child(child) => {
+                let children = std::fs::read_to_string(self.proc.join(format!("{pid}/task/{tid}/children")));
+                let child = child
+                    .or_else(|| only(children.unwrap_or_default().split_whitespace().filter_map(|id| id.parse().ok())));
+                OtherEnd::of("a child", Awaits::Child, child)
+            }
+            On::Timer => OtherEnd::nobody("its own timer"),
+            On::Signal => self.of_signal(pid),
+            _ => OtherEnd::nobody(""),
+        }
+    }
+
+    fn is_thread(&self, tid: u32) -> bool {
+        self.proc.join(format!("{tid}/stat")).exists()
+    }
+
+    fn of_descriptor(&self, (pid, fd): (u32, u32), call: &str, frames: &[String]) -> OtherEnd {
+        if ["flock", "fcntl"].contains(&call) {
+            let locks = self.locks.get_or_init(|| EarlierLocks::read(&self.proc));
+            return OtherEnd::of("a lock of a file", Awaits::Lock, locks.of(pid, Some(call)).map(|lock| lock.holder));
+        }
+        let Some(target) = target(&self.proc, pid, fd) else { return OtherEnd::nobody("") };
+        if frames.iter().any(|frame| frame.contains("pipe_read") || frame.contains("pipe_write")) {
+            return self.of_pipe(pid, &target, frames.iter().any(|frame| frame.contains("pipe_read")));
+        }
+        let sends = ["write", "send", "connect"].iter().any(|begin| call.starts_with(begin));
+        self.of_target(pid, &target, sends).unwrap_or_else(|| OtherEnd::nobody(described(&target)))
+    }
+
+    /// `reads`: the thread does.
+    fn of_pipe(&self, pid: u32, target: &str, reads: bool) -> OtherEnd {
+        let opposite = |&&(other, fd): &&(u32, u32)| {
+            other != pid
+                && access(&self.proc, other, fd)
+                    .is_some_and(|(can_read, can_write)| if reads { can_write } else { can_read })
+        };
+        let mut others: Vec<u32> = self.holders().of(target).iter().filter(opposite).map(|(other, _)| *other).collect();
+        others.dedup();
+        let (words, awaits) = if reads { ("a pipe", Awaits::Answer) } else { ("room in a pipe", Awaits::Room) };
+        let ended = if others.is_empty() { "a pipe that nobody else has open" } else { words };
+        // A shell may have both ends open beside its children: the latest process works.
+        let is_hint = others.len() > 1;
+        OtherEnd { is_hint, ..OtherEnd::of(ended, awaits, others.into_iter().max()) }
+    }
+
+    fn of_target(&self, pid: u32, target: &str, sends: bool) -> Option<OtherEnd> {
+        let sockets = self.sockets(pid);
+        let connection = sockets.of(inode(target, "socket")?)?;
+        if let Some(listener) = inode(target, "socket").and_then(|inode| sockets.not_accepted(inode)) {
+            let servers = self.holders().others(&format!("socket:[{listener}]"), pid);
+            let words = format!("{} that its server has not accepted", connection.words);
+            // Any process of a server that has several may accept it.
+            return Some(OtherEnd {
+                is_hint: servers.len() > 1,
+                ..OtherEnd::of(&words, Awaits::Answer, servers.into_iter().min())
+            });
+        }
+        let Some(peer) = connection.peer else {
+            let words = if connection.side == Side::Listens { "new connections" } else { &connection.words };
+            return Some(OtherEnd::nobody(words));
+        };
+        let others = self.holders().others(&format!("socket:[{peer}]"), pid);
+        let unread = sockets.unread(peer);
+        let awaits = match sockets.side(connection) {
+            _ if sends => Awaits::Room,
+            Side::Client => Awaits::Answer,
+            _ if unread > 0 => Awaits::Answer,
+            _ => Awaits::Message,
+        };
+        // A server that forks for each client may have it open, too: the latest process works for it.
+        let is_hint = others.len() > 1;
+        let peer = others.into_iter().max();
+        Some(OtherEnd { unread, is_hint, ..OtherEnd::of(&connection.words, awaits, peer) })
+    }
+
+    /// One of several descriptors: the one that it waits on, if it asked a single server.
+    fn of_many(&self, (pid, tid): (u32, u32), fds: &[u32]) -> OtherEnd {
+        let targets: Vec<String> = fds.iter().filter_map(|fd| target(&self.proc, pid, *fd)).collect();
+        let mut ends: Vec<OtherEnd> = targets.iter().filter_map(|target| self.of_target(pid, target, false)).collect();
+        if let [only] = targets.as_slice() {
+            let pipe =
+                only.starts_with("pipe:").then(|| self.of_pipe(pid, only, true)).filter(|end| end.peer.is_some());
+            return pipe.or(ends.pop()).unwrap_or_else(|| OtherEnd::nobody(described(only)));
+        }
+        let listens = ends.iter().any(|end| end.words == "new connections");
+        let asked: Vec<&OtherEnd> =
+            ends.iter().filter(|end| end.awaits == Awaits::Answer && end.peer.is_some()).collect();
+        let busy: Vec<&&OtherEnd> = asked.iter().filter(|end| end.unread > 0).collect();
+        match (busy.as_slice(), asked.as_slice()) {
+            ([end], _) => return (**end).clone(),
+            // It may as well wait for a client of its own.
+            ([], [end]) => {
+                let is_sure = ends.len() == 1 && !targets.iter().any(|target| is_terminal(target));
+                let awaits = if is_sure { Awaits::Answer } else { Awaits::Message };
+                return OtherEnd { awaits, is_hint: !is_sure, ..(*end).clone() };
+            }
+            _ => {}
+        }
+        let mut clients = ends.iter().filter(|end| end.peer.is_some());
+        match (clients.next(), clients.next(), listens) {
+            (Some(end), None, false) => OtherEnd { awaits: Awaits::Message, ..end.clone() },
+            (None, None, false) => self.of_signal(tid),
+            _ => OtherEnd::nobody("any of several descriptors"),
+        }
+    }
+
+    /// A signal, or an event of another process: whose is known where programs say in their titles what they do.
+    fn of_signal(&self, pid: u32) -> OtherEnd {
+        match title::holder(&self.proc, pid, &self.processes) {
+            Some(holder) => {
+                OtherEnd { is_hint: true, ..OtherEnd::of("a lock of its server", Awaits::Lock, Some(holder)) }
+            }
+            None => OtherEnd::nobody("a signal or an event"),
+        }
+    }
+}
+
+fn only<T>(mut all: impl Iterator<Item = T>) -> Option<T> {
+    let first = all.next()?;
+    all.next().is_none().then_some(first)
+}
+
+fn is_terminal(target: &str) -> bool {
+    ["/dev/pts/", "/dev/tty", "/dev/console"].iter().any(|begin| target.starts_with(begin))
+}
+
+fn described(target: &str) -> &str {
+    match target {
+        _ if is_terminal(target) => "a terminal",
+        "/dev/fuse" => "requests to its FUSE file system",
+        "anon_inode:[eventfd]" | "anon_inode:[signalfd]" => "a signal or an event",
+        "anon_inode:[timerfd]" => "its own timer",
+        _ => "",
+    }
+}

@@ -1,0 +1,103 @@
+//! Waits that began before the recording and last beyond it: nobody wakes anybody.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::{GO, Test, recorded};
+use crate::actor::now_ns;
+use crate::ground::{Ground, tool};
+use crate::victim::{Recording, Truth, Victim};
+
+pub const TESTS: &[Test] = &[
+    recorded("server_stopped_throughout", stopped_server),
+    recorded("server_stopped_throughout_before_it_accepted", stopped_listener),
+    recorded("writer_of_a_pipe_stopped_throughout", stopped_writer),
+    recorded("idle_server_throughout", idle_server),
+    recorded("idle_client_throughout", idle_client),
+];
+
+fn signal(name: &str, pid: u32) {
+    drop(tool("kill", &[name, &pid.to_string()]));
+}
+
+/// A victim that sleeps in that kernel function from before the recording on, for a process that was stopped before it went to sleep.
+fn hung(ground: &Ground, victim: Victim, stopped: u32, (function, call): (&str, &'static str)) -> (Value, Truth) {
+    let go = ground.at(GO);
+    ground.wait_for(&format!("{go}.awaited"));
+    signal("-STOP", stopped);
+    ground.go(&go);
+    ground.wait_until_in(victim.pid(), function);
+    let begin_ns = now_ns();
+    let recording = Recording::following(victim.pid());
+    std::thread::sleep(Duration::from_millis(900));
+    let explained = recording.explained();
+    let suffered = victim.suffers("stopped", (begin_ns, now_ns()), 900_000_000);
+    signal("-CONT", stopped);
+    let truth = Truth { operation: Some(call), waited_for: Some("neighbour"), culprit: Some("neighbour"), ..suffered };
+    (explained, Truth { cut: Some(true), finished: Some(false), ..truth })
+}
+
+fn stopped_server() -> (Value, Truth) {
+    let ground = Ground::new();
+    let path = ground.at("address");
+    let server = ground.neighbour(&format!("answer tcp:{path} sleep 0"));
+    ground.wait_for(&path);
+    let script = format!("connect tcp:{path}\nask tcp:{path} recv\nawait {}\nask tcp:{path} recv", ground.at(GO));
+    let victim = Victim::start(&ground, &script);
+    hung(&ground, victim, server, ("tcp_recvmsg", "recvfrom"))
+}
+
+fn stopped_listener() -> (Value, Truth) {
+    let ground = Ground::new();
+    let path = ground.at("address");
+    let server = ground.neighbour(&format!("answer unix:{path} sleep 0"));
+    ground.wait_for(&path);
+    let script = format!("await {}\nconnect unix:{path}\nask unix:{path} recv", ground.at(GO));
+    let victim = Victim::start(&ground, &script);
+    hung(&ground, victim, server, ("unix_stream_read_generic", "recvfrom"))
+}
+
+/// Its child, which it asks through pipes.
+fn stopped_writer() -> (Value, Truth) {
+    let ground = Ground::new();
+    let report = ground.at("child-report");
+    let script = format!("child {report} answer_parent sleep 0\nask_child\nawait {}\nask_child", ground.at(GO));
+    let victim = Victim::start(&ground, &script);
+    ground.wait_for(&format!("{}.awaited", ground.at(GO)));
+    let pid = victim.pid();
+    let children = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap();
+    let child = children.trim().parse().expect("one child");
+    let (explained, truth) = hung(&ground, victim, child, ("pipe_read", "read"));
+    (explained, Truth { waited_for: None, culprit: None, ..truth })
+}
+
+fn idles(pid: u32) -> (Value, Truth) {
+    let recording = Recording::following(pid);
+    std::thread::sleep(Duration::from_millis(700));
+    let explained = recording.explained();
+    (explained, Truth { tid: pid, spans: vec![(0, u64::MAX / 2)], quiet: true, ..Truth::default() })
+}
+
+/// Its client does not ask.
+fn idle_server() -> (Value, Truth) {
+    let ground = Ground::new();
+    let (path, asked) = (ground.at("address"), ground.at("asked"));
+    let server = ground.neighbour(&format!("answer unix:{path} sleep 0"));
+    ground.wait_for(&path);
+    ground.neighbour(&format!("connect unix:{path}\nask unix:{path} recv\nsignal {asked}\nsleep 60000"));
+    ground.wait_for(&asked);
+    idles(server)
+}
+
+/// Like a subscriber: it receives what its server may send one day.
+fn idle_client() -> (Value, Truth) {
+    let ground = Ground::new();
+    let path = ground.at("address");
+    ground.neighbour(&format!("answer unix:{path} sleep 0"));
+    ground.wait_for(&path);
+    let program = format!("[s:=__import__('socket').socket(1),s.connect('{path}'),s.recv(1)]");
+    let victim = Victim::start(&ground, &format!("become python3 -c {program}"));
+    ground.wait_until_in(victim.pid(), "unix_stream_read_generic");
+    idles(victim.pid())
+}
