@@ -53,6 +53,9 @@ pub struct RunDescription {
     /// among its words. A load's are in its recipe.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub under_test: Vec<String>,
+    /// Tasks that counted as the recorded command: what `--follow` named.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub followed: Vec<String>,
     /// The memory cgroup and device limits that the load ran in.
     pub limits: Limits,
     /// What the machine allowed.
@@ -113,6 +116,7 @@ impl RunDescription {
             mounts: Vec::new(),
             devices: Vec::new(),
             under_test: Vec::new(),
+            followed: Vec::new(),
             limits: Limits::default(),
             preflight: Vec::new(),
         }

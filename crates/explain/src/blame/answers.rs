@@ -38,8 +38,13 @@ impl Answers {
 
     /// The client to whom a thread sends its next answer, and when, if it had the request by then.
     pub(super) fn next(&self, server: u32, at_ns: u64) -> Option<(u32, u64)> {
+        self.after(server, at_ns, at_ns)
+    }
+
+    /// The same after a moment, if it had the request by an earlier one.
+    pub(super) fn after(&self, server: u32, after_ns: u64, asked_by_ns: u64) -> Option<(u32, u64)> {
         let all = self.0.get(&server)?;
-        let next = *all.get(all.partition_point(|answer| answer.sent_ns <= at_ns))?;
-        (next.asked_ns <= at_ns).then_some((next.client, next.sent_ns))
+        let next = *all.get(all.partition_point(|answer| answer.sent_ns <= after_ns))?;
+        (next.asked_ns <= asked_by_ns).then_some((next.client, next.sent_ns))
     }
 }

@@ -87,6 +87,7 @@ impl Blame {
                 slower_than_ns: wanted_ns.max(kept_ns),
                 asked_for_ns: Some(wanted_ns).filter(|&wanted_ns| wanted_ns < kept_ns),
                 trace: run.trace.clone(),
+                followed: run.followed.clone(),
                 ..Explanation::default()
             },
             damaged: 0,
@@ -182,9 +183,8 @@ impl Blame {
 
     /// Adds rows of the table `usage`.
     pub fn usage(&mut self, records: &[UsageRecord]) {
-        for record in records {
-            self.damaged += u64::from(!self.index.usage.insert(record, &mut self.index.names));
-        }
+        let inserted = records.iter().filter(|record| self.index.usage.insert(record, &mut self.index.names)).count();
+        self.damaged += (records.len() - inserted) as u64;
     }
 
     /// Adds rows of the table `stacks`.

@@ -133,6 +133,7 @@ fn convoy(index: &RunIndex, (cause, ..): Key, waits: &[Wait]) -> Option<Convoy> 
         cause,
         holder: end.tid.map(|tid| index.tasks.who(tid, end.at_ns, &index.names)),
         device: end.request.map(|request| request.device),
+        device_name: end.request.and_then(|request| index.disk_names.get(&request.device).cloned()),
         detail: describe(index, row, cause),
         lock: row.lock,
         start_ns: waits.iter().map(|wait| wait.start_ns).min()?,

@@ -22,6 +22,8 @@ pub struct Explanation {
     pub asked_for_ns: Option<u64>,
     /// How the kernel was traced; `None` without a trace, where only polls of blocked tasks explain anything.
     pub trace: Option<TraceSettings>,
+    /// Tasks that count as the recorded command: what `--follow` named.
+    pub followed: Vec<String>,
     /// Operations that the load finished within the measured phases, slow or not; `None` without a load.
     pub operations: Option<u64>,
     /// The slowest operation of the load, explained or not: class and latency, ns.
@@ -291,6 +293,8 @@ pub struct Convoy {
     pub holder: Option<Who>,
     /// The disk that the holder waited for.
     pub device: Option<DeviceNumber>,
+    /// Its name.
+    pub device_name: Option<String>,
     /// Description of the longest of these waits.
     pub detail: Option<String>,
     /// The lock's number within the run, where it has one.

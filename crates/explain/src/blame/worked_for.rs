@@ -6,6 +6,16 @@ use model::stall::StallKind;
 use super::rows::Row;
 use super::run_index::RunIndex;
 
+/// Proxies in front of a server that are followed.
+const PROXIES: usize = 8;
+
+/// Whether a thread's client at a moment was at work for that process itself: a proxy, of which the answer at `sent_ns` was passed on.
+pub(super) fn works_for(index: &RunIndex, client: (u32, u64), at_ns: u64, pid: u32) -> bool {
+    let above = |&(proxy, sent_ns): &(u32, u64)| index.answers.after(proxy, sent_ns, at_ns);
+    let mut clients = std::iter::successors(Some(client), above).take(PROXIES);
+    clients.any(|(client, sent_ns)| index.tasks.pid(client, sent_ns).unwrap_or(client) == pid)
+}
+
 /// The client for whom a thread of a server worked at a moment, and until when. In between it did not sleep: else what it did may have been
 /// for others.
 pub(super) fn client_of(index: &RunIndex, server: u32, at_ns: u64) -> Option<(u32, u64)> {

@@ -3,6 +3,7 @@
 
 use std::collections::HashSet;
 use std::convert::Infallible;
+use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -39,6 +40,15 @@ impl FromStr for Followed {
             }
             Err(_) => Followed::Comm(text.to_owned()),
         })
+    }
+}
+
+impl fmt::Display for Followed {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Followed::Pid(pid) => pid.fmt(to),
+            Followed::Comm(text) | Followed::Cgroup(text) => text.fmt(to),
+        }
     }
 }
 

@@ -31,7 +31,8 @@ fn line(convoy: &Convoy) -> String {
         processes => format!("{} threads of {} processes", grouped(convoy.victims), grouped(processes)),
     };
     let holder = convoy.holder.as_ref().map_or_else(|| "a task that is not known".to_owned(), ToString::to_string);
-    let device = convoy.device.map_or_else(String::new, |device| format!(" on {device}"));
+    let device = convoy.device_name.clone().or_else(|| Some(convoy.device?.to_string()));
+    let device = device.map_or_else(String::new, |device| format!(" on {}", printable(&device)));
     let detail = convoy.detail.as_deref().map_or_else(String::new, |detail| format!(": {}", printable(detail)));
     let longest = Nanoseconds(convoy.longest_ns);
     format!(

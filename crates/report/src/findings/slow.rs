@@ -23,10 +23,8 @@ pub(super) fn slow(document: &Value, part: &str) -> Option<Sentence> {
         writer.say(". Of other programs, ");
     }
     writer.counted(&count, "operation")?;
-    match (part.is_empty(), document["operations"].is_u64()) {
-        (false, true) => writer.say(" of the load"),
-        (false, false) => writer.say(" of the recorded command"),
-        (true, _) => {}
+    if !part.is_empty() {
+        whose(&mut writer, document)?;
     }
     if of_others {
         writer.say(" did");
@@ -52,20 +50,44 @@ pub(super) fn slow(document: &Value, part: &str) -> Option<Sentence> {
     Some(writer.end())
 }
 
-/// `, 3.00 s in total (2.00 s by dd/93, 1.00 s by tar/94)`
+/// ` of the recorded command and of what --follow names (redis-server)`: these, too, count as the command.
+fn whose(writer: &mut Writer<'_>, document: &Value) -> Option<()> {
+    if document["operations"].is_u64() {
+        writer.say(" of the load");
+        return Some(());
+    }
+    writer.say(" of the recorded command");
+    let count = document["followed"].as_array().map_or(0, Vec::len);
+    for at in 0..count {
+        writer.say(if at == 0 { " and of what --follow names (" } else { ", " });
+        writer.value(&format!("/followed/{at}"), Kind::Name)?;
+    }
+    writer.say(if count > 0 { ")" } else { "" });
+    Some(())
+}
+
+/// `, 3.00 s in total (2.00 s by dd/93, 1.00 s by tar/94)`. One that is followed may be what the others wait for: no sum of their times.
 fn total(writer: &mut Writer<'_>, document: &Value, part: &str) -> Option<()> {
+    let large = if part.is_empty() { Vec::new() } else { large_processes(document) };
+    if !large.is_empty() && document["followed"].get(0).is_some() {
+        writer.say(": ");
+        by_process(writer, &large);
+        return Some(());
+    }
     writer.say(", ");
     writer.value(&format!("{part}/wall_ns"), Kind::Duration)?;
     writer.say(" in total");
-    if !part.is_empty() {
-        by_process(writer, document);
+    if !large.is_empty() {
+        writer.say(" (");
+        by_process(writer, &large);
+        writer.say(")");
     }
     Some(())
 }
 
-/// The two processes of the command, or that it followed, whose operations took longest. A client and the server that it waits for
-/// both count, each with its own.
-fn by_process(writer: &mut Writer<'_>, document: &Value) {
+/// The two processes of the command, or that it followed, whose operations took longest: their places in the list. A client and the server
+/// that it waits for both count, each with its own.
+fn large_processes(document: &Value) -> Vec<usize> {
     let list = document["processes"].as_array().map_or(&[][..], Vec::as_slice);
     let wall_ns = |process: &Value| process["wall_ns"].as_f64().unwrap_or(0.0);
     let own =
@@ -73,18 +95,19 @@ fn by_process(writer: &mut Writer<'_>, document: &Value) {
     let all_ns: f64 = own().map(|(_, process)| wall_ns(process)).sum();
     let mut large: Vec<_> = own().filter(|(_, process)| wall_ns(process) >= all_ns * LEAST).collect();
     large.sort_by(|(_, one), (_, other)| wall_ns(other).total_cmp(&wall_ns(one)));
-    if large.len() < 2 {
-        return;
-    }
-    for (number, (at, _)) in large.into_iter().take(2).enumerate() {
-        writer.say(if number == 0 { " (" } else { ", " });
+    if large.len() < 2 { Vec::new() } else { large.into_iter().take(2).map(|(at, _)| at).collect() }
+}
+
+/// `2.00 s by dd/93, 1.00 s by tar/94`
+fn by_process(writer: &mut Writer<'_>, processes: &[usize]) {
+    for (number, at) in processes.iter().enumerate() {
+        writer.say(if number == 0 { "" } else { ", " });
         let _ = writer.value(&format!("/processes/{at}/wall_ns"), Kind::Duration);
         writer.say(" by ");
         let _ = writer.value(&format!("/processes/{at}/process"), Kind::Name);
         writer.say("/");
         let _ = writer.value(&format!("/processes/{at}/pid"), Kind::Number);
     }
-    writer.say(")");
 }
 
 /// `fsync by dd/93`

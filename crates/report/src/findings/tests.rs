@@ -269,6 +269,13 @@ fn the_time_of_a_command_is_given_by_process() {
     document["processes"] = rows.map(|(name, pid, wall_ns, neighbour)| process(name, pid, wall_ns, neighbour)).into();
     let said = &findings(&document)[0].text;
     assert!(said.contains(", 3.00 s in total (2.00 s by postgres/1009, 1.00 s by psql/8)"), "{said}");
+    // The time of a client includes that of the server that is followed, as far as it waits for it.
+    let mut followed = document.clone();
+    followed["followed"] = json!(["postgres"]);
+    let said = &findings(&followed)[0].text;
+    let expected = "19 operations of the recorded command and of what --follow names (postgres) took at least 100 ms: 2.00 s by postgres/1009, \
+                    1.00 s by psql/8.";
+    assert_eq!(said, expected);
     document["processes"][1]["wall_ns"] = json!(10_000_000);
     let said = &findings(&document)[0].text;
     assert!(said.contains(", 3.00 s in total") && !said.contains("(2.00 s"), "{said}");

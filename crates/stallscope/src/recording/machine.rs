@@ -59,6 +59,7 @@ pub fn describe(intent: Intent, is_tracing: bool, limits: Limits, preflight: Vec
         sample_interval_ns: intent.sample_interval_ns,
         report_interval_ns: intent.report_interval_ns,
         slower_than_ns: intent.slower_than_ns,
+        followed: intent.trace.iter().flat_map(|trace| &trace.follow).map(ToString::to_string).collect(),
         trace: intent.trace.filter(|_| is_tracing).map(|trace| trace.settings),
         seed: intent.seed,
         recipe: intent.recipe,

@@ -13,7 +13,7 @@ use super::super::rows::{freezer_cgroup, quota_cgroup};
 use super::super::run_index::RunIndex;
 use super::super::timeline::{Segment, TaskTimeline};
 use super::super::who::Who;
-use super::super::worked_for::client_of;
+use super::super::worked_for::{client_of, works_for};
 use super::need::{Need, need as need_of};
 use super::users::users;
 use super::victims::Victims;
@@ -139,12 +139,11 @@ impl<'a> Costs<'a> {
         }
     }
 
-    /// A server that works for another client is not to blame: that client is.
+    /// A server that works for another client is not to blame: that client is, but for a proxy that asks for the victim.
     fn add_running(&mut self, victim: Victim, ran: u32, (from_ns, to_ns): (u64, u64), times: u64) {
         let (index, mut now_ns) = (self.index, from_ns);
         while now_ns < to_ns {
-            let is_other = |client: u32| index.tasks.pid(client, to_ns).unwrap_or(client) != victim.1;
-            let client = client_of(index, ran, now_ns).filter(|(client, _)| is_other(*client));
+            let client = client_of(index, ran, now_ns).filter(|client| !works_for(index, *client, now_ns, victim.1));
             let until_ns = client.map_or(to_ns, |(_, until_ns)| until_ns.min(to_ns));
             let key = self.keys.of(&running(index, client.map_or(ran, |(client, _)| client), until_ns));
             self.add_cost(key, victim, (until_ns - now_ns) * times);

@@ -329,3 +329,24 @@ fn a_server_works_for_the_client_that_it_answers_next() {
     // It came later.
     assert_eq!(culprits(&drawing.replace("|============ ", "|            =")), [(9, 12)]);
 }
+
+/// The client of a server that computes is a proxy, which asks for the victim, or for another client.
+#[test]
+fn a_proxy_is_not_to_blame_for_what_it_asks_for() {
+    let drawing = "
+        off   7 |  ssssssssssss  | call=poll awaits=answer waker=6 asked=2
+        asked 7 |  ============  | waker=6
+        off   6 |sssssssssss     | call=epoll_wait awaits=message waker=9
+        asked 6 |  =========     | waker=9
+        off   9 |s               | call=recvfrom awaits=message waker=6 cpu=1
+        off   9 |           sssss| call=recvfrom awaits=message waker=7 cpu=11";
+    let culprits = |drawing: &str| {
+        let explanation = stage(drawing).explain();
+        let running = explanation.culprits.into_iter().filter(|culprit| culprit.cause == Cause::Running);
+        let of_victim = |culprit: &crate::blame::Culprit| culprit.victims.iter().any(|(victim, _)| victim.tid == 7);
+        running.filter(of_victim).map(|culprit| culprit.task.unwrap().tid).collect::<Vec<_>>()
+    };
+    assert_eq!(culprits(drawing), [9]);
+    // What the proxy asked for was not for the one that waits.
+    assert_eq!(culprits(&drawing.replace("asked 7", "asked 8")), [6]);
+}
