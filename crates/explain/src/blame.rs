@@ -26,6 +26,7 @@ mod known;
 mod lanes;
 mod links;
 mod lock_turns;
+mod loops;
 mod losses;
 mod memory_limits;
 mod missing;

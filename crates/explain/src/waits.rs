@@ -1,6 +1,7 @@
 //! What the time of slow operations consists of, through all tasks that they waited for. [`crate::whatif`] changes it.
 
 mod behind;
+mod limited;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,6 +9,7 @@ use model::block::DeviceNumber;
 use model::cause::Cause;
 
 pub use behind::{Behind, behind};
+pub use limited::{IoLimit, Loop, Moved, Turn};
 
 use crate::hashing::FastMap;
 
@@ -102,6 +104,8 @@ pub struct Waits {
     pub pinned: bool,
     /// Limits that cgroups had: identity of the disk, and `read_bps`, `write_iops` and so on. Empty where none is known.
     pub io_limits: BTreeSet<(String, &'static str)>,
+    /// Limits on disks that delayed operations, and of which the rate is known.
+    pub limited: Vec<IoLimit>,
     /// Memory cgroups that were at their limit.
     pub memory: Vec<MemoryLimit>,
     /// Cgroups whose memory limits were sampled. Of others, they are unknown.

@@ -1,15 +1,18 @@
 //! What slow operations would have taken if one kind of wait had been changed. docs/WHATIF.md gives the method.
 
 mod advice;
+mod calls;
 mod change;
 mod dirty;
 mod ends;
 mod level;
+mod looped;
 mod memory;
 mod random;
 mod replay;
 mod same_time;
 mod spread;
+mod throttle;
 
 #[cfg(test)]
 mod tests;

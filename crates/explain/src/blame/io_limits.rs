@@ -1,6 +1,6 @@
 //! Which limits cgroups have on which disks, from counters.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::series::{Series, SeriesSet};
 
@@ -19,13 +19,21 @@ const LIMITS: [(&str, &str); 8] = [
 /// Requests at a disk, at each sample.
 const IN_FLIGHT: &str = "diskstats.in_flight";
 
-/// Whether [`of`] or [`idle`] reads that metric.
+/// Whether [`read`] reads that metric.
 pub(super) fn is_limit(metric: &str) -> bool {
     metric == IN_FLIGHT || LIMITS.iter().any(|(name, _)| *name == metric)
 }
 
+/// Limits, those of them whose rate is known, and the disks, by identity, that had nothing to do.
+type Read = (BTreeSet<(String, &'static str)>, BTreeMap<(String, &'static str), u64>, BTreeSet<String>);
+
+/// Reads what disks' limits were, and which disks had nothing to do.
+pub(super) fn read(series: &SeriesSet) -> Read {
+    (of(series), rates(series), idle(series))
+}
+
 /// The disks, by identity, that had no request at any of the samples, of which there are several.
-pub(super) fn idle(series: &SeriesSet) -> BTreeSet<String> {
+fn idle(series: &SeriesSet) -> BTreeSet<String> {
     let (Some(first), Some(last)) = (series.headers().first(), series.headers().last()) else {
         return BTreeSet::new();
     };
@@ -34,7 +42,7 @@ pub(super) fn idle(series: &SeriesSet) -> BTreeSet<String> {
 }
 
 /// The limits that any cgroup had: identity of the disk, and what is limited.
-pub(super) fn of(series: &SeriesSet) -> BTreeSet<(String, &'static str)> {
+fn of(series: &SeriesSet) -> BTreeSet<(String, &'static str)> {
     let (Some(first), Some(last)) = (series.headers().first(), series.headers().last()) else {
         return BTreeSet::new();
     };
@@ -46,4 +54,25 @@ pub(super) fn of(series: &SeriesSet) -> BTreeSet<(String, &'static str)> {
         disks.map(|(_, disk)| (disk.to_owned(), kind)).collect::<Vec<_>>()
     };
     LIMITS.iter().flat_map(of_metric).collect()
+}
+
+/// The limits of which the rate is known, per second: each cgroup that had one on that disk had the same, all the time.
+fn rates(series: &SeriesSet) -> BTreeMap<(String, &'static str), u64> {
+    let (Some(first), Some(last)) = (series.headers().first(), series.headers().last()) else {
+        return BTreeMap::new();
+    };
+    let mut rates: BTreeMap<(String, &'static str), BTreeSet<i64>> = BTreeMap::new();
+    for (name, kind) in LIMITS {
+        for limit in series.named(name) {
+            let Some((_, disk)) = limit.descriptor.instance.split_once(':') else { continue };
+            let ends = [limit.at(first.sample), limit.at(last.sample), limit.max(first.sample, last.sample)];
+            let of_disk = rates.entry((disk.to_owned(), kind)).or_default();
+            of_disk.extend(ends.into_iter().flatten().filter(|rate| *rate > 0));
+        }
+    }
+    let only = |(key, rates): (_, BTreeSet<i64>)| match rates.first() {
+        Some(rate) if rates.len() == 1 => Some((key, u64::try_from(*rate).ok()?)),
+        _ => None,
+    };
+    rates.into_iter().filter_map(only).collect()
 }

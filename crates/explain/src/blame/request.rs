@@ -10,9 +10,7 @@ use super::cause::Cause;
 pub(super) fn cause_at(request: &RequestRecord, at_ns: u64) -> Option<Cause> {
     let reached = |moment: Option<u64>| moment.is_some_and(|moment| moment <= at_ns);
     let entered = request.inserted_ns.or(request.issued_ns);
-    // Throttling delays bios before they are queued. Some, such as flushes, are never inserted nor issued.
-    let released = entered.or(request.queued_ns).or(request.got_ns).unwrap_or(request.completed_ns);
-    if request.throttled && at_ns < released {
+    if request.throttled && at_ns < released_ns(request) {
         Some(Cause::IoThrottle)
     } else if let Some(cause) = request.parts.as_deref().and_then(|parts| flushing_at(parts, entered, at_ns)) {
         Some(cause)
@@ -31,6 +29,13 @@ pub(super) fn cause_at(request: &RequestRecord, at_ns: u64) -> Option<Cause> {
     } else {
         None
     }
+}
+
+/// When a throttled request went on. Throttling delays bios before they are queued. Some, such as flushes, are never inserted nor
+/// issued.
+pub(super) fn released_ns(request: &RequestRecord) -> u64 {
+    let entered = request.inserted_ns.or(request.issued_ns);
+    entered.or(request.queued_ns).or(request.got_ns).unwrap_or(request.completed_ns)
 }
 
 /// The stage of a request with flushes before and after its data; `None` where the flushes do not decide.

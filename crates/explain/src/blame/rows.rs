@@ -60,6 +60,8 @@ pub(super) struct Row {
     pub(super) lock: Option<u32>,
     pub(super) holder_tid: Option<u32>,
     pub(super) holder_is_hint: bool,
+    /// Bytes that a system call moved; 0: unknown.
+    pub(super) bytes: u64,
 }
 
 /// `__TASK_STOPPED | __TASK_TRACED` of the kernel, all versions, and `TASK_FROZEN`, which before 6.1 was nothing.
@@ -68,8 +70,7 @@ const STOPPED: u32 = 0x4 | 0x8 | 0x8000;
 impl Row {
     /// `None` for an inconsistent record.
     pub(super) fn new(record: &StallRecord, names: &mut Names) -> Option<Row> {
-        let end_ns = record.start_ns.checked_add(record.duration_ns)?;
-        (1..=LONGEST_NS).contains(&record.duration_ns).then_some(())?;
+        let end_ns = end_ns(record)?;
         Some(Row {
             start_ns: record.start_ns,
             end_ns,
@@ -105,6 +106,7 @@ impl Row {
             lock: record.lock,
             holder_tid: record.holder_tid,
             holder_is_hint: is(record, stall_flags::HOLDER_IS_HINT),
+            bytes: record.bytes.unwrap_or(0),
         })
     }
 }
@@ -112,6 +114,10 @@ impl Row {
 /// A wait reported while it lasts counts as a wait until the whole wait is recorded.
 fn kind(record: &StallRecord) -> StallKind {
     if record.kind == StallKind::StillBlocked { StallKind::Blocked } else { record.kind }
+}
+
+fn end_ns(record: &StallRecord) -> Option<u64> {
+    (1..=LONGEST_NS).contains(&record.duration_ns).then(|| record.start_ns.checked_add(record.duration_ns))?
 }
 
 impl Row {

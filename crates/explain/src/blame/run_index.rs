@@ -1,6 +1,6 @@
 //! A run's rows, indexed: by task, with stacks and requests.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
@@ -44,6 +44,8 @@ pub(super) struct RunIndex {
     /// When the recording ended; `None` where it was cut off.
     pub(super) ended_ns: Option<u64>,
     pub(super) io_limits: BTreeSet<(String, &'static str)>,
+    /// Those of them whose rate is known, per second.
+    pub(super) io_rates: BTreeMap<(String, &'static str), u64>,
     /// Disks, by identity, that had no request whenever the counters were read.
     pub(super) idle_disks: BTreeSet<String>,
     /// Names of disks.

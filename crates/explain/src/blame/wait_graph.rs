@@ -11,6 +11,7 @@ use super::culprits::blamed_disk;
 use super::dirtying::dirtying;
 use super::disks::Disks;
 use super::holder;
+use super::loops;
 use super::operations::Operation as SlowOperation;
 use super::pinned::are_pinned;
 use super::request;
@@ -22,7 +23,7 @@ use super::timeline::{NO_ROW, Segment};
 use super::timelines::TaskTimelines;
 use super::unfinished::reads;
 use super::wording;
-use crate::waits::{DISCARD, Numbers, OF_ANOTHER, ORDERED_DATA, OWN, Path, Step, Waiting, Waits};
+use crate::waits::{DISCARD, IoLimit, Numbers, OF_ANOTHER, ORDERED_DATA, OWN, Path, Step, Waiting, Waits};
 
 /// Operations that are kept; of more, every n-th.
 const KEPT: usize = 20_000;
@@ -46,9 +47,10 @@ pub(super) fn waits<'a>(
     let mut graph = Graph { index, disks, timelines, paths, names, tasks, servers, of: 0, deadlock: false };
     let pinned = are_pinned(index, operations);
     let dirtying = dirtying(index, operations);
-    let operations: Vec<Waiting> =
-        operations.iter().step_by(stands_for).map(|operation| graph.waiting(operation)).collect();
+    let slow = operations;
+    let operations: Vec<Waiting> = slow.iter().step_by(stands_for).map(|operation| graph.waiting(operation)).collect();
     let sqlite = sync_calls::sqlite(index, graph.tasks.keys().copied());
+    let limited = limited(&mut graph, slow, stands_for);
     Waits {
         operations,
         stands_for: stands_for as u64,
@@ -63,6 +65,7 @@ pub(super) fn waits<'a>(
         device_ns: device_ns(index),
         pinned,
         io_limits: index.io_limits.clone(),
+        limited,
         memory: index.memory.with_usage(&index.usage, &index.names),
         memory_sampled: index.memory.sampled().clone(),
         sqlite,
@@ -73,6 +76,23 @@ pub(super) fn waits<'a>(
 
 fn command(index: &RunIndex) -> BTreeSet<u32> {
     index.of_command.iter().map(|tid| index.tasks.pid(*tid, u64::MAX).unwrap_or(*tid)).collect()
+}
+
+/// Of a sample of the operations no loops are known.
+fn limited(graph: &mut Graph, operations: &[SlowOperation], stands_for: usize) -> Vec<IoLimit> {
+    if stands_for > 1 {
+        return Vec::new();
+    }
+    let behind: BTreeSet<u32> = graph.tasks.keys().copied().collect();
+    let limited = loops::limited((graph.index, graph.disks), operations, &behind);
+    for (tid, end_ns) in limited
+        .iter()
+        .flat_map(|limit| &limit.loops)
+        .filter_map(|each| each.turns.last().map(|turn| (each.tid, turn.end_ns())))
+    {
+        graph.name(tid, end_ns);
+    }
+    limited
 }
 
 /// Median time of requests at their device.

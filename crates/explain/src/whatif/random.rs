@@ -14,4 +14,9 @@ impl Random {
         mixed ^= mixed >> 31;
         ((u128::from(mixed) * limit as u128) >> 64) as usize
     }
+
+    /// A number from 0 to 1.
+    pub(super) fn share(&mut self) -> f64 {
+        self.below(1 << 32) as f64 / (1_u64 << 32) as f64
+    }
 }

@@ -8,10 +8,8 @@ use model::effect::Edge;
 use super::change::{Absence, Change, concerns, is_absorbed_by_limit, raised_limit, remains};
 use super::ends;
 use super::level::Levels;
+use super::throttle::SLICE_NS;
 use crate::waits::{Waiting, Waits};
-
-/// The slice of blk-throttle (DFL_THROTL_SLICE), ns.
-const SLICE_NS: f64 = 100e6;
 
 /// An operation after a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

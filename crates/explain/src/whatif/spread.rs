@@ -1,5 +1,6 @@
 //! Distributions of slow operations, recorded and predicted, with intervals.
 
+use super::calls::{Call, Calls, Drawn};
 use super::change::Change;
 use super::random::Random;
 use super::replay::{Replayed, replay};
@@ -109,7 +110,7 @@ pub fn predict(waits: &Waits, change: &Change) -> Prediction {
     let assumed = replayed.iter().filter(|of| of.assumed).count() as u64;
     let ends = replayed.iter().map(|of| of.start_ns + of.duration_ns);
     let starts = replayed.iter().map(|of| of.start_ns);
-    let draws = Draws::of(&replayed, |taken| Spread::of(waits, taken.iter().map(|(_, ns)| *ns).collect()));
+    let draws = Draws::of(&replayed, 1, |taken, ns| Spread::of(waits, taken.iter().map(ns).collect()));
     Prediction {
         recorded: Spread::of(waits, replayed.iter().map(before).collect()),
         slow: draws.estimate(now.slow, |spread| spread.slow),
@@ -119,20 +120,19 @@ pub fn predict(waits: &Waits, change: &Change) -> Prediction {
         max_ns: draws.estimate(now.max_ns, |spread| spread.max_ns),
         changed: changed * waits.stands_for,
         assumed: assumed * waits.stands_for,
-        in_same_time: in_same_time(waits, &replayed),
+        in_same_time: in_same_time(waits, change, &replayed),
         elapsed_ns: ends.max().unwrap_or(0) - starts.min().unwrap_or(0),
     }
 }
 
-fn in_same_time(waits: &Waits, replayed: &[Replayed]) -> SameTime {
+fn in_same_time(waits: &Waits, change: &Change, replayed: &[Replayed]) -> SameTime {
     let multiples = Multiples::of(waits, replayed);
-    let all: Vec<(&Replayed, u64)> = replayed.iter().map(|of| (of, of.duration_ns)).collect();
-    let now = slow(waits, &multiples, &all);
-    let draws = Draws::of(replayed, |taken| slow(waits, &multiples, taken));
-    let left = replayed.iter().filter(|of| of.duration_ns >= waits.slower_than_ns).count();
+    let calls = Calls::of(waits, change, replayed, &multiples);
+    let now = slow(waits, &calls.all, Call::duration_ns, calls.copies);
+    let draws = Draws::of(&calls.all, calls.copies, |taken, ns| slow(waits, taken, ns, 1));
     let percentile = |of: fn(&Slow) -> Ranks, factor: f64| {
         let estimate = || draws.between(of(&now).value, |slow| of(slow).low, |slow| of(slow).high).widened(factor);
-        (left == 0 || left >= FEWEST).then(estimate)
+        (calls.left == 0 || calls.left >= FEWEST).then(estimate)
     };
     let total_ns = draws.estimate(now.total_ns, |slow| slow.total_ns);
     let most_ns = total_ns.high.max(multiples.elapsed_ns().saturating_mul(waits.stands_for));
@@ -170,12 +170,12 @@ impl Ranks {
     }
 }
 
-/// Those that are slow, given operations and what they take, each as often as it is done.
-fn slow(waits: &Waits, multiples: &Multiples, taken: &[(&Replayed, u64)]) -> Slow {
-    let slow = taken.iter().filter(|(_, ns)| *ns >= waits.slower_than_ns);
-    let mut slow: Vec<(u64, f64)> = slow.map(|(of, ns)| (*ns, multiples.times(of))).collect();
+/// Those that are slow, given so many copies of calls and what they take, each as often as it is done.
+fn slow(waits: &Waits, taken: &[Call], ns: fn(&Call) -> u64, copies: usize) -> Slow {
+    let slow = taken.iter().filter(|call| ns(call) >= waits.slower_than_ns);
+    let mut slow: Vec<(u64, f64)> = slow.map(|call| (ns(call), call.times)).collect();
     slow.sort_unstable_by_key(|(ns, _)| *ns);
-    let stands_for = waits.stands_for as f64;
+    let stands_for = waits.stands_for as f64 / copies as f64;
     let count: f64 = slow.iter().map(|(_, times)| times).sum();
     let total_ns: f64 = slow.iter().map(|(ns, times)| times * *ns as f64).sum();
     Slow {
@@ -226,21 +226,23 @@ struct Draws<Figures> {
 }
 
 impl<Figures> Draws<Figures> {
-    /// `figures`: those of operations and what they take.
-    fn of(replayed: &[Replayed], figures_of: impl Fn(&[(&Replayed, u64)]) -> Figures) -> Draws<Figures> {
-        let blocks: Vec<&[Replayed]> = replayed.chunks(replayed.len().div_ceil(BLOCKS).max(1)).collect();
+    /// `copies`: of so many, one is drawn. `figures`: those of calls, and which of their durations is meant.
+    fn of<Of: Copy + Drawn>(
+        all: &[Of],
+        copies: usize,
+        figures_of: impl Fn(&[Of], fn(&Of) -> u64) -> Figures,
+    ) -> Draws<Figures> {
+        let blocks: Vec<&[Of]> = all.chunks(all.len().div_ceil(BLOCKS * copies).max(1)).collect();
         let (mut figures, mut least) = (Vec::new(), Vec::new());
         if blocks.is_empty() {
             return Draws { figures, least };
         }
         let mut random = Random(blocks.len() as u64);
         for _ in 0..DRAWS {
-            let drawn: Vec<&[Replayed]> = blocks.iter().map(|_| blocks[random.below(blocks.len())]).collect();
-            let taken = |ns: fn(&Replayed) -> u64| -> Vec<(&Replayed, u64)> {
-                drawn.iter().copied().flatten().map(|of| (of, ns(of))).collect()
-            };
-            figures.push(figures_of(&taken(|of| of.duration_ns)));
-            least.push(figures_of(&taken(|of| of.at_least_ns)));
+            let drawn = (0..blocks.len().div_ceil(copies)).map(|_| blocks[random.below(blocks.len())]);
+            let taken: Vec<Of> = drawn.flatten().copied().collect();
+            figures.push(figures_of(&taken, Of::duration_ns));
+            least.push(figures_of(&taken, Of::at_least_ns));
         }
         Draws { figures, least }
     }

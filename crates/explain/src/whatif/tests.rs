@@ -8,6 +8,7 @@ use proptest::prelude::*;
 use super::{Absence, Change, predict, recorded, replay};
 use crate::waits::{Numbers, Step, Waiting, Waits};
 
+mod looped;
 mod simulated;
 
 const MS: u64 = 1_000_000;

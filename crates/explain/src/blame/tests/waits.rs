@@ -2,13 +2,20 @@
 
 use std::collections::BTreeSet;
 
-use super::stage::{MS, description, stage};
+use model::block::DeviceNumber;
+use model::usage::{Resource, UsageRecord};
+
+use super::stage::{MS, Stage, description, stage};
 use crate::blame::Blame;
-use crate::waits::{SqliteJournal, Waits};
+use crate::waits::{Loop, SqliteJournal, Turn, Waits};
 
 fn waits(drawing: &str) -> Waits {
-    let stage = stage(drawing);
+    of_stage(&stage(drawing))
+}
+
+fn of_stage(stage: &Stage) -> Waits {
     let mut blame = Blame::new(None, &description(true));
+    blame.usage(&stage.usage);
     blame.stalls(&stage.stalls);
     blame.operations(&stage.operations);
     blame.tasks(&stage.tasks);
@@ -63,6 +70,43 @@ fn the_time_since_the_limit_last_delayed_the_task_is_known() {
     let of = |at: usize| (waits.operations[at].since_throttled_ns, waits.operations[at].duration_ns());
     assert_eq!((of(0), of(1)), ((None, 9 * MS), (Some(8 * MS), 10 * MS)));
     assert_eq!((waits.device_ns, waits.operations[0].unknown_requests), (Some(3 * MS), 0));
+}
+
+/// Its turns are its operations; what else it moved was turns too short to be recorded.
+#[test]
+fn a_limit_has_the_loops_that_it_delays_and_the_rate_that_it_let_pass() {
+    let mut stage = stage(
+        "
+        op:pread64 7 |=========  ==========    |
+        off        7 | sssssss                 | stack=blkdev_direct_IO waker=3 request=1
+        off        7 |             ssssss      | stack=blkdev_direct_IO waker=3 request=2
+        off        8 |sssssssssssssss          | stack=blkdev_direct_IO waker=3 request=3
+        request    1 |     D  C                | tid=7 throttled device=8,0 kind=R
+        request    2 |                 D C     | tid=7 throttled device=8,0 kind=R
+        request    3 |           D  C          | tid=8 throttled device=8,0 kind=R",
+    );
+    let used = |pid: u32, bytes| UsageRecord {
+        device: Some(DeviceNumber::new(8, 0)),
+        pid: Some(pid),
+        bytes,
+        count: 4,
+        throttled: 1,
+        cgroup: Some("/box".to_owned()),
+        limit: Some("/box".to_owned()),
+        ..UsageRecord::new(Resource::DeviceRead, 0, 20 * MS)
+    };
+    stage.usage.extend([used(7, 16_000), used(8, 4_000)]);
+    let limited = of_stage(&stage).limited;
+    let [limit] = limited.as_slice() else { panic!("{limited:?}") };
+    assert_eq!((limit.reads, limit.bytes_per_s, limit.per_s), (true, Some(1_000_000), None));
+    let turns = |each: &Loop| -> Vec<String> {
+        let of = |turn: &Turn| format!("{}+{}", turn.throttled_ns / MS, turn.rest_ns / MS);
+        each.turns.iter().map(of).collect()
+    };
+    let loops = limit.loops.iter().map(|each| format!("{} {} {:?}", each.tid, each.is_of_operations, turns(each)));
+    assert_eq!(loops.collect::<Vec<_>>(), [r#"7 true ["4+5", "4+6"]"#, r#"8 false ["11+4"]"#]);
+    let moved: Vec<u64> = limit.loops.iter().flat_map(|each| &each.moved).map(|moved| moved.bytes).collect();
+    assert_eq!(moved, [16_000, 4_000]);
 }
 
 /// A journal without space: the task itself writes the checkpoint, and waits for a request. Reclaim waits for pages that are written.

@@ -1,0 +1,153 @@
+//! Threads that a limit on a disk delays again and again.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use model::block::{DeviceNumber, Operation as BlockOperation};
+use model::stall::{RequestRecord, StallKind};
+use model::usage::Resource;
+
+use super::disks::Disks;
+use super::names::Name;
+use super::operations::Operation;
+use super::request;
+use super::rows::Row;
+use super::run_index::RunIndex;
+use super::usage::{Target, Used};
+use crate::waits::{IoLimit, Loop, Moved, Turn};
+
+/// A wait of a thread for a request that a limit delayed.
+#[derive(Debug, Clone, Copy)]
+struct Throttled {
+    request: u32,
+    turn: Turn,
+}
+
+/// A disk, whether its reads are limited, and the cgroup with the limit.
+type Place = (DeviceNumber, bool, Name);
+
+/// The limits that delayed these operations, with their loops, and those of threads of which none is one of `behind`: what a thread does for
+/// operations depends on these.
+pub(super) fn limited(
+    (index, disks): (&RunIndex, &Disks),
+    operations: &[Operation],
+    behind: &BTreeSet<u32>,
+) -> Vec<IoLimit> {
+    let mut by_thread: HashMap<u32, Vec<&Operation>> = HashMap::new();
+    operations.iter().for_each(|operation| by_thread.entry(operation.tid).or_default().push(operation));
+    let mut loops: BTreeMap<Place, Vec<Loop>> = BTreeMap::new();
+    for ((tid, place), waits) in throttled(index) {
+        let of_operations = by_thread.get(&tid);
+        let turns = match of_operations {
+            Some(operations) => turns(index, operations, &waits),
+            None if behind.contains(&tid) => continue,
+            None => waits.iter().map(|wait| wait.turn).collect(),
+        };
+        if turns.windows(2).all(|pair| pair[0].end_ns() <= pair[1].start_ns) {
+            let is_of_operations = of_operations.is_some();
+            loops.entry(place).or_default().push(Loop { tid, is_of_operations, turns, moved: Vec::new() });
+        }
+    }
+    loops.retain(|_, loops| loops.iter().any(|each| each.is_of_operations));
+    loops.into_iter().map(|(place, loops)| limit(index, disks, place, loops)).collect()
+}
+
+/// The waits for throttled requests, by thread and limit; each by start.
+fn throttled(index: &RunIndex) -> BTreeMap<(u32, Place), Vec<Throttled>> {
+    let mut waits: BTreeMap<(u32, Place), Vec<Throttled>> = BTreeMap::new();
+    for row in index.rows.iter().filter(|row| matches!(row.kind, StallKind::OffCpu | StallKind::Blocked)) {
+        let Some(request) = index.request(row).filter(|request| request.throttled) else { continue };
+        let pid = index.tasks.pid(row.tid, row.end_ns).unwrap_or(row.tid);
+        let used = index.usage.latest(Target::Device(request.device), pid, row.start_ns);
+        let Some(limit) = used.and_then(|used| used.limit) else { continue };
+        let place = (request.device, request.kind.operation() == BlockOperation::Read, limit);
+        waits.entry((row.tid, place)).or_default().push(wait(row, request));
+    }
+    waits
+}
+
+fn wait(row: &Row, request: &RequestRecord) -> Throttled {
+    let released_ns = request::released_ns(request).clamp(row.start_ns, row.end_ns);
+    let (throttled_ns, rest_ns) = (released_ns - row.start_ns, row.end_ns - released_ns);
+    let bytes = u64::from(request.bytes);
+    Throttled { request: request.request, turn: Turn { start_ns: row.start_ns, throttled_ns, rest_ns, bytes } }
+}
+
+/// A thread's operations as turns: those of the classes that the limit delays.
+fn turns(index: &RunIndex, operations: &[&Operation], waits: &[Throttled]) -> Vec<Turn> {
+    let within = |operation: &Operation| {
+        let from = waits.partition_point(|wait| wait.turn.start_ns < operation.start_ns);
+        let to = waits.partition_point(|wait| wait.turn.start_ns < operation.end_ns);
+        &waits[from..to]
+    };
+    let classes: BTreeSet<Name> =
+        operations.iter().filter(|operation| !within(operation).is_empty()).map(|operation| operation.class).collect();
+    let of_class = operations.iter().filter(|operation| classes.contains(&operation.class));
+    let mut turns: Vec<Turn> = of_class.map(|operation| turn(index, operation, within(operation))).collect();
+    let mut sizes: Vec<u64> = turns.iter().map(|turn| turn.bytes).filter(|bytes| *bytes > 0).collect();
+    sizes.sort_unstable();
+    let usual = sizes.get(sizes.len() / 2).copied().unwrap_or(0);
+    turns.iter_mut().filter(|turn| turn.bytes == 0).for_each(|turn| turn.bytes = usual);
+    turns
+}
+
+fn turn(index: &RunIndex, operation: &Operation, waits: &[Throttled]) -> Turn {
+    let end_ns = |wait: &Throttled| (wait.turn.start_ns + wait.turn.throttled_ns).min(operation.end_ns);
+    let throttled_ns: u64 = waits.iter().map(|wait| end_ns(wait) - wait.turn.start_ns).sum();
+    let requests: BTreeMap<u32, u64> = waits.iter().map(|wait| (wait.request, wait.turn.bytes)).collect();
+    let calls = index.rows_between(operation.tid, operation.start_ns, operation.end_ns).map(|(_, row)| row);
+    let of_call = calls.filter(|row| row.kind == StallKind::SystemCall && row.start_ns == operation.start_ns);
+    // One wait is for the last of a call's requests.
+    let moved = of_call.map(|row| row.bytes).max().unwrap_or(0);
+    Turn {
+        start_ns: operation.start_ns,
+        throttled_ns: throttled_ns.min(operation.ns()),
+        rest_ns: operation.ns().saturating_sub(throttled_ns),
+        bytes: requests.values().sum::<u64>().max(moved),
+    }
+}
+
+/// A limit, with its rate, and what its loops moved.
+fn limit(index: &RunIndex, disks: &Disks, place: Place, loops: Vec<Loop>) -> IoLimit {
+    let (device, reads, _) = place;
+    let rate = |kind: &str| {
+        let of_disk = |((disk, of), _): &(&(String, &str), &u64)| *of == kind && disks.number(disk) == Some(device);
+        index.io_rates.iter().find(of_disk).map(|(_, rate)| *rate)
+    };
+    let [bytes, count] = if reads { ["read_bps", "read_iops"] } else { ["write_bps", "write_iops"] };
+    let (mut bytes_per_s, per_s) = (rate(bytes), rate(count));
+    if bytes_per_s.is_none() && per_s.is_none() {
+        bytes_per_s = served(index, place, &loops);
+    }
+    let pid = |each: &Loop| index.tasks.pid(each.tid, each.turns[0].end_ns()).unwrap_or(each.tid);
+    let pids: Vec<u32> = loops.iter().map(pid).collect();
+    let moved = |each: Loop| {
+        let of = pid(&each);
+        let threads = pids.iter().filter(|pid| **pid == of).count() as u64;
+        let rows = used(index, place).filter(|row| row.pid == Some(of));
+        let each_of = |row: &Used| Moved { start_ns: row.start_ns, end_ns: row.end_ns, bytes: row.bytes / threads };
+        Loop { moved: rows.map(each_of).collect(), ..each }
+    };
+    let loops = loops.into_iter().map(moved).collect();
+    IoLimit { device, reads, bytes_per_s, per_s, loops }
+}
+
+/// Bytes per second that a limit let pass from the first wait for it to the last: it was used up.
+fn served(index: &RunIndex, place: Place, loops: &[Loop]) -> Option<u64> {
+    let turns = || loops.iter().flat_map(|each| &each.turns);
+    let (from_ns, to_ns) = (turns().map(|turn| turn.start_ns).min()?, turns().map(Turn::end_ns).max()?);
+    let within = used(index, place).filter(|row| row.start_ns >= from_ns && row.end_ns <= to_ns);
+    let mut spans: BTreeMap<u64, u64> = BTreeMap::new();
+    let mut bytes = 0;
+    for row in within {
+        spans.insert(row.start_ns, row.end_ns);
+        bytes += row.bytes;
+    }
+    let ns: u64 = spans.iter().map(|(start_ns, end_ns)| end_ns - start_ns).sum();
+    (ns > 0).then(|| (bytes as f64 / (ns as f64 / 1e9)) as u64).filter(|per_s| *per_s > 0)
+}
+
+/// Who used a limit.
+fn used(index: &RunIndex, (device, reads, limit): Place) -> impl Iterator<Item = &Used> {
+    let of_disk = index.usage.between(Target::Device(device), 0, u64::MAX).map(|(row, _)| row);
+    of_disk.filter(move |row| row.limit == Some(limit) && (row.resource == Resource::DeviceRead) == reads)
+}

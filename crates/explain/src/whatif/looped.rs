@@ -1,0 +1,250 @@
+//! Closed loops under a limit, simulated with another limit or without one of them.
+
+use std::collections::HashSet;
+use std::ops::Range;
+
+use model::cause::Cause;
+use model::effect::Edge;
+
+use super::change::{Absence, Change, is_changed};
+use super::random::Random;
+use super::throttle::{Rate, Throttle};
+use crate::waits::{IoLimit, Loop, Step, Turn, Waits};
+
+/// Simulations, from which results are taken together: each chooses turns by chance.
+const REPEATS: usize = 4;
+/// Turns around a moment that are alike.
+const AROUND: usize = 4;
+/// Turns of a loop from which on it is one.
+const FEWEST: usize = 8;
+/// A simulation without a change that is off by more than this does not describe the load.
+const OFF: f64 = 0.25;
+
+/// A turn of a simulation.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Simulated {
+    pub(super) tid: u32,
+    pub(super) start_ns: u64,
+    pub(super) duration_ns: u64,
+    /// The recorded turn whose rest it has; `None` where the limit delayed it, which is not by chance.
+    pub(super) like: Option<usize>,
+}
+
+/// What the loops under limits that a change concerns do after it.
+#[derive(Debug, Default)]
+pub(super) struct Simulation {
+    /// The threads of operations of which that is known.
+    pub(super) threads: HashSet<u32>,
+    /// Their turns, [`REPEATS`] times; empty where there are no threads.
+    pub(super) turns: Vec<Vec<Simulated>>,
+}
+
+/// Simulates the loops after a change.
+pub(super) fn simulate(waits: &Waits, change: &Change) -> Simulation {
+    let mut simulation = Simulation::default();
+    for limit in &waits.limited {
+        let Some((after, absent)) = changed(waits, change, limit) else { continue };
+        let paces: Vec<Pace> = limit.loops.iter().map(pace).collect();
+        if !describes(waits, limit, &paces) {
+            continue;
+        }
+        let present = limit.loops.iter().zip(&paces).filter(|(each, _)| !absent.contains(&each.tid));
+        let loops: Vec<(&Loop, &Pace)> = present.collect();
+        simulation.turns.resize(REPEATS, Vec::new());
+        simulation.turns.iter_mut().zip(1..).for_each(|(turns, seed)| turns.extend(run(&loops, after, seed)));
+        let of_operations = limit.loops.iter().filter(|each| each.is_of_operations);
+        simulation.threads.extend(of_operations.map(|each| each.tid));
+    }
+    simulation
+}
+
+fn rate(limit: &IoLimit, factor: f64) -> Rate {
+    let raised = |per_s: Option<u64>| per_s.map(|per_s| per_s as f64 * factor);
+    Rate { bytes_per_s: raised(limit.bytes_per_s), per_s: raised(limit.per_s) }
+}
+
+/// The limit after a change, and the threads that are absent; `None` where it is not this limit that changes.
+fn changed(waits: &Waits, change: &Change, limit: &IoLimit) -> Option<(Rate, HashSet<u32>)> {
+    match change {
+        // Without a limit nothing is to be simulated.
+        Change::Edge { effect, of } => {
+            let kind = if limit.reads { "read" } else { "write" };
+            let device = Some(limit.device);
+            let step = Step { cause: Cause::IoThrottle, kind, device, blamed: None, tid: 0, syncs: false };
+            let is_it = effect.edge == Edge::IoLimit && is_changed(*effect, of, &step);
+            effect.factor.filter(|_| is_it).map(|factor| (rate(limit, factor), HashSet::new()))
+        }
+        Change::Absent(absence) => {
+            let absent = absent(waits, absence, limit);
+            (!absent.is_empty()).then(|| (rate(limit, 1.0), absent))
+        }
+        Change::Refaults(_) => None,
+    }
+}
+
+fn absent(waits: &Waits, absence: &Absence, limit: &IoLimit) -> HashSet<u32> {
+    let process = |tid: u32| waits.tasks.get(&tid).and_then(|name| name.split('/').next());
+    let is_it =
+        |tid: u32| absence.threads.contains(&tid) || absence.task.is_some() && process(tid) == absence.task.as_deref();
+    limit.loops.iter().map(|each| each.tid).filter(|tid| is_it(*tid)).collect()
+}
+
+/// What a loop does between its recorded turns.
+#[derive(Debug, Clone, Default)]
+struct Pace {
+    /// Bytes of a usual turn.
+    bytes: f64,
+    /// Before each recorded turn: the time between turns so far, ns, and the turns in it that were too short to be recorded.
+    before: Vec<(f64, f64)>,
+    /// The recorded turns that the limit delayed, and the others.
+    delayed: Vec<usize>,
+    free: Vec<usize>,
+}
+
+impl Pace {
+    fn new(of: &Loop, bytes: f64, gaps: &[(f64, f64)]) -> Pace {
+        let sum = |sum: &mut (f64, f64), gap: &(f64, f64)| {
+            let before = *sum;
+            *sum = (before.0 + gap.0, before.1 + gap.1);
+            Some(before)
+        };
+        // The last turn has no gap, and there is a sum after it.
+        let before = gaps.iter().chain(&[(0.0, 0.0); 2]).scan((0.0, 0.0), sum).collect();
+        let (delayed, free) = (0..of.turns.len()).partition(|at| of.turns[*at].throttled_ns > 0);
+        Pace { bytes, before, delayed, free }
+    }
+
+    /// The time between these turns, ns, and the short turns in it.
+    fn between(&self, turns: &Range<usize>) -> (f64, f64) {
+        let (from, to) = (self.before[turns.start], self.before[turns.end]);
+        (to.0 - from.0, to.1 - from.1)
+    }
+
+    fn like(&self, turns: &Range<usize>, is_delayed: bool) -> &[usize] {
+        let all = if is_delayed { &self.delayed } else { &self.free };
+        &all[all.partition_point(|at| *at < turns.start)..all.partition_point(|at| *at < turns.end)]
+    }
+
+    /// Turns around one among which there are enough of a kind, if there are in all.
+    fn around(&self, at: usize, is_delayed: bool) -> Range<usize> {
+        let count = self.delayed.len() + self.free.len();
+        let mut by = AROUND;
+        loop {
+            let turns = at.saturating_sub(by)..(at + by).min(count);
+            let short = if is_delayed { 0.0 } else { self.between(&turns).1 };
+            if turns.len() == count || self.like(&turns, is_delayed).len() as f64 + short >= AROUND as f64 {
+                return turns;
+            }
+            by *= 2;
+        }
+    }
+}
+
+/// What it moved that is not recorded individually was short turns, in the time between the others.
+fn pace(of: &Loop) -> Pace {
+    let mut sizes: Vec<u64> = of.turns.iter().map(|turn| turn.bytes).collect();
+    sizes.sort_unstable();
+    let bytes = sizes.get(sizes.len() / 2).copied().unwrap_or(0).max(1) as f64;
+    let next = of.turns.iter().skip(1).map(|turn| turn.start_ns);
+    let borders: Vec<(u64, u64)> = of.turns.iter().map(Turn::end_ns).zip(next).collect();
+    let mut gaps: Vec<(f64, f64)> = borders.iter().map(|(from, to)| (to.saturating_sub(*from) as f64, 0.0)).collect();
+    let mut short_bytes = 0.0;
+    for moved in &of.moved {
+        let ends = |at_ns: u64| of.turns.partition_point(|turn| turn.end_ns() < at_ns);
+        let recorded: u64 = of.turns[ends(moved.start_ns)..ends(moved.end_ns)].iter().map(|turn| turn.bytes).sum();
+        let overlap_ns =
+            |(from, to): &(u64, u64)| moved.end_ns.min(*to).saturating_sub(moved.start_ns.max(*from)) as f64;
+        let first = borders.partition_point(|(_, to)| *to <= moved.start_ns);
+        let last = borders.partition_point(|(from, _)| *from < moved.end_ns).max(first);
+        let all_ns: f64 = borders[first..last].iter().map(overlap_ns).sum();
+        // A turn at a border counts in one of the two times.
+        short_bytes += moved.bytes as f64 - recorded as f64;
+        if short_bytes > 0.0 && all_ns > 0.0 {
+            for (border, gap) in borders[first..last].iter().zip(&mut gaps[first..last]) {
+                gap.1 += short_bytes / bytes * overlap_ns(border) / all_ns;
+            }
+            short_bytes = 0.0;
+        }
+    }
+    Pace::new(of, bytes, &gaps)
+}
+
+/// Whether the simulation of the load as it was is like the recording: as many turns that the limit delays, and as long.
+fn describes(waits: &Waits, limit: &IoLimit, paces: &[Pace]) -> bool {
+    let loops: Vec<(&Loop, &Pace)> = limit.loops.iter().zip(paces).collect();
+    let of_operations = limit.loops.iter().filter(|each| each.is_of_operations);
+    let turns = of_operations.clone().flat_map(|each| &each.turns);
+    if of_operations.clone().any(|each| each.turns.len() < FEWEST) {
+        return false;
+    }
+    let recorded: Vec<u64> = turns.map(Turn::duration_ns).filter(|ns| *ns >= waits.slower_than_ns).collect();
+    let now = run(&loops, rate(limit, 1.0), 1);
+    let simulated: Vec<u64> =
+        now.iter().map(|turn| turn.duration_ns).filter(|ns| *ns >= waits.slower_than_ns).collect();
+    let is_close = |a: f64, b: f64| (a / b.max(1.0) - 1.0).abs() <= OFF;
+    is_close(simulated.len() as f64, recorded.len() as f64)
+        && is_close(simulated.iter().sum::<u64>() as f64, recorded.iter().sum::<u64>() as f64)
+}
+
+/// A loop in a simulation.
+struct Running<'a> {
+    of: &'a Loop,
+    pace: &'a Pace,
+    next_ns: f64,
+    /// The recorded turn of this moment.
+    at: usize,
+}
+
+/// The turns of the operations' loops, for as long as the recorded ones lasted.
+fn run(loops: &[(&Loop, &Pace)], rate: Rate, seed: u64) -> Vec<Simulated> {
+    let turns = || loops.iter().flat_map(|each| &each.0.turns);
+    let (from_ns, to_ns) = (turns().map(|turn| turn.start_ns).min(), turns().map(Turn::end_ns).max());
+    let (Some(from_ns), Some(to_ns)) = (from_ns, to_ns) else { return Vec::new() };
+    let mut throttle = Throttle::new(rate);
+    let mut random = Random(seed);
+    let begin = |of: &Loop| of.turns.first().map_or(0.0, |turn| (turn.start_ns - from_ns) as f64);
+    let mut running: Vec<Running> =
+        loops.iter().map(|&(of, pace)| Running { of, pace, next_ns: begin(of), at: 0 }).collect();
+    let mut simulated = Vec::new();
+    while let Some(first) = running.iter_mut().min_by(|a, b| a.next_ns.total_cmp(&b.next_ns)) {
+        let start_ns = first.next_ns;
+        if start_ns >= (to_ns - from_ns) as f64 {
+            break;
+        }
+        let passed_ns = throttle.pass(start_ns, first.pace.bytes);
+        let (rest_ns, like, pace_ns) = first.turn(from_ns, passed_ns > start_ns, &mut random);
+        let duration_ns = passed_ns - start_ns + rest_ns;
+        first.next_ns = start_ns + duration_ns + pace_ns;
+        if first.of.is_of_operations && duration_ns > 0.0 {
+            let like = like.filter(|_| passed_ns <= start_ns);
+            let start_ns = from_ns + start_ns as u64;
+            simulated.push(Simulated { tid: first.of.tid, start_ns, duration_ns: duration_ns as u64, like });
+        }
+    }
+    simulated
+}
+
+impl Running<'_> {
+    /// The rest of a turn at this moment, the recorded turn that it is like, and the time until the next turn, ns.
+    fn turn(&mut self, from_ns: u64, is_delayed: bool, random: &mut Random) -> (f64, Option<usize>, f64) {
+        let turns = &self.of.turns;
+        let now_ns = from_ns + self.next_ns as u64;
+        while turns.get(self.at + 1).is_some_and(|turn| turn.start_ns <= now_ns) {
+            self.at += 1;
+        }
+        let near = self.at.saturating_sub(AROUND)..(self.at + AROUND).min(turns.len());
+        let (gap_ns, short) = self.pace.between(&near);
+        let pace_ns = gap_ns / (short + near.len() as f64).max(1.0);
+        let around = self.pace.around(self.at, is_delayed);
+        let like = self.pace.like(&around, is_delayed);
+        let short = if is_delayed { 0.0 } else { self.pace.between(&around).1 };
+        let all = short + like.len() as f64;
+        if all >= AROUND as f64 && random.share() * all < short {
+            return (0.0, None, pace_ns);
+        }
+        // Too few do not say what is usual.
+        let is_known = all >= AROUND as f64 && !like.is_empty();
+        let chosen = if is_known { like[random.below(like.len())] } else { near.start + random.below(near.len()) };
+        (turns[chosen].rest_ns as f64, Some(chosen), pace_ns)
+    }
+}

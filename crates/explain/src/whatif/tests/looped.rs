@@ -1,0 +1,155 @@
+//! Closed loops under a limit as the kernel keeps it: of those that wait for it, and of turns too short to be recorded.
+
+use model::block::DeviceNumber;
+use model::cause::Cause;
+use model::effect::Edge;
+
+use super::super::random::Random;
+use super::super::throttle::{Rate, Throttle};
+use super::super::{Absence, Change, SameTime, predict};
+use super::{MS, faster, step};
+use crate::waits::{IoLimit, Loop, Moved, Turn, Waiting, Waits};
+
+const RUN_NS: u64 = 30_000 * MS;
+const SLOW_NS: u64 = MS;
+const BYTES_PER_S: u64 = 4 << 20;
+const HALF_SECOND_NS: u64 = 500 * MS;
+
+/// A thread: bytes of a turn, and its pause after one.
+#[derive(Debug, Clone, Copy)]
+struct Thread {
+    tid: u32,
+    bytes: u64,
+    pause_ns: u64,
+}
+
+/// The turns of some threads under a limit of bytes. One turn of six takes 4 ms, the others less than can be recorded.
+fn turns(threads: &[Thread], bytes_per_s: u64, seed: u64) -> Vec<(u32, Turn)> {
+    let mut throttle = Throttle::new(Rate { bytes_per_s: Some(bytes_per_s as f64), per_s: None });
+    let mut next: Vec<(u64, usize)> = (0..threads.len()).map(|at| (at as u64 * MS, at)).collect();
+    let (mut random, mut turns) = (Random(seed), Vec::new());
+    loop {
+        let (start_ns, at) = next.iter().copied().min().expect("threads");
+        if start_ns >= RUN_NS {
+            return turns;
+        }
+        let Thread { tid, bytes, pause_ns } = threads[at];
+        let passed_ns = throttle.pass(start_ns as f64, bytes as f64) as u64;
+        let throttled_ns = passed_ns - start_ns;
+        let rest_ns = if random.below(6) == 0 { 4 * MS } else { MS / 2 };
+        let turn = Turn { start_ns, throttled_ns, rest_ns, bytes };
+        next[at].0 = turn.end_ns() + pause_ns;
+        turns.push((tid, turn));
+    }
+}
+
+/// What a recording of these turns holds; the operations are of thread 7.
+fn recorded(turns: &[(u32, Turn)], limit: Option<u64>) -> Waits {
+    let paths = vec![vec![step('t', 7)], vec![step('d', 7)]];
+    let mut waits = Waits { stands_for: 1, slower_than_ns: SLOW_NS, paths, ..Waits::default() };
+    let mut loops: Vec<Loop> = Vec::new();
+    for (tid, turn) in turns {
+        let at = loops.iter().position(|each| each.tid == *tid).unwrap_or_else(|| {
+            loops.push(Loop { tid: *tid, is_of_operations: *tid == 7, turns: Vec::new(), moved: Vec::new() });
+            loops.len() - 1
+        });
+        let start_ns = turn.end_ns() / HALF_SECOND_NS * HALF_SECOND_NS;
+        match loops[at].moved.last_mut().filter(|moved| moved.start_ns == start_ns) {
+            Some(moved) => moved.bytes += turn.bytes,
+            None => {
+                loops[at].moved.push(Moved { start_ns, end_ns: start_ns + HALF_SECOND_NS, bytes: turn.bytes });
+            }
+        }
+        if turn.duration_ns() < SLOW_NS {
+            continue;
+        }
+        loops[at].turns.push(*turn);
+        if *tid == 7 {
+            let pieces = [(0, turn.throttled_ns), (1, turn.rest_ns)].into_iter().filter(|(_, ns)| *ns > 0).collect();
+            waits.operations.push(Waiting { tid: 7, start_ns: turn.start_ns, pieces, ..Waiting::default() });
+        }
+    }
+    loops.iter().for_each(|each| drop(waits.tasks.insert(each.tid, format!("task{}/{}", each.tid, each.tid))));
+    waits.limited = vec![IoLimit { device: DeviceNumber(8), reads: true, bytes_per_s: limit, per_s: None, loops }];
+    waits
+}
+
+/// Slow turns of thread 7, their sum, p50 and p99.
+fn truth(turns: &[(u32, Turn)]) -> [f64; 4] {
+    let its = turns.iter().filter(|(tid, _)| *tid == 7).map(|(_, turn)| turn.duration_ns());
+    let mut slow: Vec<u64> = its.filter(|ns| *ns >= SLOW_NS).collect();
+    slow.sort_unstable();
+    let quantile = |share: f64| slow[(share * slow.len() as f64) as usize] as f64;
+    [slow.len() as f64, slow.iter().sum::<u64>() as f64, quantile(0.5), quantile(0.99)]
+}
+
+#[track_caller]
+fn check(predicted: &SameTime, truth: [f64; 4]) {
+    let (p50_ns, p99_ns) = (predicted.p50_ns.unwrap(), predicted.p99_ns.unwrap());
+    for ((name, figure), truth) in
+        [("slow", predicted.slow), ("total", predicted.total_ns), ("p50", p50_ns), ("p99", p99_ns)]
+            .into_iter()
+            .zip(truth)
+    {
+        let off = figure.value as f64 / truth - 1.0;
+        assert!(off.abs() <= 0.2, "{name}: {figure:?}, in truth {truth}");
+    }
+}
+
+const LOOPS: [Thread; 5] = [
+    Thread { tid: 7, bytes: 64 << 10, pause_ns: 0 },
+    Thread { tid: 7, bytes: 192 << 10, pause_ns: 0 },
+    Thread { tid: 7, bytes: 1 << 20, pause_ns: 0 },
+    Thread { tid: 7, bytes: 64 << 10, pause_ns: 5 * MS },
+    Thread { tid: 7, bytes: 512 << 10, pause_ns: 20 * MS },
+];
+
+#[test]
+fn a_higher_limit_has_its_own_rhythm() {
+    for one in LOOPS {
+        let recorded = recorded(&turns(&[one], BYTES_PER_S, 1), Some(BYTES_PER_S));
+        for factor in [2, 4] {
+            let predicted = predict(&recorded, &faster(Edge::IoLimit, factor as f64));
+            check(&predicted.in_same_time, truth(&turns(&[one], factor * BYTES_PER_S, 2)));
+        }
+    }
+}
+
+#[test]
+fn two_under_one_limit_wait_for_each_other() {
+    let pair = [LOOPS[0], Thread { tid: 8, bytes: 256 << 10, pause_ns: 0 }];
+    let recorded = recorded(&turns(&pair, BYTES_PER_S, 1), Some(BYTES_PER_S));
+    let predicted = predict(&recorded, &faster(Edge::IoLimit, 4.0));
+    check(&predicted.in_same_time, truth(&turns(&pair, 4 * BYTES_PER_S, 2)));
+    let shares = vec![(Cause::IoThrottle, None, 0.8)];
+    let absent = Absence { task: Some("task8".to_owned()), shares, ..Absence::default() };
+    let predicted = predict(&recorded, &Change::Absent(absent));
+    check(&predicted.in_same_time, truth(&turns(&pair[..1], BYTES_PER_S, 2)));
+}
+
+/// A rate that cannot be: what the limit does is not known.
+#[test]
+fn a_simulation_that_is_not_like_the_recording_is_not_used() {
+    let recorded = recorded(&turns(&[LOOPS[1]], BYTES_PER_S, 1), Some(BYTES_PER_S / 3));
+    let known = Waits { limited: Vec::new(), ..recorded.clone() };
+    let of = |waits: &Waits| predict(waits, &faster(Edge::IoLimit, 4.0)).in_same_time;
+    assert_eq!(of(&recorded), of(&known));
+}
+
+/// 64 KiB at 2 MiB/s: three in a slice of 100 ms. 1 MiB needs 500 ms. A limit of 50 requests per second lets five pass.
+#[test]
+fn what_is_over_the_budget_of_a_slice_waits_for_the_next() {
+    let passes = |rate: Rate, bytes: f64, count: usize| -> Vec<u64> {
+        let (mut limit, mut now_ns) = (Throttle::new(rate), 0.0);
+        let mut pass = || {
+            now_ns = limit.pass(now_ns, bytes);
+            now_ns as u64 / MS
+        };
+        (0..count).map(|_| pass()).collect()
+    };
+    let of_bytes = Rate { bytes_per_s: Some((2 << 20) as f64), per_s: None };
+    assert_eq!(passes(of_bytes, 65536.0, 8), [0, 0, 0, 124, 124, 124, 216, 216]);
+    assert_eq!(passes(of_bytes, 1048576.0, 3), [500, 1000, 1500]);
+    let of_count = Rate { bytes_per_s: None, per_s: Some(50.0) };
+    assert_eq!(passes(of_count, 4096.0, 11), [0, 0, 0, 0, 0, 100, 100, 100, 100, 100, 200]);
+}
