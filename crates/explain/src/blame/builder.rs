@@ -178,7 +178,7 @@ impl Blame {
     pub fn limits(&mut self, series: &SeriesSet, page_bytes: u64) {
         self.index.memory = MemoryLimits::of(series, page_bytes);
         self.index.dirty_limit_bytes = dirty_limit::limit_bytes(series, page_bytes);
-        (self.index.io_limits, self.index.io_rates, self.index.idle_disks) = io_limits::read(series);
+        (self.index.io_limits, self.index.idle_disks) = (io_limits::of(series), io_limits::idle(series));
     }
 
     /// Adds rows of the table `usage`.

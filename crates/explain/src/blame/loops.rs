@@ -110,8 +110,9 @@ fn turn(index: &RunIndex, operation: &Operation, waits: &[Throttled]) -> Turn {
 fn limit(index: &RunIndex, disks: &Disks, place: Place, loops: Vec<Loop>) -> IoLimit {
     let (device, reads, _) = place;
     let rate = |kind: &str| {
-        let of_disk = |((disk, of), _): &(&(String, &str), &u64)| *of == kind && disks.number(disk) == Some(device);
-        index.io_rates.iter().find(of_disk).map(|(_, rate)| *rate)
+        let of_disk =
+            |((disk, of), _): &(&(String, &str), &Option<u64>)| *of == kind && disks.number(disk) == Some(device);
+        index.io_limits.iter().find(of_disk).and_then(|(_, rate)| *rate)
     };
     let [bytes, count] = if reads { ["read_bps", "read_iops"] } else { ["write_bps", "write_iops"] };
     let (mut bytes_per_s, per_s) = (rate(bytes), rate(count));

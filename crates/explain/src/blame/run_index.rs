@@ -43,9 +43,7 @@ pub(super) struct RunIndex {
     pub(super) dirty_limit_bytes: Option<u64>,
     /// When the recording ended; `None` where it was cut off.
     pub(super) ended_ns: Option<u64>,
-    pub(super) io_limits: BTreeSet<(String, &'static str)>,
-    /// Those of them whose rate is known, per second.
-    pub(super) io_rates: BTreeMap<(String, &'static str), u64>,
+    pub(super) io_limits: BTreeMap<(String, &'static str), Option<u64>>,
     /// Disks, by identity, that had no request whenever the counters were read.
     pub(super) idle_disks: BTreeSet<String>,
     /// Names of disks.

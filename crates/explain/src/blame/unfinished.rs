@@ -63,7 +63,7 @@ fn place(index: &RunIndex, disks: &Disks, row: &Row) -> Place {
 
 /// The disks that never had anything to do, and what of theirs is limited.
 fn held_back(index: &RunIndex, disks: &Disks) -> HashSet<Place> {
-    let limits = index.io_limits.iter().filter(|(identity, _)| index.idle_disks.contains(identity));
+    let limits = index.io_limits.keys().filter(|(identity, _)| index.idle_disks.contains(identity));
     let known = limits.map(|(identity, kind)| (disks.number(identity), kind.starts_with("read")));
     known.filter(|(disk, _)| disk.is_some()).collect()
 }

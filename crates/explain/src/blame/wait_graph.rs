@@ -64,7 +64,7 @@ pub(super) fn waits<'a>(
         servers: graph.servers,
         device_ns: device_ns(index),
         pinned,
-        io_limits: index.io_limits.clone(),
+        io_limits: index.io_limits.keys().cloned().collect(),
         limited,
         memory: index.memory.with_usage(&index.usage, &index.names),
         memory_sampled: index.memory.sampled().clone(),

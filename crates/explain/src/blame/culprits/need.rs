@@ -203,7 +203,7 @@ fn limit(index: &RunIndex, disks: &Disks, row: u32, (device, writes): (DeviceNum
 fn counts_requests(index: &RunIndex, disks: &Disks, device: DeviceNumber, writes: Option<bool>) -> bool {
     let (operations, bytes) =
         if writes == Some(false) { ("read_iops", "read_bps") } else { ("write_iops", "write_bps") };
-    let of_disk = index.io_limits.iter().filter(|(disk, _)| disks.number(disk) == Some(device));
+    let of_disk = index.io_limits.keys().filter(|(disk, _)| disks.number(disk) == Some(device));
     let kinds: Vec<&str> = of_disk.map(|(_, kind)| *kind).collect();
     kinds.contains(&operations) && !kinds.contains(&bytes)
 }
