@@ -124,7 +124,7 @@ impl Path<'_> {
                 continue;
             }
             if hands_over(index, &segment) {
-                let waker = index.waker(index.row(segment.off));
+                let waker = ender(index, tid, &segment);
                 // A timer or an interrupt ended that sleep: what the task did before kept this wait waiting all the same.
                 if waker.is_none() && !is_for_lock {
                     self.put_wait(segment.start_ns);
@@ -147,6 +147,12 @@ impl Path<'_> {
         }
         None
     }
+}
+
+/// Who ended that sleep of a task, or sent it the answer that came meanwhile.
+fn ender(index: &RunIndex, tid: u32, segment: &Segment) -> Option<u32> {
+    let sender = || index.answers.sender(tid, segment.start_ns, segment.end_ns).filter(|&sender| sender != tid);
+    index.waker(index.row(segment.off)).or_else(sender)
 }
 
 /// Calls that do nothing but sleep.

@@ -350,3 +350,14 @@ fn a_proxy_is_not_to_blame_for_what_it_asks_for() {
     // What the proxy asked for was not for the one that waits.
     assert_eq!(culprits(&drawing.replace("asked 7", "asked 8")), [6]);
 }
+
+/// A gateway asks another thread, and a timer ends its last sleep before the answer comes. Its own wait is an operation, too.
+#[test]
+fn what_a_server_asked_for_itself_is_known_by_who_answered_it() {
+    let drawing = "
+        off   7 |  ssssssssssss  | call=recvfrom awaits=answer waker=8 asked=2
+        asked 8 |   ==========   | waker=9
+        off   8 |         ssss   | call=epoll_pwait state=1 awaits=interrupt
+        off   9 |   ssssssssss   | stack=xfs_log_force";
+    check(drawing, "fs_log 20, unexplained 2", "thread 7: fs_log 10 < thread 9: fs_log 10");
+}
