@@ -69,14 +69,15 @@ fn whose(writer: &mut Writer<'_>, document: &Value) -> Option<()> {
 /// `, 3.00 s in total (2.00 s by dd/93, 1.00 s by tar/94)`. One that is followed may be what the others wait for: no sum of their times.
 fn total(writer: &mut Writer<'_>, document: &Value, part: &str) -> Option<()> {
     let large = if part.is_empty() { Vec::new() } else { large_processes(document) };
-    if !large.is_empty() && document["followed"].get(0).is_some() {
+    let follows = !part.is_empty() && document["followed"].get(0).is_some();
+    if !large.is_empty() && follows {
         writer.say(": ");
         by_process(writer, &large);
         return Some(());
     }
     writer.say(", ");
     writer.value(&format!("{part}/wall_ns"), Kind::Duration)?;
-    writer.say(" in total");
+    writer.say(if follows { " in total, in which one may wait for another" } else { " in total" });
     if !large.is_empty() {
         writer.say(" (");
         by_process(writer, &large);

@@ -276,6 +276,10 @@ fn the_time_of_a_command_is_given_by_process() {
     let expected = "19 operations of the recorded command and of what --follow names (postgres) took at least 100 ms: 2.00 s by postgres/1009, \
                     1.00 s by psql/8.";
     assert_eq!(said, expected);
+    // Several processes of one name are one row, without a number.
+    followed["processes"][1]["pid"] = Value::Null;
+    let said = &findings(&followed)[0].text;
+    assert!(said.ends_with(", 3.00 s in total, in which one may wait for another."), "{said}");
     document["processes"][1]["wall_ns"] = json!(10_000_000);
     let said = &findings(&document)[0].text;
     assert!(said.contains(", 3.00 s in total") && !said.contains("(2.00 s"), "{said}");
