@@ -65,13 +65,15 @@ impl StandingWaits {
     pub(super) fn finish(&self, first: &HashSet<u32>, now_ns: u64) -> Vec<BlockedWait> {
         let mut threads = HashMap::new();
         let mut of_process: HashMap<u32, Vec<u32>> = HashMap::new();
+        let mut blocked = HashSet::new();
         each_thread(&self.proc, self.own_pid, |Thread { pid, tid, name, state }| {
             threads.insert(tid, Seen { pid, name: String::from_utf8_lossy(name).into_owned(), state });
             of_process.entry(pid).or_default().push(tid);
+            blocked.extend((state == b'D').then_some(pid));
         });
         let mut processes: Vec<u32> = of_process.keys().copied().collect();
         processes.sort_unstable();
-        let machine = Machine::new(self.proc.clone(), processes);
+        let machine = Machine::new(self.proc.clone(), processes, blocked);
         let mut walk = Walk { waits: self, machine, threads, of_process, known: HashMap::new(), now_ns };
         walk.look(first);
         walk.rows()
@@ -135,7 +137,7 @@ impl Walk<'_> {
     fn wait(&self, tid: u32) -> Option<Known> {
         let Seen { pid, state, .. } = *self.threads.get(&tid)?;
         let folder = self.waits.proc.join(format!("{pid}/task/{tid}"));
-        let call = call::read(&folder);
+        let call = call::read(&folder, self.machine.is_blocked(pid));
         let frames = frames(&folder);
         let is_frozen = frames.iter().any(|frame| FREEZES.contains(&frame.as_str()));
         let state = match state {
@@ -161,7 +163,11 @@ impl Walk<'_> {
         }
         let mut waiting = threads.iter().take(MOST_OF_PROCESS).filter_map(|tid| {
             let folder = self.waits.proc.join(format!("{pid}/task/{tid}"));
-            let end = self.machine.other_end((pid, *tid), &call::read(&folder)?, &frames(&folder));
+            let end = self.machine.other_end(
+                (pid, *tid),
+                &call::read(&folder, self.machine.is_blocked(pid))?,
+                &frames(&folder),
+            );
             let is_asked = end.awaits != Awaits::Message && !end.is_hint;
             end.peer.filter(|peer| is_asked && *peer != pid).map(|peer| (*tid, peer))
         });
@@ -174,7 +180,7 @@ impl Walk<'_> {
     /// Of the threads that wait for another one, and of those that are waited for.
     fn rows(self) -> Vec<BlockedWait> {
         let peers: HashSet<u32> = self.known.values().filter_map(|known| Some(known.peer?.0)).collect();
-        let Walk { waits, threads, known, now_ns, .. } = self;
+        let Walk { machine, threads, known, now_ns, waits, .. } = self;
         let mut known: Vec<(u32, Known)> = known.into_iter().collect();
         known.retain(|(tid, known)| known.peer.is_some() || peers.contains(tid));
         known.sort_unstable_by_key(|(tid, _)| *tid);
@@ -182,7 +188,7 @@ impl Walk<'_> {
             let Seen { pid, name, .. } = threads.get(&tid)?;
             let start_ns = if known.lasts { waits.began_ns } else { now_ns.saturating_sub(1) };
             let row = StallRecord {
-                work: title::of(&waits.proc, *pid),
+                work: machine.title(*pid),
                 ..row(&known, StallRecord::new(StallKind::Standing, tid, start_ns, now_ns))
             };
             Some(BlockedWait { row, pid: *pid, name: name.clone(), frames: known.frames })

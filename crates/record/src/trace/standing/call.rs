@@ -13,6 +13,8 @@ const PATH_BYTES: usize = 4096;
 /// What waiters of a contended mutex expect (glibc), and where its owner is, in 4-byte words.
 const CONTENDED: u64 = 2;
 const OWNER: usize = 2;
+/// `FUTEX_PRIVATE_FLAG`.
+const PRIVATE: u64 = 128;
 /// `FUTEX_WAITERS` of robust and priority-inheriting mutexes, and the bits of the owner's id.
 const WAITERS: u64 = 0x8000_0000;
 const TID: u64 = 0x3fff_ffff;
@@ -24,8 +26,11 @@ pub(super) enum On {
     Descriptor(u32),
     /// One of several.
     Descriptors(Vec<u32>),
-    /// A mutex of user space that this thread holds.
-    Mutex(u32),
+    /// A mutex of user space that this thread seems to hold; `private`: one of the same process.
+    Mutex {
+        owner: u32,
+        private: bool,
+    },
     /// Threads that share its memory.
     Futex,
     /// One child, or any.
@@ -45,7 +50,9 @@ pub(super) struct InCall {
 }
 
 /// From a line as `74 0x3 0x1 0x0 0x0 0x0 0x0 0x7ffc0f1d5a28 0x7f32c1b13e94`; the last two are its stack and instruction pointers.
-pub(super) fn read(thread: &Path) -> Option<InCall> {
+///
+/// `blocked`: a thread of the process sleeps uninterruptibly. It may hold the lock that reads of the process's memory take.
+pub(super) fn read(thread: &Path, blocked: bool) -> Option<InCall> {
     let line = std::fs::read_to_string(thread.join("syscall")).ok()?;
     let mut words = line.split_whitespace();
     let number: i32 = words.next()?.parse().ok()?;
@@ -53,7 +60,7 @@ pub(super) fn read(thread: &Path) -> Option<InCall> {
     let arguments: [u64; 6] = values.get(..6)?.try_into().ok()?;
     // A 32-bit program numbers its calls differently, and a kernel thread has none.
     let known = values.get(6).filter(|stack| **stack > u64::from(u32::MAX)).and_then(|_| system_calls::of(number))?;
-    let memory = Memory(File::open(thread.join("mem")).ok());
+    let memory = Memory(if blocked { None } else { File::open(thread.join("mem")).ok() });
     Some(InCall { name: known.name, on: on(known.name, &arguments, &memory, thread) })
 }
 
@@ -66,7 +73,10 @@ fn on(name: &str, arguments: &[u64; 6], memory: &Memory, thread: &Path) -> On {
             let info = std::fs::read_to_string(thread.join(format!("fdinfo/{}", descriptor(arguments[0]))));
             On::Descriptors(targets(&info.unwrap_or_default()))
         }
-        "futex" => memory.owner(arguments[0], arguments[2]).map_or(On::Futex, On::Mutex),
+        "futex" => {
+            let private = arguments[1] & PRIVATE != 0;
+            memory.owner(arguments[0], arguments[2]).map_or(On::Futex, |owner| On::Mutex { owner, private })
+        }
         "wait4" => On::Child(i32::try_from(arguments[0] as i64).ok().filter(|pid| *pid > 0).map(i32::cast_unsigned)),
         "waitid" => On::Child((arguments[0] == 1).then(|| descriptor(arguments[1]))),
         "nanosleep" | "clock_nanosleep" => On::Timer,

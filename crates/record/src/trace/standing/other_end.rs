@@ -1,7 +1,7 @@
 //! Who has the other end of what a thread waits on.
 
 use std::cell::{OnceCell, RefCell};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
@@ -41,6 +41,8 @@ impl OtherEnd {
 pub(super) struct Machine {
     proc: PathBuf,
     processes: Vec<u32>,
+    /// Processes with a thread that sleeps uninterruptibly, perhaps with the lock on their memory: a read of that would wait for it.
+    blocked: HashSet<u32>,
     holders: OnceCell<Holders>,
     locks: OnceCell<EarlierLocks>,
     /// By network namespace.
@@ -48,9 +50,18 @@ pub(super) struct Machine {
 }
 
 impl Machine {
-    pub(super) fn new(proc: PathBuf, processes: Vec<u32>) -> Machine {
+    pub(super) fn new(proc: PathBuf, processes: Vec<u32>, blocked: HashSet<u32>) -> Machine {
         let (holders, locks, sockets) = (OnceCell::new(), OnceCell::new(), RefCell::default());
-        Machine { proc, processes, holders, locks, sockets }
+        Machine { proc, processes, blocked, holders, locks, sockets }
+    }
+
+    pub(super) fn is_blocked(&self, pid: u32) -> bool {
+        self.blocked.contains(&pid)
+    }
+
+    /// What a process says that it does. Its title is in its memory.
+    pub(super) fn title(&self, pid: u32) -> Option<String> {
+        if self.is_blocked(pid) { None } else { title::of(&self.proc, pid) }
     }
 
     fn holders(&self) -> &Holders {
@@ -83,7 +94,8 @@ impl Machine {
         match &call.on {
             On::Descriptor(fd) => self.of_descriptor((pid, *fd), call.name, frames),
             On::Descriptors(fds) => self.of_many((pid, tid), fds),
-            On::Mutex(owner) if *owner != tid && self.is_thread(*owner) => {
+            // What is no mutex of glibc may have any number there.
+            On::Mutex { owner, private } if *owner != tid && self.is_thread(pid, *owner, *private) => {
                 OtherEnd { is_hint: true, ..OtherEnd::of("a mutex", Awaits::Lock, Some(*owner)) }
             }
             On::Child(child) => {
@@ -98,8 +110,9 @@ impl Machine {
         }
     }
 
-    fn is_thread(&self, tid: u32) -> bool {
-        self.proc.join(format!("{tid}/stat")).exists()
+    fn is_thread(&self, pid: u32, tid: u32, private: bool) -> bool {
+        let of_process = self.proc.join(format!("{pid}/task/{tid}"));
+        of_process.exists() || (!private && tid > 1 && self.proc.join(format!("{tid}/stat")).exists())
     }
 
     fn of_descriptor(&self, (pid, fd): (u32, u32), call: &str, frames: &[String]) -> OtherEnd {
@@ -194,7 +207,7 @@ impl Machine {
 
     /// A signal, or an event of another process: whose is known where programs say in their titles what they do.
     fn of_signal(&self, pid: u32) -> OtherEnd {
-        match title::holder(&self.proc, pid, &self.processes) {
+        match title::holder(&self.proc, pid, &self.processes, |pid| self.title(pid)) {
             Some(holder) => {
                 OtherEnd { is_hint: true, ..OtherEnd::of("a lock of its server", Awaits::Lock, Some(holder)) }
             }

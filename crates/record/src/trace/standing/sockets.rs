@@ -80,9 +80,12 @@ impl Sockets {
     /// Lines as `0: 0100007F:1538 0100007F:D6F8 01 00000000:00000000 02:000A 00000000 0 0 4711 ...`.
     fn add_tcp(&mut self, text: &str) {
         let lines: Vec<TcpSocket<'_>> = text.lines().filter_map(TcpSocket::parse).take(MOST).collect();
-        let listens = lines.iter().filter(|line| line.state == LISTENS);
+        let listeners: Vec<&TcpSocket<'_>> = lines.iter().filter(|line| line.state == LISTENS).collect();
         let ports: HashSet<&str> =
-            listens.filter_map(|line| line.local.rsplit_once(':')).map(|(_, port)| port).collect();
+            listeners.iter().filter_map(|line| line.local.rsplit_once(':')).map(|(_, port)| port).collect();
+        // Of a connection that was not accepted, the server's end is of no process.
+        let waiting: HashSet<(&str, &str)> =
+            lines.iter().filter(|line| line.inode == 0).map(|line| (line.local, line.remote)).collect();
         let by_ends: HashMap<(&str, &str), u64> =
             lines.iter().filter(|line| line.inode != 0).map(|line| ((line.local, line.remote), line.inode)).collect();
         let serves = |address: &str| address.rsplit_once(':').is_some_and(|(_, port)| ports.contains(port));
@@ -94,8 +97,8 @@ impl Sockets {
                 (_, false, false) => Side::Either,
             };
             let peer = by_ends.get(&(line.remote, line.local)).copied();
-            let listener =
-                lines.iter().find(|other| peer.is_none() && side == Side::Client && other.listens_for(line.remote));
+            let is_waiting = peer.is_none() && waiting.contains(&(line.remote, line.local));
+            let listener = listeners.iter().find(|other| is_waiting && other.listens_for(line.remote));
             if let Some(listener) = listener {
                 self.pending.insert(line.inode, listener.inode);
             }
@@ -169,11 +172,11 @@ struct TcpSocket<'a> {
 }
 
 impl TcpSocket<'_> {
-    /// Whether it listens on that address, or on all of that port.
+    /// Whether it, which listens, does so on that address, or on all of that port.
     fn listens_for(&self, address: &str) -> bool {
         let is_any = |host: &str| host.bytes().all(|byte| byte == b'0');
         let ends = self.local.rsplit_once(':').zip(address.rsplit_once(':'));
-        self.state == LISTENS && ends.is_some_and(|(own, its)| own.1 == its.1 && (own.0 == its.0 || is_any(own.0)))
+        ends.is_some_and(|(own, its)| own.1 == its.1 && (own.0 == its.0 || is_any(own.0)))
     }
 
     fn parse(line: &str) -> Option<TcpSocket<'_>> {
@@ -220,6 +223,9 @@ damaged";
         assert_eq!(known(73), Some((Side::Client, None, 0)), "of another machine");
         assert_eq!(known(74), None);
         assert_eq!((sockets.not_accepted(72), sockets.not_accepted(73)), (None, None));
+        let elsewhere = "   4: 0100007F:D6F9 0A00007F:1538 01 00000000:00000000 00:00000000 00000000 0 0 76 1";
+        sockets.add_tcp(&[text, "\n", elsewhere].concat());
+        assert_eq!(sockets.not_accepted(76), None, "another machine has that port, too");
         let waits = "   4: 0100007F:D6F9 0100007F:1538 01 00000000:00000000 00:00000000 00000000 0 0 75 1
    5: 0100007F:1538 0100007F:D6F9 01 00000000:00000005 00:00000000 00000000 0 0 0 1";
         sockets.add_tcp(&[text, "\n", waits].concat());

@@ -17,11 +17,11 @@ pub(super) fn of(proc: &Path, pid: u32) -> Option<String> {
     is_name.then(|| title.chars().take(LONGEST).collect())
 }
 
-/// The only session of the same server that may keep what this one waits for.
-pub(super) fn holder(proc: &Path, pid: u32, processes: &[u32]) -> Option<u32> {
-    of(proc, pid).filter(|title| title.ends_with(WAITS))?;
+/// The only session of the same server that may keep what this one waits for, by the titles of processes.
+pub(super) fn holder(proc: &Path, pid: u32, processes: &[u32], title: impl Fn(u32) -> Option<String>) -> Option<u32> {
+    title(pid).filter(|title| title.ends_with(WAITS))?;
     let server = parent(proc, pid)?;
-    let idles = |other: &u32| of(proc, *other).is_some_and(|title| title.contains(IDLES));
+    let idles = |other: &u32| title(*other).is_some_and(|title| title.contains(IDLES));
     let mut others = processes.iter().copied().filter(|other| *other != pid && idles(other));
     let mut others = others.by_ref().filter(|other| parent(proc, *other) == Some(server));
     let holder = others.next()?;
@@ -55,8 +55,9 @@ mod tests {
             std::fs::write(home.path().join(format!("{pid}/status")), format!("Name:\tx\nPPid:\t{parent}\n")).unwrap();
         }
         let pids = processes.map(|(pid, ..)| pid);
-        assert_eq!(holder(home.path(), 10, &pids), Some(11));
-        assert_eq!([12, 14, 15].map(|pid| holder(home.path(), pid, &pids)), [None; 3], "idle, no title, two of them");
+        let holder = |pid| holder(home.path(), pid, &pids, |pid| of(home.path(), pid));
+        assert_eq!(holder(10), Some(11));
+        assert_eq!([12, 14, 15].map(holder), [None; 3], "idle, no title, two of them");
         assert_eq!(of(home.path(), 12).as_deref(), Some("postgres: bob shop [local] idle"));
         assert_eq!(of(home.path(), 14), None);
     }
