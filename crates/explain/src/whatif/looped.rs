@@ -17,6 +17,8 @@ const REPEATS: usize = 4;
 const AROUND: usize = 4;
 /// Turns of a loop from which on it is one.
 const FEWEST: usize = 8;
+/// Turns that are simulated: more would be of loops that neither the limit nor they themselves slow down.
+const MOST: usize = 200_000;
 /// A simulation without a change that is off by more than this does not describe the load.
 const OFF: f64 = 0.25;
 
@@ -206,7 +208,8 @@ fn run(loops: &[(&Loop, &Pace)], rate: Rate, seed: u64) -> Vec<Simulated> {
     let mut running: Vec<Running> =
         loops.iter().map(|&(of, pace)| Running { of, pace, next_ns: begin(of), at: 0 }).collect();
     let mut simulated = Vec::new();
-    while let Some(first) = running.iter_mut().min_by(|a, b| a.next_ns.total_cmp(&b.next_ns)) {
+    for _ in 0..MOST {
+        let Some(first) = running.iter_mut().min_by(|a, b| a.next_ns.total_cmp(&b.next_ns)) else { break };
         let start_ns = first.next_ns;
         if start_ns >= (to_ns - from_ns) as f64 {
             break;

@@ -1,5 +1,7 @@
 //! blk-throttle's rule: when a request passes a limit.
 
+use std::cmp::Ordering;
+
 /// Slice of blk-throttle (DFL_THROTL_SLICE), ns.
 pub(super) const SLICE_NS: f64 = 100e6;
 /// *Assumed* timer tick of the kernel, ns: HZ is not recorded, and 250 is most common.
@@ -38,7 +40,8 @@ impl Throttle {
         let mut is_queued = at_ns > now_ns;
         loop {
             let wait_ns = self.wait_ns(at_ns, bytes, is_queued);
-            if wait_ns <= 0.0 {
+            // Nor where it is no number: a limit that lets nothing pass.
+            if wait_ns.partial_cmp(&0.0) != Some(Ordering::Greater) || !wait_ns.is_finite() {
                 break;
             }
             (at_ns, is_queued) = (ticks(at_ns) + wait_ns, true);
@@ -89,4 +92,19 @@ fn ticks(ns: f64) -> f64 {
 
 fn slices_up(ns: f64) -> f64 {
     (ns / SLICE_NS).ceil() * SLICE_NS
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Rate, Throttle};
+
+    #[test]
+    fn a_limit_that_lets_nothing_pass_ends() {
+        for (bytes_per_s, per_s) in [(Some(0.0), None), (Some(0.0), Some(1.0)), (Some(f64::NAN), None)] {
+            let mut throttle = Throttle::new(Rate { bytes_per_s, per_s });
+            for turn in 0..3 {
+                throttle.pass(f64::from(turn) * 1e6, 4096.0);
+            }
+        }
+    }
 }
