@@ -42,7 +42,8 @@ pub(super) fn limited(
             None if behind.contains(&tid) => continue,
             None => waits.iter().map(|wait| wait.turn).collect(),
         };
-        if turns.windows(2).all(|pair| pair[0].end_ns() <= pair[1].start_ns) {
+        // A thread may have waited for the limit outside of its operations only.
+        if !turns.is_empty() && turns.windows(2).all(|pair| pair[0].end_ns() <= pair[1].start_ns) {
             let is_of_operations = of_operations.is_some();
             loops.entry(place).or_default().push(Loop { tid, is_of_operations, turns, moved: Vec::new() });
         }

@@ -72,19 +72,19 @@ fn the_time_since_the_limit_last_delayed_the_task_is_known() {
     assert_eq!((waits.device_ns, waits.operations[0].unknown_requests), (Some(3 * MS), 0));
 }
 
-/// Its turns are its operations; what else it moved was turns too short to be recorded.
-#[test]
-fn a_limit_has_the_loops_that_it_delays_and_the_rate_that_it_let_pass() {
-    let mut stage = stage(
-        "
+const DELAYED: &str = "
         op:pread64 7 |=========  ==========    |
         off        7 | sssssss                 | stack=blkdev_direct_IO waker=3 request=1
         off        7 |             ssssss      | stack=blkdev_direct_IO waker=3 request=2
         off        8 |sssssssssssssss          | stack=blkdev_direct_IO waker=3 request=3
         request    1 |     D  C                | tid=7 throttled device=8,0 kind=R
         request    2 |                 D C     | tid=7 throttled device=8,0 kind=R
-        request    3 |           D  C          | tid=8 throttled device=8,0 kind=R",
-    );
+        request    3 |           D  C          | tid=8 throttled device=8,0 kind=R";
+
+/// Its turns are its operations; what else it moved was turns too short to be recorded.
+#[test]
+fn a_limit_has_the_loops_that_it_delays_and_the_rate_that_it_let_pass() {
+    let mut alone = stage(DELAYED);
     let used = |pid: u32, bytes| UsageRecord {
         device: Some(DeviceNumber::new(8, 0)),
         pid: Some(pid),
@@ -95,8 +95,13 @@ fn a_limit_has_the_loops_that_it_delays_and_the_rate_that_it_let_pass() {
         limit: Some("/box".to_owned()),
         ..UsageRecord::new(Resource::DeviceRead, 0, 20 * MS)
     };
-    stage.usage.extend([used(7, 16_000), used(8, 4_000)]);
-    let limited = of_stage(&stage).limited;
+    alone.usage.extend([used(7, 16_000), used(8, 4_000)]);
+    let mut with_another = stage(&format!("{DELAYED}\n        op:fsync   8 |                =======  |"));
+    with_another.usage.clone_from(&alone.usage);
+    let limited = of_stage(&with_another).limited;
+    let tids: Vec<u32> = limited[0].loops.iter().map(|each| each.tid).collect();
+    assert_eq!(tids, [7], "the limit delays the other thread, but none of its operations");
+    let limited = of_stage(&alone).limited;
     let [limit] = limited.as_slice() else { panic!("{limited:?}") };
     assert_eq!((limit.reads, limit.bytes_per_s, limit.per_s), (true, Some(1_000_000), None));
     let turns = |each: &Loop| -> Vec<String> {
