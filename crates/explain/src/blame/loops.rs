@@ -121,14 +121,15 @@ fn limit(index: &RunIndex, disks: &Disks, place: Place, loops: Vec<Loop>) -> IoL
         bytes_per_s = served(index, place, &loops);
     }
     let pid = |each: &Loop| index.tasks.pid(each.tid, each.turns[0].end_ns()).unwrap_or(each.tid);
-    let pids: Vec<u32> = loops.iter().map(pid).collect();
-    let moved = |each: Loop| {
-        let of = pid(&each);
-        let threads = pids.iter().filter(|pid| **pid == of).count() as u64;
-        let rows = used(index, place).filter(|row| row.pid == Some(of));
-        let each_of = |row: &Used| Moved { start_ns: row.start_ns, end_ns: row.end_ns, bytes: row.bytes / threads };
-        Loop { moved: rows.map(each_of).collect(), ..each }
-    };
+    let mut threads: HashMap<u32, u64> = HashMap::new();
+    loops.iter().for_each(|each| *threads.entry(pid(each)).or_default() += 1);
+    let mut by_process: HashMap<u32, Vec<Moved>> = HashMap::new();
+    for row in used(index, place) {
+        let Some((pid, threads)) = row.pid.and_then(|pid| Some((pid, threads.get(&pid)?))) else { continue };
+        let moved = Moved { start_ns: row.start_ns, end_ns: row.end_ns, bytes: row.bytes / threads };
+        by_process.entry(pid).or_default().push(moved);
+    }
+    let moved = |each: Loop| Loop { moved: by_process.get(&pid(&each)).cloned().unwrap_or_default(), ..each };
     let loops = loops.into_iter().map(moved).collect();
     IoLimit { device, reads, bytes_per_s, per_s, loops }
 }

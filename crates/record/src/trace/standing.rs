@@ -74,7 +74,8 @@ impl StandingWaits {
         let mut processes: Vec<u32> = of_process.keys().copied().collect();
         processes.sort_unstable();
         let machine = Machine::new(self.proc.clone(), processes, blocked);
-        let mut walk = Walk { waits: self, machine, threads, of_process, known: HashMap::new(), now_ns };
+        let (known, waited_for) = (HashMap::new(), HashMap::new());
+        let mut walk = Walk { waits: self, machine, threads, of_process, known, waited_for, now_ns };
         walk.look(first);
         walk.rows()
     }
@@ -108,6 +109,8 @@ struct Walk<'a> {
     threads: HashMap<u32, Seen>,
     of_process: HashMap<u32, Vec<u32>>,
     known: HashMap<u32, Known>,
+    /// By process: [`Walk::thread_of`], which many may wait for.
+    waited_for: HashMap<u32, (u32, bool)>,
     now_ns: u64,
 }
 
@@ -134,7 +137,7 @@ impl Walk<'_> {
         }
     }
 
-    fn wait(&self, tid: u32) -> Option<Known> {
+    fn wait(&mut self, tid: u32) -> Option<Known> {
         let Seen { pid, state, .. } = *self.threads.get(&tid)?;
         let folder = self.waits.proc.join(format!("{pid}/task/{tid}"));
         let call = call::read(&folder, self.machine.is_blocked(pid));
@@ -150,7 +153,13 @@ impl Walk<'_> {
         };
         let sleeps = state == INTERRUPTIBLE || state == UNINTERRUPTIBLE;
         let end = call.as_ref().filter(|_| sleeps).map(|call| self.machine.other_end((pid, tid), call, &frames));
-        let peer = end.as_ref().and_then(|end| end.peer).map(|peer| self.thread_of(peer));
+        let peer = end.as_ref().and_then(|end| end.peer).map(|peer| match self.waited_for.get(&peer) {
+            Some(known) => *known,
+            None => {
+                let found = self.thread_of(peer);
+                *self.waited_for.entry(peer).or_insert(found)
+            }
+        });
         let peer = peer.filter(|(peer, _)| *peer != tid && self.threads.contains_key(peer));
         Some(Known { call, frames, state, end, peer, lasts: self.waits.lasts(pid, tid) })
     }

@@ -45,14 +45,17 @@ pub(super) struct Machine {
     blocked: HashSet<u32>,
     holders: OnceCell<Holders>,
     locks: OnceCell<EarlierLocks>,
+    /// Of processes, each of which many may ask for.
+    titles: RefCell<HashMap<u32, Option<String>>>,
     /// By network namespace.
     sockets: RefCell<HashMap<PathBuf, Rc<Sockets>>>,
 }
 
 impl Machine {
     pub(super) fn new(proc: PathBuf, processes: Vec<u32>, blocked: HashSet<u32>) -> Machine {
-        let (holders, locks, sockets) = (OnceCell::new(), OnceCell::new(), RefCell::default());
-        Machine { proc, processes, blocked, holders, locks, sockets }
+        let (holders, locks) = (OnceCell::new(), OnceCell::new());
+        let (titles, sockets) = (RefCell::default(), RefCell::default());
+        Machine { proc, processes, blocked, holders, locks, titles, sockets }
     }
 
     pub(super) fn is_blocked(&self, pid: u32) -> bool {
@@ -61,7 +64,8 @@ impl Machine {
 
     /// What a process says that it does. Its title is in its memory.
     pub(super) fn title(&self, pid: u32) -> Option<String> {
-        if self.is_blocked(pid) { None } else { title::of(&self.proc, pid) }
+        let read = || if self.is_blocked(pid) { None } else { title::of(&self.proc, pid) };
+        self.titles.borrow_mut().entry(pid).or_insert_with(read).clone()
     }
 
     fn holders(&self) -> &Holders {
