@@ -150,7 +150,7 @@ pub(super) fn quota_cgroup(detail: &str) -> Option<&str> {
 }
 
 /// A stopped task waits for nobody.
-fn is_stopped(record: &StallRecord) -> bool {
+pub(super) fn is_stopped(record: &StallRecord) -> bool {
     record.state.is_some_and(|state| state & STOPPED != 0)
 }
 

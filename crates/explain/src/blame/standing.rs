@@ -5,7 +5,7 @@
 use model::stall::{Awaits, StallKind, StallRecord, stall_flags};
 
 use super::cause::Cause;
-use super::rows::Row;
+use super::rows::{Row, is_stopped};
 use super::run_index::RunIndex;
 use super::sleep::OtherEnd;
 
@@ -22,10 +22,6 @@ const FROZEN: u32 = 0x8000;
 
 fn has(record: &StallRecord, flag: u32) -> bool {
     record.flags.is_some_and(|flags| flags & flag != 0)
-}
-
-fn is_stopped(record: &StallRecord) -> bool {
-    record.state.is_some_and(|state| state & (STOPPED | TRACED | FROZEN) != 0)
 }
 
 /// Whether its task can do nothing about what others wait for: it is stopped, or has slept for something else than a message throughout

@@ -7,11 +7,11 @@ use model::effect::Edge;
 use super::super::random::Random;
 use super::super::throttle::{Rate, Throttle};
 use super::super::{Absence, Change, SameTime, predict};
+use super::simulated::{SLOW_NS, close, figures};
 use super::{MS, faster, step};
 use crate::waits::{IoLimit, Loop, Moved, Turn, Waiting, Waits};
 
 const RUN_NS: u64 = 30_000 * MS;
-const SLOW_NS: u64 = MS;
 const BYTES_PER_S: u64 = 4 << 20;
 const HALF_SECOND_NS: u64 = 500 * MS;
 
@@ -74,26 +74,14 @@ fn recorded(turns: &[(u32, Turn)], limit: Option<u64>) -> Waits {
     waits
 }
 
-/// Slow turns of thread 7, their sum, p50 and p99.
+/// Of thread 7.
 fn truth(turns: &[(u32, Turn)]) -> [f64; 4] {
-    let its = turns.iter().filter(|(tid, _)| *tid == 7).map(|(_, turn)| turn.duration_ns());
-    let mut slow: Vec<u64> = its.filter(|ns| *ns >= SLOW_NS).collect();
-    slow.sort_unstable();
-    let quantile = |share: f64| slow[(share * slow.len() as f64) as usize] as f64;
-    [slow.len() as f64, slow.iter().sum::<u64>() as f64, quantile(0.5), quantile(0.99)]
+    figures(turns.iter().filter(|(tid, _)| *tid == 7).map(|(_, turn)| turn.duration_ns()))
 }
 
 #[track_caller]
 fn check(predicted: &SameTime, truth: [f64; 4]) {
-    let (p50_ns, p99_ns) = (predicted.p50_ns.unwrap(), predicted.p99_ns.unwrap());
-    for ((name, figure), truth) in
-        [("slow", predicted.slow), ("total", predicted.total_ns), ("p50", p50_ns), ("p99", p99_ns)]
-            .into_iter()
-            .zip(truth)
-    {
-        let off = figure.value as f64 / truth - 1.0;
-        assert!(off.abs() <= 0.2, "{name}: {figure:?}, in truth {truth}");
-    }
+    close(predicted, truth);
 }
 
 const LOOPS: [Thread; 5] = [

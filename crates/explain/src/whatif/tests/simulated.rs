@@ -4,13 +4,13 @@ use model::cause::Cause;
 use model::effect::Edge;
 
 use super::super::random::Random;
-use super::super::{Absence, Change, SameTime, predict};
+use super::super::{Absence, Change, Estimate, SameTime, predict};
 use super::{MS, faster, gone, step};
 use crate::waits::{Waiting, Waits};
 
 const SLICE_NS: u64 = 100 * MS;
 const RUN_NS: u64 = 12_000 * MS;
-const SLOW_NS: u64 = MS;
+pub(super) const SLOW_NS: u64 = MS;
 
 /// A call: its thread, its start, how long a limit delayed it, and how long the device had it.
 #[derive(Debug, Clone, Copy)]
@@ -66,21 +66,33 @@ fn recorded(calls: &[Call]) -> Waits {
     waits
 }
 
-/// Slow calls, their sum, p50 and p99.
-fn truth(calls: &[Call]) -> [f64; 4] {
-    let mut slow: Vec<u64> = calls.iter().map(Call::ns).filter(|ns| *ns >= SLOW_NS).collect();
+/// Slow ones of these durations, their sum, p50 and p99.
+pub(super) fn figures(durations: impl Iterator<Item = u64>) -> [f64; 4] {
+    let mut slow: Vec<u64> = durations.filter(|ns| *ns >= SLOW_NS).collect();
     slow.sort_unstable();
     let quantile = |share: f64| slow[(share * slow.len() as f64) as usize] as f64;
     [slow.len() as f64, slow.iter().sum::<u64>() as f64, quantile(0.5), quantile(0.99)]
 }
 
+fn truth(calls: &[Call]) -> [f64; 4] {
+    figures(calls.iter().map(Call::ns))
+}
+
+/// The same of a prediction, each within a fifth of the truth.
 #[track_caller]
-fn check(predicted: &SameTime, truth: [f64; 4]) {
+pub(super) fn close(predicted: &SameTime, truth: [f64; 4]) -> [(&'static str, Estimate); 4] {
     let (p50_ns, p99_ns) = (predicted.p50_ns.unwrap(), predicted.p99_ns.unwrap());
     let figures = [("slow", predicted.slow), ("total", predicted.total_ns), ("p50", p50_ns), ("p99", p99_ns)];
     for ((name, figure), truth) in figures.into_iter().zip(truth) {
         let off = figure.value as f64 / truth - 1.0;
         assert!(off.abs() <= 0.2, "{name}: {figure:?}, in truth {truth}");
+    }
+    figures
+}
+
+#[track_caller]
+fn check(predicted: &SameTime, truth: [f64; 4]) {
+    for ((name, figure), truth) in close(predicted, truth).into_iter().zip(truth) {
         assert!(
             name.starts_with('p') || figure.low as f64 <= truth * 1.2 && truth <= figure.high as f64 * 1.2,
             "{name}"
