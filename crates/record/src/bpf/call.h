@@ -95,6 +95,7 @@ static __always_inline s32 call_in_registers(struct task_struct *task)
 static __always_inline void begin_call(struct task_note *note, s32 call, struct pt_regs *regs, u64 now)
 {
 	note->entered_ns = now;
+	note->entered_tick = ticks();
 	note->call = call;
 	note->first = FIRST_ARGUMENT(regs);
 	/* What a program passes is no file. */
@@ -208,12 +209,10 @@ int BPF_PROG(sys_exit, struct pt_regs *regs, long result)
 	note = what ? current_note(task) : note_of(task);
 	if (!note)
 		return 0;
-	/* One look for the note and the clock: this program runs most often. */
-	now = what || note->call == (s32)id + 1 ? bpf_ktime_get_ns() : 0;
 	if (what & (SENDS | RECEIVES | CLOSES))
-		note_message(note, what, FIRST_ARGUMENT(regs), result, now);
+		note_message(note, what, FIRST_ARGUMENT(regs), result);
 	else if (what & QUEUES)
-		note->sent_ns = now;
+		note->sent_ns = bpf_ktime_get_ns();
 	else if (what && !result)
 		note_semaphore(note, regs);
 	end_call_of_user(note, how, result);
@@ -224,7 +223,9 @@ int BPF_PROG(sys_exit, struct pt_regs *regs, long result)
 		end_followed(note);
 		return 0;
 	}
-	if (now - note->entered_ns >= settings.slow_ns && is_slow(note, how, now)) {
+	/* This program runs most often, and the clock costs most of it. */
+	now = may_be_slow(note->entered_tick) ? bpf_ktime_get_ns() : 0;
+	if (now && is_slow(note, how, now)) {
 		emit_all_gathered(note);
 		emit_call(note, how & NAMES, now);
 	}

@@ -64,12 +64,11 @@ SEC("tp_btf/io_uring_complete")
 int BPF_PROG(io_uring_complete, void *ring, void *request, struct io_uring_cqe *entry)
 {
 	struct operation *operation = request ? operation_of((u64)request) : 0;
-	u64 now;
+	u64 now = operation && may_be_slow(operation->start_tick) ? bpf_ktime_get_ns() : 0;
 
 	if (!operation)
 		return 0;
-	now = bpf_ktime_get_ns();
-	if (now - operation->start_ns >= settings.slow_ns)
+	if (now && now - operation->start_ns >= settings.slow_ns)
 		io_uring_ends(operation, request, BPF_CORE_READ(entry, res), now);
 	operation->key = 0;
 	return 0;

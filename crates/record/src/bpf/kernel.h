@@ -350,6 +350,7 @@ struct gendisk {
 
 struct request_queue {
 	struct gendisk *disk;
+	void *elevator;		/* its scheduler; 0: none */
 	int id;
 };
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "place.h"
+#include "ticks.h"
 
 #define OPERATIONS_BITS 14
 /* How far apart io_uring's requests and user space's iocbs are at least: 256 and 64 bytes. */
@@ -20,7 +21,7 @@ struct operation {
 	u32 worker_tid;		/* kernel thread that executes it; 0: the submitter, as far as is known */
 	u32 worker_pid;
 	u32 is_displaced;	/* an operation whose place this is was put into another one */
-	u32 unused;
+	u32 start_tick;
 	struct request_note request;	/* the slow one that completed last; key 0: none */
 } __attribute__((aligned(64)));
 
@@ -103,6 +104,7 @@ __noinline int operation_begins(struct submission *submission)
 	if (!operation)
 		return 0;
 	operation->start_ns = submission->now_ns;
+	operation->start_tick = ticks();
 	operation->ended_ns = 0;
 	operation->tid = submission->tid;
 	operation->pid = submission->pid;

@@ -196,10 +196,10 @@ static __always_inline void note_asked(struct task_note *note, u32 what, u64 bit
 }
 
 /* A call that sends, receives or closes has returned. */
-static __always_inline void note_message(struct task_note *note, u32 what, u64 fd, long result, u64 now)
+static __always_inline void note_message(struct task_note *note, u32 what, u64 fd, long result)
 {
 	struct file *file;
-	u64 bit = 1ull << (fd & 63);
+	u64 bit = 1ull << (fd & 63), now;
 	u32 side;
 
 	if (what & CLOSES) {
@@ -210,7 +210,7 @@ static __always_inline void note_message(struct task_note *note, u32 what, u64 f
 		note->answered &= ~bit;
 		note->owed &= ~bit;
 		if (what & SENDS)
-			note->sent_ns = now;
+			note->sent_ns = bpf_ktime_get_ns();
 		return;
 	}
 	/* At the end of what it receives there are no more answers. */
@@ -218,8 +218,11 @@ static __always_inline void note_message(struct task_note *note, u32 what, u64 f
 		return;
 	file = (struct file *)current_file(fd);
 	side = file ? side_of(file) : NO_SIDE;
+	if (side == NO_SIDE)
+		return;
+	now = bpf_ktime_get_ns();
 	if (side == SERVER)
 		note_served(note, what, bit, result, file, now);
-	else if (side)
+	else
 		note_asked(note, what, bit, side, result, file, now);
 }

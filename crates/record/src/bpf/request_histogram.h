@@ -44,17 +44,13 @@ static __always_inline u32 bucket_of(u64 ns)
 	return index < BUCKETS ? index : BUCKETS - 1;
 }
 
-__noinline int add_to_histogram(u32 queue, struct request_note *note)
+static __always_inline void add_to_histogram(struct device *device, struct request_note *note)
 {
-	struct device *device = counters_of(queue);
+	u32 at, bucket, class = class_of(note->flags);
 	struct histogram *histogram;
-	u32 at, bucket, class;
 
-	if (!note || !device || device->number != note->device)
-		return 0;
-	class = class_of(note->flags);
 	if (class >= CLASSES)
-		return 0;
+		return;
 	at = device->histogram[class];
 	if (!at) {
 		at = __sync_fetch_and_add(&next_histogram, 1) + 1;
@@ -65,12 +61,12 @@ __noinline int add_to_histogram(u32 queue, struct request_note *note)
 	histogram = bpf_map_lookup_elem(&histograms, &at);
 	if (!histogram) {
 		count_loss(DEVICES_BEYOND);
-		return 0;
+		return;
 	}
 	histogram->count++;
 	histogram->bytes += note->bytes;
 	if (!note->issued_ns)
-		return 0;
+		return;
 	if (note->inserted_ns && note->inserted_ns <= note->issued_ns) {
 		bucket = bucket_of(note->issued_ns - note->inserted_ns);
 		if (bucket < BUCKETS)
@@ -79,5 +75,4 @@ __noinline int add_to_histogram(u32 queue, struct request_note *note)
 	bucket = bucket_of((note->data_ns ? note->data_ns : note->completed_ns) - note->issued_ns);
 	if (bucket < BUCKETS)
 		histogram->device[bucket]++;
-	return 0;
 }

@@ -11,13 +11,18 @@ struct {
 	__type(value, struct lower);
 } lowers SEC(".maps");
 
+static __always_inline int is_direct(struct bio_end *end)
+{
+	return end->function == settings.iomap_end_io;
+}
+
 /* The request of a loop device that a bio beneath serves by direct I/O; 0: none. */
 static __always_inline u64 upper_of(struct bio_end *end)
 {
 	struct iomap_dio *dio = (struct iomap_dio *)end->private;
 	struct kiocb *call;
 
-	if (end->function != settings.iomap_end_io || !bpf_core_type_exists(struct loop_cmd))
+	if (!is_direct(end) || !bpf_core_type_exists(struct loop_cmd))
 		return 0;
 	call = BPF_CORE_READ(dio, iocb);
 	if (!call || (u64)BPF_CORE_READ(call, ki_complete) != settings.loop_function)

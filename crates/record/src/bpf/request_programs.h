@@ -79,14 +79,10 @@ static __always_inline void note_start(struct slot *slot, u64 got)
 	slot->got_ns = got;
 }
 
-__noinline int start(struct slot *slot, struct view *view)
+static __always_inline void start(struct slot *slot, struct view *view)
 {
-	u64 made, now;
+	u64 made = view->made_ns, now = view->now_ns;
 
-	if (!slot || !view)
-		return 0;
-	made = view->made_ns;
-	now = view->now_ns;
 	slot->inserted_ns = 0;
 	slot->issued_ns = 0;
 	slot->made_ns = made;
@@ -94,37 +90,28 @@ __noinline int start(struct slot *slot, struct view *view)
 	if (slot->throttled && !any_throttled)
 		any_throttled = 1;
 	count_arrival(slot, view);
-	return 0;
 }
 
-static __always_inline struct slot *new_slot(struct view *view)
+/* A new use of a request. If it has a slot, the completion of its previous use was missed: the kernel skips a program that interrupts
+ * itself. */
+static __always_inline struct slot *begin(struct slot *slot, struct view *view)
 {
-	struct slot *slot = claim(view->key);
-
+	if (slot)
+		count_done(view->queue, slot->class);
+	else
+		slot = claim(view->key);
 	if (slot)
 		start(slot, view);
 	return slot;
 }
 
-/* The completion of the request's previous use was missed: the kernel skips a program that interrupts itself. */
-static __always_inline void restart(struct slot *slot, struct view *view)
-{
-	count_done(view->queue, slot->class);
-	start(slot, view);
-}
-
 /* A request that is allocated. The kernel has not set its allocation time yet. */
 __noinline int arrive_plugged(struct view *view)
 {
-	struct slot *slot = view ? find(view->key) : 0;
-
 	if (!view)
 		return 0;
 	view->made_ns = 0;
-	if (slot)
-		restart(slot, view);
-	else
-		new_slot(view);
+	begin(find(view->key), view);
 	return 0;
 }
 
@@ -142,20 +129,19 @@ int BPF_PROG(block_io_start, struct request *request)
 /* A request that is inserted or issued. */
 __noinline int arrive(struct view *view, u32 is_issue)
 {
-	struct slot *slot = view ? find(view->key) : 0;
+	struct slot *slot;
 	u64 made;
 
 	if (!view)
 		return 0;
+	slot = find(view->key);
 	made = view->made_ns;
-	/* This is the request's first event, unless all requests are recorded. */
-	if (!slot)
-		slot = new_slot(view);
-	else if (!slot->made_ns && !slot->issued_ns)
+	if (slot && !slot->made_ns && !slot->issued_ns)
 		slot->made_ns = made;
-	/* A request that another was merged into takes the earlier of their times. */
-	else if (made > slot->made_ns || !made)
-		restart(slot, view);
+	/* This is the request's first event, unless all requests are recorded. A request that another was merged into takes the earlier of
+	 * their times. */
+	else if (!slot || made > slot->made_ns || !made)
+		slot = begin(slot, view);
 	if (!slot)
 		return 0;
 	if (is_issue)
@@ -177,11 +163,22 @@ int BPF_PROG(block_rq_insert, struct request *request)
 	return 0;
 }
 
+/* Whether the request was inserted into a scheduler, and its completion has the time at which it was issued. */
+static __always_inline int is_timed(struct request *request)
+{
+	struct request_queue *queue = request->q;
+	struct device *device = counters_of(queue->id);
+
+	return device && device->is_timed && queue->elevator && !is_bypassing(request->cmd_flags, (u64)request->end_io);
+}
+
 SEC("tp_btf/block_rq_issue")
 int BPF_PROG(block_rq_issue, struct request *request)
 {
 	struct view view;
 
+	if (is_timed(request))
+		return 0;
 	view_of_arrival(&view, request);
 	arrive(&view, 1);
 	return 0;
@@ -232,33 +229,43 @@ __noinline int start_at_completion(struct slot *slot, struct view *view)
 	return 0;
 }
 
-/* The number of a completed request's slot, from 1 on. Where issues are not traced, this is the first event of a request
- * that was not inserted: a flush, or any request of a device without a scheduler. Its submitter is then unknown. */
-__noinline int number_of_done(struct view *view)
+/* Whether the slot is that of this use of the request. */
+static __always_inline int is_of_this_use(struct slot *slot, struct view *view)
 {
-	u32 number = view ? find_number(view->key) : 0;
-	struct slot *slot;
+	return !slot->made_ns || view->made_ns <= slot->made_ns;
+}
+
+/* Gives a completed request a slot whose arrival was not seen, if it is to have one. Where issues are not traced, this is the first
+ * event of a request that was not inserted: a flush, or any request of a device without a scheduler. Its submitter is then unknown. */
+__noinline int arrive_late(struct view *view)
+{
+	struct slot *slot = view ? find(view->key) : 0;
 
 	if (!view)
 		return 0;
-	slot = slot_at(number);
-	if (slot && (!slot->made_ns || view->made_ns <= slot->made_ns))
-		return number;
 	/* A durable write completed earlier, and a bare flush completes by the request of the flush. */
 	if (!view->bytes && (view->flags & OPERATION) != FLUSH)
 		return 0;
 	if (view->made_ns && !want_issue_of(view))
 		return 0;
-	if (slot) {
+	if (slot)
 		count_done(view->queue, slot->class);
-	} else {
-		number = claim_number(view->key);
-		slot = slot_at(number);
-	}
+	else
+		slot = claim(view->key);
 	if (!slot)
 		return 0;
 	start_at_completion(slot, view);
-	return number;
+	return 1;
+}
+
+/* The slot of a completed request. */
+static __always_inline struct slot *slot_of_done(struct view *view)
+{
+	struct slot *slot = find(view->key);
+
+	if (slot && is_of_this_use(slot, view))
+		return slot;
+	return arrive_late(view) ? find(view->key) : 0;
 }
 
 /* Where issues are not traced: the kernel's timestamp, if it takes one. The kernel may have read its clock at the start of
@@ -286,62 +293,70 @@ static __always_inline int is_slow_request(struct request_note *note, u64 began)
 	return settings.all_requests && (note->data_ns || note->lower_key || (began && lasted >= UNSEEN));
 }
 
-/* Fills the CPU's note of its last request. */
-__noinline int describe_done(struct slot *slot, struct view *view)
+static __always_inline void note_timing(struct device *device, struct view *view)
 {
-	struct on_cpu *cpu = this_cpu();
-	struct request_note *note;
-	struct lower lower = {};
-	struct device *device;
-	u64 began;
+	u32 is_timed = view->issued_ns != 0;
 
-	if (!cpu || !slot || !view)
-		return 0;
-	note = &cpu->done;
-	began = began_at(slot);
-	if (is_loop(slot) && began && view->now_ns - began >= settings.interval_ns)
-		find_lower(&lower, slot);
-	fill_note(note, slot, view, &lower);
-	note->number = settings.all_requests ? next_number(cpu) : 0;
-	device = counters_of(view->queue);
+	if (device->is_timed != is_timed && !bypasses_scheduler(view))
+		device->is_timed = is_timed;
+}
+
+/* What only some requests have: flushes around them, a disk beneath, others that were merged into them. */
+static __always_inline void add_details(struct request_note *note, struct device *device, struct view *view, u32 slow)
+{
 	if (is_after_data(view))
 		add_sequence(note, view);
-	else if (device && device->number == note->device && (note->flags & OPERATION) == FLUSH)
+	else if (device && (note->flags & OPERATION) == FLUSH)
 		note_flush(device, note->issued_ns, view->now_ns);
-	note->merges = settings.all_requests || is_slow_request(note, began) ? merges_of(view) : 0;
-	return 0;
+	note->merges = settings.all_requests || slow ? merges_of(view) : 0;
+}
+
+/* Fills the CPU's note of its last request. */
+static __always_inline void describe_done(struct on_cpu *cpu, struct slot *slot, struct view *view)
+{
+	u64 began = began_at(slot);
+	struct lower lower = {};
+
+	if (is_loop(slot) && began && view->now_ns - began >= settings.interval_ns)
+		find_lower(&lower, slot);
+	fill_note(&cpu->done, slot, view, &lower);
+	cpu->done.number = settings.all_requests ? next_number(cpu) : 0;
 }
 
 /* Links the request with what waited for it, and emits it. */
-__noinline int emit_done(struct request_note *note, struct slot *slot, struct view *view)
+static __always_inline void emit_done(struct request_note *note, struct slot *slot, struct view *view, u64 began)
 {
-	u64 began;
-	u32 slow;
+	u32 slow = is_slow_request(note, began);
 
-	if (!note || !slot || !view)
-		return 0;
-	began = began_at(slot);
-	slow = is_slow_request(note, began);
 	if (any_operation && (slow || note->throttled || note->completed_ns - began >= settings.slow_ns / 4))
 		link_operations(note);
-	if (any_loop)
+	if (any_loop && (is_direct(&view->first) || view->is_merged))
 		serve_upper(note, view, slow || settings.all_requests);
 	if (slow)
 		emit_slow_request(note, slot, view->queue);
 	else if (settings.all_requests)
 		emit_each_request(note);
-	return 0;
 }
 
-/* Other uses of a completed request are calls of global functions beside `emit_done`. */
+/* The counters of the device, unless another disk has its queue id now. */
+static __always_inline struct device *device_of_done(struct request_note *note, u32 queue)
+{
+	struct device *device = counters_of(queue);
+
+	return device && device->number == note->device ? device : 0;
+}
+
+/* Calls of functions are few here, as each costs more than what most of them do. */
 __noinline int complete(struct view *view)
 {
 	struct on_cpu *cpu = this_cpu();
+	struct device *device;
 	struct slot *slot;
+	u64 began;
 
 	if (!cpu || !view)
 		return 0;
-	slot = slot_at(number_of_done(view));
+	slot = slot_of_done(view);
 	if (!slot && is_after_data(view))
 		complete_bare_flush(view);
 	if (!slot)
@@ -352,13 +367,19 @@ __noinline int complete(struct view *view)
 		note_data(view);
 		return 0;
 	}
-	describe_done(slot, view);
-	cpu->tid = (u32)bpf_get_current_pid_tgid();
+	began = began_at(slot);
+	describe_done(cpu, slot, view);
+	device = device_of_done(&cpu->done, view->queue);
+	add_details(&cpu->done, device, view, is_slow_request(&cpu->done, began));
+	cpu->tid = bpf_get_current_task_btf()->pid;
 	*(volatile u64 *)&cpu->done.key = view->key;
-	use_of(slot, &cpu->done, view);
-	emit_done(&cpu->done, slot, view);
+	use_of(slot, &cpu->done, device, view);
+	emit_done(&cpu->done, slot, view, began);
 	count_done(view->queue, class_of(view->flags));
-	add_to_histogram(view->queue, &cpu->done);
+	if (device) {
+		note_timing(device, view);
+		add_to_histogram(device, &cpu->done);
+	}
 	slot->key = 0;
 	return 0;
 }

@@ -64,9 +64,14 @@ struct view {
 };
 
 /* Flushes, writes with a flush before or after them, and commands: they always bypass the scheduler. */
+static __always_inline int is_bypassing(u32 flags, u64 end_io)
+{
+	return (flags & 0xff) == 2 || flags & 1 << 18 || end_io;
+}
+
 static __always_inline int bypasses_scheduler(struct view *view)
 {
-	return (view->flags & 0xff) == 2 || view->flags & 1 << 18 || view->end_io;
+	return is_bypassing(view->flags, view->end_io);
 }
 
 /* Call this in a program, once. The kernel's allocation time is 0 where it has none: it takes none for commands
@@ -146,18 +151,17 @@ static __always_inline int claims(u32 number, u64 key)
 	return slot && !__sync_val_compare_and_swap(&slot->key, 0, key);
 }
 
-/* The number of the slot that a request has, from 1 on; 0: none. */
-__noinline int find_number(u64 key)
+/* The number of the first slot that a request may have, from 1 on. */
+static __always_inline u32 first_number(u64 key)
 {
-	u32 place = place_of(key, REQUEST_BITS, SLOTS_BITS), other;
-	struct slot *first = slot_at(place + 1);
+	return place_of(key, REQUEST_BITS, SLOTS_BITS) + 1;
+}
 
-	if (!first)
-		return 0;
-	if (first->key == key)
-		return place + 1;
-	if (!first->is_displaced)
-		return 0;
+/* The number of the slot of a request that has not the first one, from 1 on; 0: none. */
+__noinline int find_displaced(u64 key)
+{
+	u32 place = first_number(key) - 1, other;
+
 #pragma unroll
 	for (other = 1; other < WAYS; other++)
 		if (holds((place ^ other) + 1, key))
@@ -165,15 +169,13 @@ __noinline int find_number(u64 key)
 	return 0;
 }
 
-__noinline int claim_number(u64 key)
+__noinline int claim_displaced(u64 key)
 {
-	u32 place = place_of(key, REQUEST_BITS, SLOTS_BITS), other;
+	u32 place = first_number(key) - 1, other;
 	struct slot *first = slot_at(place + 1);
 
 	if (!first)
 		return 0;
-	if (claims(place + 1, key))
-		return place + 1;
 	first->is_displaced = 1;
 #pragma unroll
 	for (other = 1; other < WAYS; other++)
@@ -183,14 +185,21 @@ __noinline int claim_number(u64 key)
 	return 0;
 }
 
+/* Almost all requests have their first slot: calls are expensive beside that. */
 static __always_inline struct slot *find(u64 key)
 {
-	return slot_at(find_number(key));
+	struct slot *first = slot_at(first_number(key));
+
+	if (!first || first->key == key)
+		return first;
+	return first->is_displaced ? slot_at(find_displaced(key)) : 0;
 }
 
 static __always_inline struct slot *claim(u64 key)
 {
-	return slot_at(claim_number(key));
+	u32 number = first_number(key);
+
+	return claims(number, key) ? slot_at(number) : slot_at(claim_displaced(key));
 }
 
 static __always_inline u64 began_at(struct slot *slot)

@@ -31,6 +31,8 @@ struct device {
 	u64 flush_issued_ns[2];
 	u64 flushed_ns[2];
 	u64 last_done_ns;	/* the last completion */
+	u32 is_timed;		/* the kernel notes when its requests are issued */
+	u32 unused;
 };
 
 /* By queue id. */
@@ -98,24 +100,18 @@ __noinline int begin_epoch(u32 queue, u64 now)
 	return 0;
 }
 
-__noinline int count_arrival(struct slot *slot, struct view *view)
+static __always_inline void count_arrival(struct slot *slot, struct view *view)
 {
-	struct counts *counts;
-	struct device *device;
-	u32 number, class, before;
+	struct counts *counts = counts_of(view->queue, bpf_get_smp_processor_id());
+	struct device *device = counters_of(view->queue);
+	u32 number = view->device, class = class_of(view->flags), before;
 
-	if (!slot || !view)
-		return 0;
-	number = view->device;
-	class = class_of(view->flags);
-	counts = counts_of(view->queue, bpf_get_smp_processor_id());
-	device = counters_of(view->queue);
 	slot->device = number;
 	if (number >> 20 == LOOP_MAJOR && !any_loop)
 		any_loop = 1;
 	if (!device || !counts) {
 		count_loss(DEVICES_BEYOND);
-		return 0;
+		return;
 	}
 	before = device->number;
 	/* Another disk has the queue id now and gets separate sums. Two CPUs may see this at once. */
@@ -127,7 +123,6 @@ __noinline int count_arrival(struct slot *slot, struct view *view)
 	slot->class = class;
 	if (class < CLASSES)
 		__sync_fetch_and_add(&counts->queued[class], 1);
-	return 0;
 }
 
 static __always_inline void count_done(u32 queue, u32 class)

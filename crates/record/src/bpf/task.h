@@ -60,6 +60,8 @@ struct task_note {
 	u64 queued_ns;		/* when it left the CPU with a submitted bio that had no request yet; 0: no such bio */
 	struct request_note request;	/* whose completion woke it */
 	u64 entered_ns;
+	u32 entered_tick;
+	u32 unused;
 	u64 reaps_ns;		/* when it entered io_getevents */
 	u64 first, second;	/* arguments; `second` of a close: its file, until its path is saved */
 	/* Over the call: what it waited for, time off the CPU by that, and the end of the last such wait. */

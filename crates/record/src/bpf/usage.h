@@ -2,45 +2,11 @@
 #pragma once
 
 #include "owner.h"
+#include "usage_table.h"
 
-#define BPF_MAP_TYPE_PERCPU_HASH 5
-#define USAGES 4096
 #define EXITED 4096
 /* Shorter runs on a CPU are not attributed to a process: their sum is small, and there are many. */
 #define SHORT_RUN_NS 100000ull
-
-/* What was used. Of devices: READ and beyond. */
-enum use {
-	CPU_TIME = 0,
-	READ_USE = 1,
-	WRITE_USE = 2,
-	OTHER_USE = 3,
-	METADATA_USE = 4,
-	JOURNAL_USE = 5,	/* target: its file system */
-	INODE_USE = 6,		/* no target */
-};
-
-struct usage_key {
-	u64 cgroup;	/* number of the bio's cgroup; 0: unknown, or none */
-	u32 target;	/* device, file system or CPU */
-	u32 tid;	/* of a CPU, journal or inode: the process; 0: unknown */
-	u32 use;
-	u32 unused;
-};
-
-struct usage {
-	u64 count;
-	u64 bytes;
-	u64 busy_ns;
-	u64 throttled;	/* requests of the count that a limit of their cgroup delayed */
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_HASH);
-	__uint(max_entries, USAGES);
-	__type(key, struct usage_key);
-	__type(value, struct usage);
-} usages SEC(".maps");
 
 struct exited_task {
 	u64 began_ns;
@@ -66,20 +32,6 @@ static __always_inline void remember_exited(struct task_struct *task)
 	exiting.parent = BPF_CORE_READ(task, real_parent, tgid);
 	bpf_get_current_comm(exiting.comm, NAME_BYTES);
 	bpf_map_update_elem(&exited, &tid, &exiting, BPF_ANY);
-}
-
-static __always_inline void add_usage(struct usage_key *key, struct usage *more)
-{
-	struct usage *sum = bpf_map_lookup_elem(&usages, key);
-
-	if (sum) {
-		sum->count += more->count;
-		sum->bytes += more->bytes;
-		sum->busy_ns += more->busy_ns;
-		sum->throttled += more->throttled;
-	} else if (bpf_map_update_elem(&usages, key, more, BPF_ANY)) {
-		count_loss(USAGE_SUMS);
-	}
 }
 
 __noinline int use_cpu(u32 cpu, u32 pid, u64 ns)
@@ -174,15 +126,12 @@ static __always_inline int writes_pages(struct request_note *note)
 }
 
 /* A completed request. */
-__noinline int use_device(struct request_note *note, u64 cgroup, u64 busy_ns, u32 by_worker)
+static __always_inline void use_device(struct request_note *note, u64 cgroup, u64 busy_ns, u32 by_worker)
 {
 	struct usage more = {.count = 1, .busy_ns = busy_ns};
+	u32 operation = note->flags & OPERATION;
 	struct usage_key key = {.cgroup = cgroup};
-	u32 operation;
 
-	if (!note)
-		return 0;
-	operation = note->flags & OPERATION;
 	key.target = note->device;
 	key.use = operation == 0 ? READ_USE : operation == WRITE ? WRITE_USE : OTHER_USE;
 	key.tid = by_worker || note->flags & METADATA || writes_pages(note) ? owner_of(note->key) : note->tid;
@@ -195,17 +144,15 @@ __noinline int use_device(struct request_note *note, u64 cgroup, u64 busy_ns, u3
 	more.bytes = note->bytes;
 	more.throttled = note->throttled;
 	add_usage(&key, &more);
-	return 0;
 }
 
 /* The time that a device worked on a request: since its issue, or since the device completed another request, if that was later.
  * Over all requests this sums to the time in which the device was busy, however many it had in flight. */
-static __always_inline void use_of(struct slot *slot, struct request_note *note, struct view *view)
+static __always_inline void use_of(struct slot *slot, struct request_note *note, struct device *device, struct view *view)
 {
 	u64 from = note->issued_ns ? note->issued_ns : note->got_ns, now = view->now_ns;
-	struct device *device = counters_of(view->queue);
 
-	if (device && device->number == note->device) {
+	if (device) {
 		if (device->last_done_ns > from)
 			from = device->last_done_ns;
 		device->last_done_ns = now;

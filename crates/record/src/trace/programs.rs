@@ -30,6 +30,9 @@ const SETTINGS_MAP: &str = ".rodata.settings";
 const EACH_REQUEST_RING: &str = "each_request";
 const COUNTS_MAP: &str = "counts";
 const RUNS_MAP: &str = "runs";
+const USAGE_PLACES_MAP: &str = "usage_places";
+/// 1 << `USAGE_BITS` of the programs.
+const USAGE_PLACES: u32 = 512;
 /// `QUEUES` of the programs.
 pub(super) const QUEUES: u32 = 256;
 /// 256 thousand requests of 64 bytes, a second at the rate of a fast disk. A larger ring would cost each request more,
@@ -123,6 +126,8 @@ fn prepared(object: &[u8], wanted: &HashSet<&'static str>, settings: &ProgramSet
             map.set_max_entries(u32::from(settings.cpus) * QUEUES)?;
         } else if map.name() == RUNS_MAP {
             map.set_max_entries(u32::from(settings.cpus))?;
+        } else if map.name() == USAGE_PLACES_MAP {
+            map.set_max_entries(u32::from(settings.cpus) * USAGE_PLACES)?;
         }
     }
     Ok(object)

@@ -1,5 +1,6 @@
 //! Rows, sums and limits, from data.
 
+use std::collections::HashMap;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 
@@ -10,7 +11,7 @@ use tempfile::tempdir;
 use super::cgroups::{Cgroups, Place, io_max};
 use super::rows::{largest, within_life};
 use super::run_queues::of_longest_waits;
-use super::sums::difference;
+use super::sums::{add_place, difference};
 use crate::roots::Roots;
 
 const DISK: DeviceNumber = DeviceNumber::new(7, 3);
@@ -231,4 +232,34 @@ fn a_cgroup_is_known_by_its_number_alone() {
         [place.clone(), place]
     );
     assert_eq!(cgroups.of_device(number + 1_000_000, (DISK, None), 6), Place::default());
+}
+
+/// A place of the programs' table: its key, the state of the place, and its sum.
+fn place((cgroup, target, tid, used): (u64, u32, u32, u32), state: u32, sum: [u64; 4]) -> Vec<u8> {
+    let words = [target, tid, used, state].map(u32::to_ne_bytes).concat();
+    let sum = [sum[0], sum[1], sum[2], sum[3], 0].map(u64::to_ne_bytes).concat();
+    [cgroup.to_ne_bytes().to_vec(), words, sum].concat()
+}
+
+#[test]
+fn places_of_one_key_are_one_sum() {
+    let key = (5, 7 << 20, 42, 1);
+    let mut found = HashMap::new();
+    for (at, bytes) in [
+        (3u32, place(key, 2, [1, 4096, 10, 0])),
+        (515, place(key, 2, [2, 8192, 20, 1])),
+        // Being written, and free.
+        (4, place(key, 1, [9, 9, 9, 9])),
+        (6, place((0, 0, 0, 0), 0, [9, 9, 9, 9])),
+        (8, place((5, 7 << 20, 43, 1), 2, [7, 0, 0, 0])),
+    ] {
+        add_place(&mut found, &at.to_ne_bytes(), &bytes);
+    }
+    add_place(&mut found, &[0; 4], &[0; 12]);
+    let mut sums: Vec<_> = found.iter().map(|(key, found)| (found.sum, found.places.clone(), key)).collect();
+    sums.sort_unstable();
+    assert_eq!((sums[0].0, &sums[0].1), ([3, 12288, 30, 1], &vec![3, 515]));
+    assert_eq!((sums[1].0, &sums[1].1), ([7, 0, 0, 0], &vec![8]));
+    let used = difference(sums[0].2, [1, 4096, 10, 0], sums[0].0).unwrap();
+    assert_eq!((used.cgroup, used.target, used.tid, used.count, used.bytes), (5, 7 << 20, 42, 2, 8192));
 }
