@@ -104,6 +104,8 @@ pub struct Waits {
     pub pinned: bool,
     /// Limits that cgroups had: identity of the disk, and `read_bps`, `write_iops` and so on. Empty where none is known.
     pub io_limits: BTreeSet<(String, &'static str)>,
+    /// The cgroup whose limit on a disk delayed requests, where it is only one.
+    pub limit_cgroups: BTreeMap<DeviceNumber, String>,
     /// Limits on disks that delayed operations, and of which the rate is known.
     pub limited: Vec<IoLimit>,
     /// Memory cgroups that were at their limit.
@@ -177,6 +179,8 @@ pub struct MemoryLimit {
     pub read_bytes: u64,
     /// What it filled: reads, pages made dirty, growth of anonymous memory.
     pub filled_bytes: u64,
+    /// Of that, what processes filled that are not of the recorded command, by name.
+    pub filled_by: BTreeMap<String, u64>,
 }
 
 /// Whether a cgroup is that one, or in it.

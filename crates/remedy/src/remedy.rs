@@ -33,6 +33,8 @@ pub struct Remedy {
     pub claim: String,
     /// Whether the document was read for the claim; else it is from memory.
     pub read: bool,
+    /// It says where to look rather than what to change.
+    pub vague: bool,
     /// What it does to waits.
     pub effect: Effect,
 }
@@ -143,7 +145,7 @@ impl Requires {
             && is(self.cgroup_version, facts.cgroup_version)
             && any(&self.operation, &facts.operations)
             && any(&self.program, &facts.programs)
-            && (facts.io_limits.is_empty() || any(&self.io_limit, &facts.io_limits))
+            && self.met_by_limits(&facts.io_limits)
             && is(self.memory_limit, facts.memory_limit)
             && is(self.refaults, facts.refaults)
             && is(self.pinned, facts.pinned)
@@ -154,12 +156,19 @@ impl Requires {
             && is(self.deadlock, facts.deadlock)
     }
 
+    /// Whether a disk's limits are those wanted, or unknown: a limit on reads does not say that there is none on writes, since that may be
+    /// one of a cgroup which was not sampled.
+    fn met_by_limits(&self, known: &[String]) -> bool {
+        let direction = |limit: &String| limit.split('_').next().map(str::to_owned);
+        let is_wanted = |limit: &&String| self.io_limit.iter().any(|wanted| direction(wanted) == direction(limit));
+        let mut of_direction = known.iter().filter(is_wanted).peekable();
+        of_direction.peek().is_none() || of_direction.any(|limit| self.io_limit.contains(limit))
+    }
+
     /// Whether it was found for what the run shows, not only for its cause.
     pub fn is_specific(&self) -> bool {
-        [self.memory_limit, self.refaults, self.pinned, self.strict_limit, self.deadlock].contains(&Some(true))
-            || !self.mounted.is_empty()
-            || !self.program.is_empty()
-            || !self.sqlite.is_empty()
+        let of_run = [self.memory_limit, self.refaults, self.pinned, self.strict_limit, self.others, self.deadlock];
+        of_run.contains(&Some(true)) || !self.mounted.is_empty() || !self.program.is_empty() || !self.sqlite.is_empty()
     }
 }
 
@@ -210,6 +219,8 @@ pub(crate) struct Entry {
     claim: String,
     #[serde(default)]
     read: bool,
+    #[serde(default)]
+    vague: bool,
     effect: Effect,
 }
 
@@ -252,8 +263,8 @@ impl Entry {
                 return Err(format!("'{name}' is empty"));
             }
         }
-        let Entry { id, title, of, requires, live, risk, source, claim, read, effect, .. } = self;
-        Ok(Remedy { id, title, causes, of, requires, change, live, risk, source, claim, read, effect })
+        let Entry { id, title, of, requires, live, risk, source, claim, read, vague, effect, .. } = self;
+        Ok(Remedy { id, title, causes, of, requires, change, live, risk, source, claim, read, vague, effect })
     }
 
     fn change(&self) -> Result<Change, String> {

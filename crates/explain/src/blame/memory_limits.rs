@@ -1,6 +1,6 @@
 //! Memory cgroups that were at their limit, from counters: how much they read again because it had been evicted.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::dirty_limit;
 use super::io_limits::is_limit;
@@ -83,22 +83,34 @@ impl MemoryLimits {
         &self.sampled
     }
 
-    /// With what their cgroups read and filled.
-    pub(super) fn with_usage(&self, usage: &Usage, names: &Names) -> Vec<MemoryLimit> {
+    /// With what their cgroups read and filled. `other`: the name of a process that is not of the recorded command.
+    pub(super) fn with_usage(
+        &self,
+        usage: &Usage,
+        names: &Names,
+        other: impl Fn(u32) -> Option<String>,
+    ) -> Vec<MemoryLimit> {
         let of = |reached: &Reached| {
-            let sum = |target, (from_ns, to_ns)| {
-                let rows = usage.between(target, from_ns, to_ns);
-                let below = rows.filter(|(used, _)| {
-                    used.cgroup.is_some_and(|cgroup| is_at_or_below(names.get(cgroup), &reached.cgroup))
-                });
-                below.fold(0, |sum: u64, (used, _)| sum.saturating_add(used.bytes))
+            let below = |target, (from_ns, to_ns)| {
+                usage
+                    .between(target, from_ns, to_ns)
+                    .map(|(used, _)| used)
+                    .filter(|used| used.cgroup.is_some_and(|cgroup| is_at_or_below(names.get(cgroup), &reached.cgroup)))
             };
+            let sum = |target, time| below(target, time).fold(0, |sum: u64, used| sum.saturating_add(used.bytes));
+            let mut filled_by: BTreeMap<String, u64> = BTreeMap::new();
+            for used in below(Target::Memory, (0, u64::MAX)) {
+                if let Some(name) = used.pid.and_then(&other) {
+                    *filled_by.entry(name).or_default() += used.bytes;
+                }
+            }
             MemoryLimit {
                 cgroup: reached.cgroup.clone(),
                 bytes: reached.bytes,
                 refaulted_bytes: reached.refaulted_bytes,
                 read_bytes: sum(Target::Reads, reached.counted_ns),
                 filled_bytes: sum(Target::Memory, (0, u64::MAX)),
+                filled_by,
             }
         };
         self.reached.iter().map(of).collect()

@@ -58,6 +58,7 @@ pub(super) struct Used {
     pub(super) count: u64,
     pub(super) bytes: u64,
     pub(super) busy_ns: u64,
+    pub(super) throttled: u64,
 }
 
 /// A discard counts as this much: blk-throttle, too, takes it for a sector.
@@ -133,6 +134,7 @@ impl Usage {
             count: record.count,
             bytes: record.bytes,
             busy_ns: record.busy_ns,
+            throttled: record.throttled,
         });
         true
     }
@@ -200,6 +202,21 @@ impl Usage {
     /// The cgroup whose limit delayed requests of a device, where it is only one.
     pub(super) fn throttled_cgroup(&self, device: DeviceNumber) -> Option<Name> {
         self.only_throttled(device).map(|(cgroup, _)| cgroup)
+    }
+
+    /// Whether limits delayed most of the writes of a device in a time.
+    pub(super) fn throttles_writes(&self, device: DeviceNumber, from_ns: u64, to_ns: u64) -> bool {
+        let rows = self.between(Target::Device(device), from_ns, to_ns).map(|(used, _)| used);
+        let writes = rows.filter(|used| used.resource == Resource::DeviceWrite);
+        let (all, throttled) = writes.fold((0, 0), |sums, used| (sums.0 + used.count, sums.1 + used.throttled));
+        throttled > 0 && throttled >= all / 2
+    }
+
+    /// The devices with requests that limits of a single cgroup delayed, and that cgroup.
+    pub(super) fn limit_cgroups(&self) -> impl Iterator<Item = (DeviceNumber, Name)> {
+        let only =
+            |device: &DeviceNumber| self.only_throttled(*device).map(|(of, limit)| (*device, limit.unwrap_or(of)));
+        self.throttled.keys().filter_map(only)
     }
 
     /// With the cgroup that has the limit.

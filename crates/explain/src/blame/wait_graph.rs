@@ -65,8 +65,9 @@ pub(super) fn waits<'a>(
         device_ns: device_ns(index),
         pinned,
         io_limits: index.io_limits.keys().cloned().collect(),
+        limit_cgroups: limit_cgroups(index),
         limited,
-        memory: index.memory.with_usage(&index.usage, &index.names),
+        memory: index.memory.with_usage(&index.usage, &index.names, |pid| other(index, pid)),
         memory_sampled: index.memory.sampled().clone(),
         sqlite,
         deadlock: graph.deadlock,
@@ -76,6 +77,16 @@ pub(super) fn waits<'a>(
 
 fn command(index: &RunIndex) -> BTreeSet<u32> {
     index.of_command.iter().map(|tid| index.tasks.pid(*tid, u64::MAX).unwrap_or(*tid)).collect()
+}
+
+/// The name of a process, unless it is of the recorded command.
+fn other(index: &RunIndex, pid: u32) -> Option<String> {
+    if index.of_command.contains(&pid) { None } else { index.tasks.process(pid, u64::MAX, &index.names).name }
+}
+
+fn limit_cgroups(index: &RunIndex) -> BTreeMap<DeviceNumber, String> {
+    let cgroups = index.usage.limit_cgroups();
+    cgroups.map(|(device, cgroup)| (device, index.names.get(cgroup).to_owned())).collect()
 }
 
 /// Of a sample of the operations no loops are known.
@@ -177,6 +188,8 @@ impl Graph<'_, '_> {
         let syncs = segment.row().is_some_and(|row| sync_calls::is_in_sync(index, row));
         let blamed = if path.is_empty() { blamed_disk(index, self.disks, segment) } else { None };
         path.push(Step { cause: segment.cause, kind, device, blamed, tid, syncs });
+        let length = path.len();
+        path.extend(self.limit_on_writeback(segment, path[0].blamed));
         let mut now_ns = segment.start_ns;
         if path.len() < LENGTH {
             now_ns = self.follow_request(segment, path, pieces);
@@ -187,7 +200,22 @@ impl Graph<'_, '_> {
         if segment.end_ns > now_ns {
             *pieces.entry(self.paths.of(path)).or_default() += segment.end_ns - now_ns;
         }
-        path.pop();
+        path.truncate(length - 1);
+    }
+
+    /// Writers are paused at the pace of writeback. Where a limit delays the requests of that, they wait for the limit.
+    fn limit_on_writeback(&self, segment: &Segment, disk: Option<DeviceNumber>) -> Option<Step> {
+        let device = disk.filter(|_| segment.cause == Cause::DirtyThrottle)?;
+        let is_limited = self.index.usage.throttles_writes(device, segment.start_ns, segment.end_ns);
+        let tid = self.of;
+        is_limited.then_some(Step {
+            cause: Cause::IoThrottle,
+            kind: "write",
+            device: Some(device),
+            blamed: None,
+            tid,
+            syncs: false,
+        })
     }
 
     /// Where a request ends the wait, its stages are what the time went to. Returns until when that is known.

@@ -11,7 +11,7 @@ use remedy::{Facts, Remedies, Remedy, Target};
 
 use absences::{absences, concerned};
 
-use super::change::{Change, READS};
+use super::change::{Absence, Change, READS};
 use super::memory::{change, is_at_limit, limit_of};
 use super::spread::{Prediction, Spread, predict, recorded};
 use crate::blame::{ClassTimes, Culprit, Explanation};
@@ -29,6 +29,9 @@ const ABSENCE: f64 = 0.9;
 const BOUND: f64 = 0.25;
 /// The same of what one program does, computes or holds: that it causes the waits is certain, only how much less of it is possible is not.
 const OF_PROGRAM: f64 = 0.5;
+
+/// What a bound counts for beside others that says where to look rather than what to change.
+const VAGUE: f64 = 0.5;
 
 /// Locks that programs take and hold for as long as they want.
 const PROGRAMS_LOCKS: [&str; 6] =
@@ -76,13 +79,23 @@ impl Choice {
     /// What it counts for in the order of advice, ns: what it saves if that is known, and less where it is a bound or takes work away.
     pub fn rank(&self) -> f64 {
         let counts = match &self.change {
-            Change::Absent(absence) if absence.holds_locks_alone() => ABSENCE * OF_PROGRAM,
+            Change::Absent(absence) if absence.costs_by_locks_or_work && absence.evicts.is_none() => {
+                ABSENCE * OF_PROGRAM
+            }
             Change::Absent(_) => ABSENCE,
+            // While others have requests, those of a lower class stay in the queue: to the others their program is as good as absent.
+            Change::Edge { effect, .. } if effect.edge == Edge::SchedulerQueue && self.is_against_others() => ABSENCE,
             Change::Edge { effect, of } if self.is_bound() && is_of_program(effect.edge, of) => OF_PROGRAM,
             _ if self.is_bound() => BOUND,
             _ => 1.0,
         };
-        counts * self.saved_ns() as f64
+        let is_vague = !self.remedies.is_empty() && self.remedies.iter().all(|remedy| remedy.vague);
+        counts * if is_vague { VAGUE } else { 1.0 } * self.saved_ns() as f64
+    }
+
+    /// Whether a remedy is one against other programs than those that waited.
+    fn is_against_others(&self) -> bool {
+        self.remedies.iter().any(|remedy| remedy.requires.others == Some(true))
     }
 
     /// Share of the time of the operations that remain which it saves, 0 to 1.
@@ -115,7 +128,7 @@ pub fn advise(explanation: &Explanation, waits: &Waits, remedies: &Remedies, run
             add(&mut choices, remedy, place, waits);
         }
     }
-    choices.extend(absences(explanation, waits).into_iter().map(|absence| {
+    choices.extend(absences(explanation, waits, evictor(waits)).into_iter().map(|absence| {
         let change = Change::Absent(absence);
         Choice { prediction: predict(waits, &change), change, remedies: Vec::new(), target: Target::default() }
     }));
@@ -207,7 +220,7 @@ impl<'a> Place<'a> {
             target: Target {
                 device: disk.map(|disk| disk.name.clone()),
                 number: number.map(|number| format!("{}:{}", number.major(), number.minor())),
-                cgroup: cgroup_of_limit(culprits()).or(cgroup),
+                cgroup: cgroup_of_limit(culprits()).or_else(|| limit_on(waits, number, causes)).or(cgroup),
                 mount: mount.map(str::to_owned),
             },
             limit,
@@ -230,6 +243,17 @@ fn cgroup_of_limit<'a>(mut culprits: impl Iterator<Item = &'a Culprit>) -> Optio
     let used_it_up = culprits
         .find(|culprit| matches!(culprit.cause, Cause::IoThrottle | Cause::CpuThrottle) && culprit.cgroup.is_some());
     used_it_up.and_then(|culprit| culprit.cgroup.clone())
+}
+
+/// The cgroup whose limit on a disk delayed others for the operations: its requests, or those of writeback, are not theirs.
+fn limit_on(waits: &Waits, disk: Option<DeviceNumber>, causes: &[Cause]) -> Option<String> {
+    disk.filter(|_| causes.contains(&Cause::IoThrottle)).and_then(|disk| waits.limit_cgroups.get(&disk).cloned())
+}
+
+/// Who filled the memory cgroup of the operations that read.
+fn evictor(waits: &Waits) -> Option<Absence> {
+    let causes = [Cause::IoThrottle, Cause::Device, Cause::SchedulerQueue, Cause::RequestWait, Cause::PageFault];
+    limit_of(waits, most_stalled_cgroup(waits, &causes).as_deref())?.evictor()
 }
 
 fn mount_options(run: &RunDescription, point: &str) -> Vec<String> {

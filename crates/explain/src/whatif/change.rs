@@ -48,6 +48,11 @@ pub struct Absence {
     pub threads: BTreeSet<u32>,
     /// Its share, 0 to 1, of the time that operations lost to a cause on a disk.
     pub shares: Vec<(Cause, Option<DeviceNumber>, f64)>,
+    /// Most of what others lost to it were waits for its locks, or for a server that computes for it: to hold these for a shorter time, or
+    /// to compute elsewhere, is the same to them.
+    pub costs_by_locks_or_work: bool,
+    /// Part of what the operations read, 0 to 1, that they read again because it filled their memory cgroup.
+    pub evicts: Option<f64>,
 }
 
 /// The part of a piece's time that remains, 0 to 1.
@@ -64,7 +69,10 @@ pub(super) fn remains(change: &Change, path: &Path) -> f64 {
                 1.0
             }
         }
-        Change::Absent(absence) => 1.0 - absence.share(path),
+        Change::Absent(absence) => {
+            let evicted = absence.evicts.filter(|_| is_read(path)).unwrap_or(0.0);
+            1.0 - absence.share(path).max(evicted)
+        }
         Change::Refaults(refaults) if is_read(path) => 1.0 - refaults.share,
         Change::Refaults(_) => 1.0,
     }
@@ -122,11 +130,6 @@ fn rest(effect: Effect) -> f64 {
 }
 
 impl Absence {
-    /// Whether all that others lost to it were waits for its locks: to hold these for a shorter time is the same to them.
-    pub(super) fn holds_locks_alone(&self) -> bool {
-        self.shares.iter().all(|(cause, ..)| *cause == Cause::Lock)
-    }
-
     /// What waits for one of its threads, all; else by the operation's own cause and disk, as root blockers are.
     fn share(&self, path: &Path) -> f64 {
         let Some((first, behind)) = path.split_first() else { return 0.0 };

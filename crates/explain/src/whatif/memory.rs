@@ -3,7 +3,7 @@
 use model::effect::{Edge, Effect};
 use remedy::{Change as Changes, Remedy, Value};
 
-use super::change::{Change, Refaults};
+use super::change::{Absence, Change, Refaults};
 use crate::waits::{Dirtying, MemoryLimit, Waits, is_at_or_below};
 
 /// Least part of what a cgroup reads that must have been evicted before: less is the cache's ordinary turnover.
@@ -18,6 +18,21 @@ impl MemoryLimit {
     /// Whether it evicts what is read again.
     pub(super) fn evicts_what_is_read_again(&self) -> bool {
         self.refaulted_bytes >= self.bytes / 4 && self.refaulted() >= LEAST_REFAULTED
+    }
+
+    /// The absence of the process that filled most of it, without which what the others read would stay in memory.
+    ///
+    /// *Assumes* that others read again as much of what they fill as the cgroup does: the rest is what they need.
+    pub(super) fn evictor(&self) -> Option<Absence> {
+        let (name, bytes) = self.filled_by.iter().max_by_key(|(_, bytes)| **bytes)?;
+        let others_need = self.filled_bytes.saturating_sub(*bytes) as f64 * (1.0 - self.refaulted());
+        let is_it = *bytes >= self.filled_bytes / 2 && others_need <= self.bytes as f64;
+        (is_it && self.evicts_what_is_read_again()).then(|| Absence {
+            task: Some(name.clone()),
+            cgroup: Some(self.cgroup.clone()),
+            evicts: Some(self.refaulted()),
+            ..Absence::default()
+        })
     }
 
     /// Part of the waits for memory that remains at `factor` times the limit, at least.

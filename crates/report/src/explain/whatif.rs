@@ -117,7 +117,8 @@ pub(crate) fn title(choice: &Choice) -> String {
             let task = absence.task.as_deref().map_or_else(|| "others".to_owned(), printable);
             let cgroup = absence.cgroup.as_deref().filter(|cgroup| *cgroup != "/");
             let cgroup = cgroup.map_or_else(String::new, |cgroup| format!(" of {}", printable(cgroup)));
-            format!("run without {task}{cgroup}")
+            let why = if absence.evicts.is_some() { " (it evicts what is read again)" } else { "" };
+            format!("run without {task}{cgroup}{why}")
         }
         (Change::Edge { .. } | Change::Refaults(_), None) => String::new(),
     }

@@ -78,6 +78,8 @@ fn culprit(document: &Value, part: &str, choice: &Value) -> Option<String> {
         edge @ ("cpu" | "work") => return (!are_short(document)).then(|| behind(document, choice, edge)).flatten(),
         "lock" => "lock",
         "timer" => "sleep",
+        "server" => "network_fs",
+        "scheduler_queue" if is_of_process(choice) => "scheduler_queue",
         _ => return None,
     };
     let culprits = document.pointer(&format!("{part}/culprits"))?.as_array()?;
@@ -86,6 +88,11 @@ fn culprit(document: &Value, part: &str, choice: &Value) -> Option<String> {
     let at = culprits.iter().position(is_of)?;
     let is_most = culprits[at]["time_ns"].as_f64()? > all_ns / 2.0;
     (is_most && culprits[at]["task"].is_string()).then(|| format!("{part}/culprits/{at}/task"))
+}
+
+/// Whether what is to be done is done to a process.
+fn is_of_process(choice: &Value) -> bool {
+    choice["remedies"][0]["changes"]["apply"].as_str().is_some_and(|apply| apply.contains("PID"))
 }
 
 /// The process that waits for a CPU, or computes, where that is not the victim itself but one that it waits for.
@@ -115,7 +122,9 @@ fn short_help(document: &Value) -> Sentence {
 /// faster disk would read the same again and again. How much memory it takes is unknown, so that it comes second.
 fn evicted(choices: &[Value], best: usize) -> Option<usize> {
     let least = choices[best]["saved_share"].as_f64()? / 3.0;
-    choices
-        .iter()
-        .position(|choice| choice["change"]["edge"] == "refault" && choice["saved_share"].as_f64() >= Some(least))
+    choices.iter().position(|choice| is_of_eviction(&choice["change"]) && choice["saved_share"].as_f64() >= Some(least))
+}
+
+fn is_of_eviction(change: &Value) -> bool {
+    change["edge"] == "refault" || change["absent"]["evicts"].is_number()
 }

@@ -157,6 +157,11 @@ fn the_program_to_change_is_named() {
     document["what_if"]["choices"][0]["change"] = json!({"edge": "lock"});
     let said = findings(&document).pop().expect("advice").text;
     assert!(said.contains("fourfold (tar/9); predicted"), "{said}");
+    document["what_if"]["choices"][0]["change"] = json!({"edge": "scheduler_queue"});
+    document["culprits"][1]["cause"] = json!("scheduler_queue");
+    document["what_if"]["choices"][0]["remedies"] = json!([{"changes": {"apply": "ionice -c 3 -p PID"}}]);
+    let said = findings(&document).pop().expect("advice").text;
+    assert!(said.contains("fourfold (tar/9); predicted"), "{said}");
     document["what_if"]["choices"][0]["change"] = json!({"edge": "cpu"});
     let tasks = json!([{"task": "postgres/7", "time_ns": 1_500_000_000}]);
     document["behind"] = json!([{"cause": "lock", "end": "cpu_wait", "share": 0.6, "time_ns": 1, "tasks": tasks}]);

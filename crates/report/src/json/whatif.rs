@@ -54,7 +54,9 @@ fn change(change: &Change) -> Value {
     match change {
         Change::Edge { effect, of } => json!({"edge": effect.edge, "factor": effect.factor, "of": of}),
         Change::Refaults(refaults) => json!({"edge": "refault", "cgroup": refaults.cgroup, "share": refaults.share}),
-        Change::Absent(absence) => json!({"absent": {"task": absence.task, "cgroup": absence.cgroup}}),
+        Change::Absent(absence) => {
+            json!({"absent": {"task": absence.task, "cgroup": absence.cgroup, "evicts": absence.evicts}})
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use model::block::DeviceNumber;
 use model::usage::{Resource, UsageRecord};
 
-use super::stage::{MS, stage};
+use super::stage::{MS, description, stage};
 use crate::blame::Cause;
 
 const DISK: DeviceNumber = DeviceNumber::new(8, 0);
@@ -36,4 +36,34 @@ fn blamed(limited: &[&str]) -> Vec<u32> {
 fn a_limit_of_the_cgroup_that_owns_the_pages_is_used_up_there() {
     assert_eq!(blamed(&["/owner"]), [8]);
     assert_eq!(blamed(&["/syncs", "/owner"]), [7], "its own limit delayed requests, too");
+}
+
+/// Task 7 is paused, since too much is dirty. Whether a limit delays the writes of the disk decides what would help it.
+fn paused(throttled: u64) -> (String, Option<String>) {
+    let mut stage = stage(
+        "op:write  7 |==========|
+         off       7 |ssssssssss| stack=balance_dirty_pages detail=dirty~9.0~MiB~of~9.0~MiB,~on~8:0~1.0~MiB~of~1.0~MiB,~allowed~1.0~MiB/s",
+    );
+    let used = |resource| UsageRecord {
+        device: Some(DISK),
+        pid: Some(7),
+        bytes: 1 << 20,
+        count: 8,
+        busy_ns: MS,
+        throttled,
+        cgroup: Some("/".to_owned()),
+        ..UsageRecord::new(resource, 0, 100 * MS)
+    };
+    stage.usage.extend([used(Resource::DeviceWrite), UsageRecord { device: None, ..used(Resource::Dirtied) }]);
+    let waits = stage.account_run(&description(true), None).1.waits(MS);
+    let path = &waits.paths[waits.operations[0].pieces[0].0 as usize];
+    let steps: Vec<&str> = path.iter().map(|step| step.cause.name()).collect();
+    (steps.join("/"), waits.limit_cgroups.get(&DISK).cloned())
+}
+
+#[test]
+fn a_writer_that_is_paused_at_the_pace_of_a_limit_waits_for_the_limit() {
+    assert_eq!(paused(0), ("dirty_throttle".to_owned(), None));
+    assert_eq!(paused(1), ("dirty_throttle".to_owned(), Some("/".to_owned())), "one of eight writes");
+    assert_eq!(paused(8), ("dirty_throttle/io_throttle".to_owned(), Some("/".to_owned())));
 }

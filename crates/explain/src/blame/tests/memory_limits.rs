@@ -63,6 +63,7 @@ fn limit(refaulted_mib: u64, read_mib: u64) -> MemoryLimit {
         refaulted_bytes: refaulted_mib << 20,
         read_bytes: read_mib << 20,
         filled_bytes,
+        ..MemoryLimit::default()
     }
 }
 

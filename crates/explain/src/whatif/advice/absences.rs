@@ -3,6 +3,8 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap};
 
+use model::block::DeviceNumber;
+use model::cause::Cause;
 use model::effect::Edge;
 
 use super::super::change::Absence;
@@ -27,8 +29,8 @@ pub(super) fn concerned<'a>(explanation: &'a Explanation, waits: &Waits) -> (&'a
 /// The worst culprits, with their shares; not those that cost themselves more than others, and not what the user wants done:
 /// processes of the recorded command, and servers that the victims ask. A task that stopped or froze others uses nothing: what it did is
 /// to be undone.
-pub(super) fn absences(explanation: &Explanation, waits: &Waits) -> Vec<Absence> {
-    let mut sums: Vec<(Absence, u64)> = Vec::new();
+pub(super) fn absences(explanation: &Explanation, waits: &Waits, evictor: Option<Absence>) -> Vec<Absence> {
+    let mut sums: Vec<Sum> = Vec::new();
     let (own, servers) = (own(waits), servers(waits));
     let (culprits, _) = concerned(explanation, waits);
     let is_wanted = |culprit: &&Culprit| {
@@ -41,29 +43,55 @@ pub(super) fn absences(explanation: &Explanation, waits: &Waits) -> Vec<Absence>
     for culprit in culprits.iter().filter(|culprit| !is_wanted(culprit)) {
         let Some(name) = culprit.task.as_ref().and_then(|task| task.name.clone()) else { continue };
         let share = (culprit.cause, culprit.device, culprit.time_ns as f64 / sum(culprits, culprit).max(1) as f64);
-        let same =
-            |(known, _): &&mut (Absence, u64)| known.task.as_ref() == Some(&name) && known.cgroup == culprit.cgroup;
-        match sums.iter_mut().find(same) {
-            Some((absence, ns)) => {
-                absence.threads.extend(threads(waits, culprit));
-                absence.shares.push(share);
-                *ns += culprit.time_ns;
-            }
-            None => {
-                let threads = threads(waits, culprit);
-                let absence =
-                    Absence { task: Some(name), cgroup: culprit.cgroup.clone(), threads, shares: vec![share] };
-                sums.push((absence, culprit.time_ns));
-            }
-        }
+        let same = |Sum { absence, .. }: &Sum| absence.task.as_ref() == Some(&name) && absence.cgroup == culprit.cgroup;
+        let at = sums.iter().position(same).unwrap_or_else(|| {
+            let absence = Absence { task: Some(name), cgroup: culprit.cgroup.clone(), ..Absence::default() };
+            sums.push(Sum { absence, ..Sum::default() });
+            sums.len() - 1
+        });
+        sums[at].add(culprit, threads(waits, culprit), share);
     }
-    let costs_others = |(absence, ns): &(Absence, u64)| {
-        let name = absence.task.as_deref().unwrap_or_default();
-        !is_of_kernel(name) && *ns > own.get(name).copied().unwrap_or(0)
+    let costs_others = |sum: &Sum| {
+        let name = sum.absence.task.as_deref().unwrap_or_default();
+        !is_of_kernel(name) && sum.ns > own.get(name).copied().unwrap_or(0)
     };
     sums.retain(costs_others);
-    sums.sort_by_key(|(_, ns)| Reverse(*ns));
-    sums.into_iter().take(CULPRITS).map(|(absence, _)| absence).collect()
+    sums.sort_by_key(|sum| Reverse(sum.ns));
+    with_evictor(sums.into_iter().map(Sum::absence).take(CULPRITS).collect(), evictor)
+}
+
+/// What a culprit costs others.
+#[derive(Debug, Default)]
+struct Sum {
+    absence: Absence,
+    ns: u64,
+    by_locks_or_work_ns: u64,
+}
+
+impl Sum {
+    fn add(&mut self, culprit: &Culprit, threads: BTreeSet<u32>, share: (Cause, Option<DeviceNumber>, f64)) {
+        self.absence.threads.extend(threads);
+        self.absence.shares.push(share);
+        self.ns += culprit.time_ns;
+        if matches!(culprit.cause, Cause::Lock | Cause::Running) {
+            self.by_locks_or_work_ns += culprit.time_ns;
+        }
+    }
+
+    fn absence(self) -> Absence {
+        let costs_by_locks_or_work = self.by_locks_or_work_ns > self.ns / 2;
+        Absence { costs_by_locks_or_work, ..self.absence }
+    }
+}
+
+/// Who fills a memory cgroup may use the disk, too.
+fn with_evictor(mut absences: Vec<Absence>, evictor: Option<Absence>) -> Vec<Absence> {
+    match evictor.map(|evictor| (absences.iter_mut().find(|known| known.task == evictor.task), evictor)) {
+        Some((Some(known), evictor)) => known.evicts = evictor.evicts,
+        Some((None, evictor)) => absences.push(evictor),
+        None => {}
+    }
+    absences
 }
 
 /// The time of the operations of each process, by its name.

@@ -14,6 +14,7 @@ use crate::waits::{Burst, DISCARD, Dirtying, MemoryLimit, Step, Waiting, Waits};
 
 mod absence;
 mod fitting;
+mod order;
 mod program;
 
 const MS: u64 = 1_000_000;
@@ -217,6 +218,7 @@ fn limited(cause: Cause, class: &str, (read, refaulted, filled): (u64, u64, u64)
         read_bytes: read * MIB,
         refaulted_bytes: refaulted * MIB,
         filled_bytes: filled * MIB,
+        ..MemoryLimit::default()
     };
     waits.memory = vec![of("/batch", 32 * MIB), of("/bat", MIB)];
     waits
@@ -384,6 +386,7 @@ fn the_limit_that_a_cgroup_has_is_to_be_changed() {
         ["v1-write-limit-x4", "v1-write-limit-off"]
     );
     assert_eq!(advised(&[("sda", "write_iops")]).len(), 4, "unknown: all");
+    assert_eq!(advised(&[("/images/a:b", "read_bps")]).len(), 4, "that on writes is of a cgroup that was not sampled");
 }
 
 /// `logger` waits for `rsyslogd`, which a limit delays.
