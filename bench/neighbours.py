@@ -10,6 +10,9 @@ the neighbour; the innocent with the most of what others lost; the victims thems
 the tenants, such as other work of the machine. Shares are of what was not given to those outside. So is the CPU time of kernel threads
 in the proportion in which they used it before the neighbour began: they worked for others then.
 
+NEIGHBOURS_ALONE=1 leaves the neighbour out: what the tenants lose then is their own. NEIGHBOURS_AGAIN=1 explains the runs kept in NEIGHBOURS_KEEP
+once more, with another program; that needs no disk: python3 bench/neighbours.py.
+
 The tenants have cgroups of memory and cpu. All are in the root cgroup of blkio: the limit there is the speed of the disk. A process that used
 that limit is named with the root cgroup, and known by the name of the process on the disks of the tenants."""
 
@@ -31,6 +34,8 @@ SECONDS = float(os.environ.get("NEIGHBOURS_SECONDS", 8))
 SEEDS = int(os.environ.get("NEIGHBOURS_SEEDS", 1))
 FIRST = int(os.environ.get("NEIGHBOURS_FIRST", 1))
 KEEP = os.environ.get("NEIGHBOURS_KEEP")
+AGAIN = os.environ.get("NEIGHBOURS_AGAIN") == "1"
+ALONE = os.environ.get("NEIGHBOURS_ALONE") == "1"
 CGROUPS = Path("/sys/fs/cgroup")
 TENANTS = 8
 GOAL, INNOCENT = 0.90, 0.02
@@ -213,7 +218,7 @@ def prepare(folders, size):
     os.sync()
 
 
-def run(name, seed):
+def run(name, seed, out):
     kind, generator = KINDS[name], random.Random(f"{name} {seed}")
     noisy = generator.randrange(TENANTS)
     for log in SCRATCH.glob("clock-*"):
@@ -222,7 +227,6 @@ def run(name, seed):
     prepare(folders, kind.file)
     tenants = Tenants(kind.memory)
     pin = ["taskset", "-c", str(max(os.sched_getaffinity(0)))] if kind.one_cpu else []
-    out = Path(KEEP or SCRATCH) / f"{name}-{seed}"
     try:
         limit(kind.limits)
         strict_dirty(kind.strict_dirty)
@@ -235,7 +239,7 @@ def run(name, seed):
         kernel = KernelThreads()
         time.sleep(2)
         before = kernel.per_second()
-        tenants.start(noisy, [*pin, "sh", "-c", kind.neighbour], cwd=folders[noisy])
+        tenants.start(noisy, [*pin, "sh", "-c", "sleep 600" if ALONE else kind.neighbour], cwd=folders[noisy])
         time.sleep(2)
         command = [PROGRAM, "record", "--quiet", "--slower-than", f"{kind.slower_ms}ms", "--out", out, "--",
                    sys.executable, __file__, "window", SCRATCH / "window"]
@@ -246,19 +250,23 @@ def run(name, seed):
         limit({})
         tenants.remove()
         strict_dirty(False)
-    return judge(kind, noisy, tenants.name, out, others)
+    known = {"noisy": noisy, "parent": tenants.name, "others": others, "window": (SCRATCH / "window").read_text(encoding="utf8"),
+             "disks": [os.environ["NEIGHBOURS_BASE"], os.environ["NEIGHBOURS_DISK"]],
+             "clocks": {log.name: log.read_text(encoding="utf8") for log in sorted(SCRATCH.glob("clock-*"))}}
+    out.with_suffix(".json").write_text(json.dumps(known), encoding="utf8")
+    return known
 
 
 # --- What is said of it ---
 
-def clocked(kind, said):
+def clocked(kind, said, known):
     """Slow calls by the victims' own clocks within the recording: how many, and the share of their time that was found."""
-    since, until = map(int, (SCRATCH / "window").read_text(encoding="utf8").split())
+    since, until = map(int, known["window"].split())
     total, found, count = 0, 0, 0
-    for log in sorted(SCRATCH.glob("clock-*")):
+    for name, log in known["clocks"].items():
         spans = [(stall["start_ns"], stall["start_ns"] + stall["duration_ns"]) for stall in said["stalls"]
-                 if (stall["cgroup"] or "").endswith(f"/tenant{log.name.removeprefix('clock-')}")]
-        for line in log.read_text(encoding="utf8").splitlines():
+                 if (stall["cgroup"] or "").endswith(f"/tenant{name.removeprefix('clock-')}")]
+        for line in log.splitlines():
             start, duration = map(int, line.split())
             end = start + duration
             # A call of the victim may be two of the kernel, each shorter than what is recorded.
@@ -268,8 +276,9 @@ def clocked(kind, said):
     return count, found / max(total, 1)
 
 
-def judge(kind, noisy, parent, out, others):
+def judge(kind, out, known):
     """`others`: the part of the kernel threads' CPU time that was not for the neighbour."""
+    noisy, parent, others = known["noisy"], known["parent"], known["others"]
     victims = [f"/{parent}/tenant{tenant}" for tenant in range(TENANTS) if tenant != noisy]
     command = [PROGRAM, "explain", "--json", "--worst", "1000000", out]
     for victim in victims:
@@ -280,7 +289,7 @@ def judge(kind, noisy, parent, out, others):
     for culprit in said["culprits"]:
         own, lost = culprit["own_ns"], culprit["time_ns"] - culprit["own_ns"]
         given["itself"] += own
-        cgroup = tenant_of(culprit, kind, parent, noisy)
+        cgroup = tenant_of(culprit, kind, known)
         if cgroup in innocents:
             innocents[cgroup] += lost
         elif cgroup:
@@ -293,18 +302,19 @@ def judge(kind, noisy, parent, out, others):
             given["outside"] += lost
     total = sum(given.values()) + sum(innocents.values()) - given["outside"]
     share = {who: ns / max(total, 1) for who, ns in given.items()}
-    calls, found = clocked(kind, said)
+    calls, found = clocked(kind, said, known)
     return {"calls": calls, "found": found, "total_ns": total,
             "innocent": max(innocents.values()) / max(total, 1), **share,
             "causes": [f"{cause['cause']} {100 * cause['share']:.0f}" for cause in said["causes"][:3]]}
 
 
-def tenant_of(culprit, kind, parent, noisy):
+def tenant_of(culprit, kind, known):
     """The cgroup of the tenant that a culprit belongs to, if it is one."""
+    noisy, parent = known["noisy"], known["parent"]
     cgroup, name = culprit["cgroup"] or "", (culprit["task"] or "").split("/")[0]
     if cgroup.startswith(f"/{parent}/"):
         return cgroup
-    disks = [os.environ["NEIGHBOURS_BASE"].replace(":", ","), os.environ["NEIGHBOURS_DISK"].replace(":", ",")]
+    disks = [disk.replace(":", ",") for disk in known["disks"]]
     if cgroup not in ("", "/") or culprit["device"] not in disks:
         return None
     if name.startswith("victim"):
@@ -326,7 +336,9 @@ def main():
     print("|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---|")
     for name in os.environ.get("NEIGHBOURS_KINDS", " ".join(KINDS)).split():
         for seed in range(FIRST, FIRST + SEEDS):
-            of = run(name, seed)
+            out = Path(KEEP or SCRATCH) / f"{name}-{seed}"
+            known = json.loads(out.with_suffix(".json").read_text(encoding="utf8")) if AGAIN else run(name, seed, out)
+            of = judge(KINDS[name], out, known)
             shares = " | ".join(f"{100 * of[who]:.1f} %" for who in ("neighbour", "innocent", "itself", "kernel", "outside"))
             print(f"| {name} | {seed} | {of['calls']} | {100 * of['found']:.0f} % | {of['total_ns'] / 1e9:.2f} | {shares} | {', '.join(of['causes'])} |", flush=True)
 

@@ -2,6 +2,7 @@
 //! for all operations, and summed up for some of them.
 
 mod costs;
+mod lacked;
 mod need;
 #[cfg(test)]
 mod tests;

@@ -14,6 +14,7 @@ use super::super::run_index::RunIndex;
 use super::super::timeline::{Segment, TaskTimeline};
 use super::super::who::Who;
 use super::super::worked_for::{client_of, works_for};
+use super::lacked::Lacked;
 use super::need::{Need, need as need_of};
 use super::users::users;
 use super::victims::Victims;
@@ -80,15 +81,17 @@ pub(super) struct Costs<'a> {
     needs: Numbers<Need>,
     /// For each row and cause, found once.
     ends: FastMap<(u32, Option<u32>, Cause), Blamed>,
-    /// Pieces within one interval of the usage are divided together: by need and interval, then by end of chain and victim.
+    /// Pieces are divided when all are known, those within one interval of the usage together: by need and interval, then by end of chain
+    /// and victim.
     pending: FastMap<(u32, Interval), FastMap<Piece, u64>>,
+    lacked: Lacked,
 }
 
 impl<'a> Costs<'a> {
     pub(super) fn new(index: &'a RunIndex, disks: &'a Disks) -> Costs<'a> {
         let (keys, needs) = (Numbers::new(), Numbers::new());
         let (times, ends, pending) = (FastMap::default(), FastMap::default(), FastMap::default());
-        Costs { index, disks, times, keys, needs, ends, pending }
+        Costs { index, disks, times, keys, needs, ends, pending, lacked: Lacked::default() }
     }
 
     /// Adds the waits of one task's operations. Time within several operations counts for each.
@@ -125,18 +128,13 @@ impl<'a> Costs<'a> {
         }
         let Blamed { key, need } = self.blamed(blamed_rows(index, segment), segment.cause);
         let ns = (to_ns - from_ns) * times;
-        match (need, index.usage.span_of(from_ns, to_ns)) {
-            (None, _) => self.add_cost(key, victim, ns),
-            (Some(need), Some(span)) => {
-                let pieces = self.pending.entry((need, span)).or_default();
-                *pieces.entry((key, victim)).or_default() += ns;
-            }
-            (Some(need), None) => {
-                let need = self.needs.value(need).clone();
-                let users = users(index, &need, (from_ns, to_ns));
-                self.divide(key, (&need, &users), victim, to_ns, ns);
-            }
+        let Some(need) = need else { return self.add_cost(key, victim, ns) };
+        if let Some(device) = self.needs.value(need).device() {
+            self.lacked.add(device, victim.1, (from_ns, to_ns));
         }
+        let span = index.usage.span_of(from_ns, to_ns).unwrap_or((from_ns, to_ns));
+        let pieces = self.pending.entry((need, span)).or_default();
+        *pieces.entry((key, victim)).or_default() += ns;
     }
 
     /// A server that works for another client is not to blame: that client is, but for a proxy that asks for the victim.
@@ -170,9 +168,13 @@ impl<'a> Costs<'a> {
     }
 
     fn divide_pending(&mut self) {
+        self.lacked.sort();
         for ((need, span), pieces) in std::mem::take(&mut self.pending) {
             let need = self.needs.value(need).clone();
-            let users = users(self.index, &need, span);
+            let mut users = users(self.index, &need, span);
+            if let Some(device) = need.device() {
+                self.lacked.acquit(self.index, device, &mut users, span);
+            }
             for ((key, victim), ns) in pieces {
                 self.divide(key, (&need, &users), victim, span.1, ns);
             }

@@ -9,7 +9,7 @@ use super::super::names::Name;
 use super::super::run_index::RunIndex;
 use super::super::usage::{Target, Used};
 use super::need::{Domain, Need, is_below};
-use super::weights::{Users, WEIGHT, add, share};
+use super::weights::{MANY_TIMES, Users, WEIGHT, add, share};
 
 /// Memory of an inode and its name: about that of ext4's or XFS's.
 const INODE_BYTES: u64 = 1024;
@@ -22,9 +22,6 @@ const DIRTY_NS: u64 = 5_000_000_000;
 const AROUND_NS: u64 = 5_000_000_000;
 /// Memory is filled before it is short.
 const FILLED_NS: u64 = 10_000_000_000;
-
-/// What is little beside what others used.
-const MANY_TIMES: u128 = 4;
 
 /// A CPU quota is used up within its period: 100 ms by default.
 const QUOTA_PERIOD_NS: u64 = 100_000_000;

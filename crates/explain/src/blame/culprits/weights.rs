@@ -5,6 +5,9 @@ use std::collections::BTreeMap;
 /// Amounts are divided in fractions of this, so that little is not lost in rounding.
 pub(super) const WEIGHT: u128 = 1024;
 
+/// What is little beside what others used.
+pub(super) const MANY_TIMES: u128 = 4;
+
 /// Weights by process; `None`: processes that are not known.
 pub(super) type Users = BTreeMap<Option<u32>, u128>;
 
