@@ -89,6 +89,9 @@ impl RunIndex {
             for hung in self.hang(tid) {
                 self.hangs_for_other_end(hung);
             }
+            if let Some(circle) = self.circle(tid) {
+                circle.into_iter().for_each(|tid| self.hangs_for_other_end(tid));
+            }
         }
     }
 
@@ -113,6 +116,22 @@ impl RunIndex {
         if is_hung { chain } else { Vec::new() }
     }
 
+    /// Tasks each of which waits for the next one, and the last for the first. Where one of them has more to send than the next one reads
+    /// (a parent that writes all input of a filter whose output it does not read yet), none of them idles, and none goes on.
+    pub(super) fn circle(&self, tid: u32) -> Option<Vec<u32>> {
+        let (mut chain, mut sends) = (vec![tid], false);
+        while chain.len() < LENGTH {
+            let known = self.standing.get(chain.last()?).filter(|known| !is_stopped(known))?;
+            sends |= known.awaits == Some(Awaits::Room);
+            match asked(known).filter(|_| !has(known, stall_flags::ANY_THREAD))? {
+                peer if peer == tid => return Some(chain).filter(|_| sends),
+                peer if chain.contains(&peer) => return None,
+                peer => chain.push(peer),
+            }
+        }
+        None
+    }
+
     fn is_for_file_system(&self, tid: u32) -> bool {
         let is_it = |row: &Row| {
             let rule = self.stack(row.stack).and_then(|stack| stack.rule);
@@ -121,9 +140,11 @@ impl RunIndex {
         self.last_wait(tid).is_some_and(|at| is_it(self.row(at)))
     }
 
-    /// The row of the wait that had not ended.
+    /// The row of the wait that had not ended when /proc was read: the end of the recording may have ended it by a signal.
     fn last_wait(&self, tid: u32) -> Option<u32> {
-        let lasts = |row: &Row| row.standing || (row.kind == StallKind::Blocked && row.switched);
+        let seen_ns = self.standing.get(&tid).map_or(u64::MAX, StallRecord::end_ns);
+        let spans = |row: &Row| row.kind == StallKind::OffCpu && row.start_ns < seen_ns && seen_ns < row.runnable_ns;
+        let lasts = |row: &Row| row.standing || (row.kind == StallKind::Blocked && row.switched) || spans(row);
         self.rows_of(tid).filter(|(_, row)| lasts(row)).max_by_key(|(_, row)| row.end_ns).map(|(at, _)| at)
     }
 

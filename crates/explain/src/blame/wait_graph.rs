@@ -51,6 +51,7 @@ pub(super) fn waits<'a>(
     let operations: Vec<Waiting> = slow.iter().step_by(stands_for).map(|operation| graph.waiting(operation)).collect();
     let sqlite = sync_calls::sqlite(index, graph.tasks.keys().copied());
     let limited = limited(&mut graph, slow, stands_for);
+    let deadlock = graph.deadlock || graph.tasks.keys().any(|tid| index.circle(*tid).is_some());
     Waits {
         operations,
         stands_for: stands_for as u64,
@@ -70,7 +71,7 @@ pub(super) fn waits<'a>(
         memory: index.memory.with_usage(&index.usage, &index.names, |pid| other(index, pid)),
         memory_sampled: index.memory.sampled().clone(),
         sqlite,
-        deadlock: graph.deadlock,
+        deadlock,
         dirtying,
     }
 }

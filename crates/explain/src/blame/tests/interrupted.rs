@@ -58,3 +58,15 @@ fn a_frozen_sleep_is_no_operation() {
     check_quiet(drawing);
     assert_eq!(stage(&drawing.replace("state=32769", "state=1")).explain().slow_operations, 1);
 }
+
+/// `timeout` ends a program that waits for the reader of its pipe.
+#[test]
+fn who_ends_a_write_to_a_full_pipe_by_a_signal_did_not_delay_it() {
+    let blamed = |waker_stack: &str| {
+        let stack = "call=write stack=anon_pipe_write,vfs_write state=1 watched";
+        let explanation = stage(&format!("off 7 | ssssssss | {stack} waker=9 waker_stack={waker_stack}")).explain();
+        explanation.culprits.first().and_then(|culprit| culprit.task.as_ref().map(|task| task.tid))
+    };
+    assert_eq!(blamed("signal_wake_up_state,kill_something_info"), None);
+    assert_eq!(blamed("__wake_up_sync_key,anon_pipe_read"), Some(9));
+}

@@ -70,6 +70,27 @@ fn a_listed_sleep_says_for_whom_it_was() {
     assert_eq!(sleep.other_ends[0].title.as_deref(), Some("waiting"));
 }
 
+/// A parent writes all input of a filter, which writes to a pipe that the parent does not read yet.
+#[test]
+fn who_waits_for_each_other_to_read_hangs() {
+    let waits = |mine: &str, other: &str| {
+        let drawing = format!(
+            "blocked  7 |==========| call=write stack=anon_pipe_write,vfs_write state=1
+             blocked  9 |==========| call=write stack=anon_pipe_write,vfs_write state=1
+             standing 7 |==========| cut state=1 awaits={mine} call=write holder=9
+             standing 9 |==========| cut state=1 awaits={other} call=write holder=7"
+        );
+        explained(&drawing, &[7])
+    };
+    let waits_for_server = |mine: &str, other: &str| {
+        waits(mine, other).stalls.iter().any(|stall| chain(stall) == "client/7: peer 10 < server/9: peer 10")
+    };
+    assert!(waits_for_server("room", "room"));
+    assert!(waits_for_server("room", "answer"), "the other one reads another pipe");
+    assert!(!waits_for_server("room", "message"), "the other one may idle");
+    assert!(!waits_for_server("answer", "answer"), "both read");
+}
+
 #[test]
 fn damaged_rows_of_the_end_are_no_circle() {
     let of = |tid: u32, peer: u32| StallRecord {
