@@ -64,7 +64,7 @@ KINDS = {
     "reads": Kind(FIO + "--rw=randread --bs=64k --direct=1 --ioengine=libaio --iodepth=16", "direct_read", DISK),
     "fsyncs": Kind(FIO + "--rw=randwrite --bs=4k --size=4m --fsync=1 --ioengine=psync --numjobs=16", "append", DISK, every_ms=600),
     "journal": Kind(UNPACK, "rename", DISK, every_ms=300),
-    "inodes": Kind(BURN, "shared_memory", memory=64 << 20, every_ms=400, slower_ms=4),
+    "inodes": Kind(BURN, "shared_memory", memory=80 << 20, every_ms=400, slower_ms=4),
     "dirties": Kind("while :; do dd if=/dev/zero of=big bs=1M count=150 conv=notrunc status=none; done", "buffered_write",
                     DISK, strict_dirty=True),
     "cpu": Kind("for i in 1 2 3 4 5 6; do gzip -9 </dev/zero >/dev/null & done; wait", "cached_read", every_ms=1500, file=32 << 20,
@@ -173,6 +173,12 @@ class Tenants:
     def processes(self):
         return [int(pid) for group in self.parents[0].glob("tenant*") for pid in (group / "cgroup.procs").read_text().split()]
 
+    def killed(self):
+        """Processes killed because memory was full: without them, nothing is measured."""
+        controls = [group / "memory.oom_control" for group in self.parents[0].glob("tenant*")]
+        return sum(int(words[1]) for control in controls if control.exists()
+                   for words in map(str.split, control.read_text().splitlines()) if words[0] == "oom_kill")
+
     def remove(self):
         until = time.monotonic() + 60
         while self.processes() and time.monotonic() < until:
@@ -245,12 +251,12 @@ def run(name, seed, out):
                    sys.executable, __file__, "window", SCRATCH / "window"]
         kernel = KernelThreads()
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-        others = min(before / max(kernel.per_second(), 1), 1)
+        others, killed = min(before / max(kernel.per_second(), 1), 1), tenants.killed()
     finally:
         limit({})
         tenants.remove()
         strict_dirty(False)
-    known = {"noisy": noisy, "parent": tenants.name, "others": others, "window": (SCRATCH / "window").read_text(encoding="utf8"),
+    known = {"noisy": noisy, "parent": tenants.name, "others": others, "killed": killed, "window": (SCRATCH / "window").read_text(encoding="utf8"),
              "disks": [os.environ["NEIGHBOURS_BASE"], os.environ["NEIGHBOURS_DISK"]],
              "clocks": {log.name: log.read_text(encoding="utf8") for log in sorted(SCRATCH.glob("clock-*"))}}
     out.with_suffix(".json").write_text(json.dumps(known), encoding="utf8")
@@ -338,6 +344,9 @@ def main():
         for seed in range(FIRST, FIRST + SEEDS):
             out = Path(KEEP or SCRATCH) / f"{name}-{seed}"
             known = json.loads(out.with_suffix(".json").read_text(encoding="utf8")) if AGAIN else run(name, seed, out)
+            if known.get("killed"):
+                print(f"| {name} | {seed} | not measured: {known['killed']} killed for memory | | | | | | | | |", flush=True)
+                continue
             of = judge(KINDS[name], out, known)
             shares = " | ".join(f"{100 * of[who]:.1f} %" for who in ("neighbour", "innocent", "itself", "kernel", "outside"))
             print(f"| {name} | {seed} | {of['calls']} | {100 * of['found']:.0f} % | {of['total_ns'] / 1e9:.2f} | {shares} | {', '.join(of['causes'])} |", flush=True)

@@ -4,8 +4,10 @@
 mod costs;
 mod lacked;
 mod need;
+mod reclaimed;
 #[cfg(test)]
 mod tests;
+mod times;
 mod used_within;
 pub(super) mod users;
 mod victims;

@@ -11,11 +11,12 @@ use super::super::names::Name;
 use super::super::operations::Operation;
 use super::super::rows::{freezer_cgroup, quota_cgroup};
 use super::super::run_index::RunIndex;
-use super::super::timeline::{Segment, TaskTimeline};
+use super::super::timeline::{NO_ROW, Segment, TaskTimeline};
 use super::super::who::Who;
 use super::super::worked_for::{client_of, works_for};
 use super::lacked::Lacked;
 use super::need::{Need, need as need_of};
+use super::reclaimed::Reclaimed;
 use super::users::users;
 use super::victims::Victims;
 use super::weights::{Users, divided};
@@ -85,13 +86,15 @@ pub(super) struct Costs<'a> {
     /// and victim.
     pending: FastMap<(u32, Interval), FastMap<Piece, u64>>,
     lacked: Lacked,
+    reclaimed: Reclaimed,
 }
 
 impl<'a> Costs<'a> {
     pub(super) fn new(index: &'a RunIndex, disks: &'a Disks) -> Costs<'a> {
         let (keys, needs) = (Numbers::new(), Numbers::new());
         let (times, ends, pending) = (FastMap::default(), FastMap::default(), FastMap::default());
-        Costs { index, disks, times, keys, needs, ends, pending, lacked: Lacked::default() }
+        let (lacked, reclaimed) = (Lacked::default(), Reclaimed::default());
+        Costs { index, disks, times, keys, needs, ends, pending, lacked, reclaimed }
     }
 
     /// Adds the waits of one task's operations. Time within several operations counts for each.
@@ -129,8 +132,13 @@ impl<'a> Costs<'a> {
         let Blamed { key, need } = self.blamed(blamed_rows(index, segment), segment.cause);
         let ns = (to_ns - from_ns) * times;
         let Some(need) = need else { return self.add_cost(key, victim, ns) };
-        if let Some(device) = self.needs.value(need).device() {
-            self.lacked.add(device, victim.1, (from_ns, to_ns));
+        match self.needs.value(need) {
+            Need::Memory(domain) if segment.off == NO_ROW => self.reclaimed.add(victim.1, *domain, (from_ns, to_ns)),
+            need => {
+                if let Some(device) = need.device() {
+                    self.lacked.add(device, victim.1, (from_ns, to_ns));
+                }
+            }
         }
         let span = index.usage.span_of(from_ns, to_ns).unwrap_or((from_ns, to_ns));
         let pieces = self.pending.entry((need, span)).or_default();
@@ -169,11 +177,17 @@ impl<'a> Costs<'a> {
 
     fn divide_pending(&mut self) {
         self.lacked.sort();
+        self.reclaimed.sort();
         for ((need, span), pieces) in std::mem::take(&mut self.pending) {
             let need = self.needs.value(need).clone();
             let mut users = users(self.index, &need, span);
-            if let Some(device) = need.device() {
-                self.lacked.acquit(self.index, device, &mut users, span);
+            match &need {
+                Need::Cpu { .. } => self.reclaimed.pass_on(self.index, &mut users, span),
+                need => {
+                    if let Some(device) = need.device() {
+                        self.lacked.acquit(self.index, device, &mut users, span);
+                    }
+                }
             }
             for ((key, victim), ns) in pieces {
                 self.divide(key, (&need, &users), victim, span.1, ns);

@@ -6,8 +6,8 @@ use model::block::DeviceNumber;
 
 use super::super::names::Name;
 use super::super::run_index::RunIndex;
+use super::times::Times;
 use super::weights::{MANY_TIMES, Users};
-use crate::hashing::FastMap;
 
 /// A device works on what was asked of it up to so long before: journals are committed every 5 s.
 const BEFORE_NS: u64 = 5_000_000_000;
@@ -15,46 +15,17 @@ const BEFORE_NS: u64 = 5_000_000_000;
 /// When the processes waited for each device, in slow operations.
 #[derive(Debug, Default)]
 pub(super) struct Lacked {
-    waits: FastMap<(DeviceNumber, u32), Waits>,
+    waits: Times<(DeviceNumber, u32)>,
 }
 
-/// From, to, and the sum of the waits up to there.
-type Waits = Vec<(u64, u64, u64)>;
-
 impl Lacked {
-    pub(super) fn add(&mut self, device: DeviceNumber, pid: u32, (from_ns, to_ns): (u64, u64)) {
-        let waits = self.waits.entry((device, pid)).or_default();
-        match waits.last_mut() {
-            // Pieces of one wait.
-            Some(last) if last.1 == from_ns => last.1 = to_ns,
-            _ => waits.push((from_ns, to_ns, 0)),
-        }
+    pub(super) fn add(&mut self, device: DeviceNumber, pid: u32, wait: (u64, u64)) {
+        self.waits.add((device, pid), wait);
     }
 
-    /// Call after the last one is added. Waits at the same time, of several threads, count once.
+    /// Call after the last one is added.
     pub(super) fn sort(&mut self) {
-        for waits in self.waits.values_mut() {
-            waits.sort_unstable();
-            let (mut merged, mut sum_ns): (Waits, u64) = (Vec::new(), 0);
-            for &mut (from_ns, to_ns, _) in waits.iter_mut() {
-                let from_ns = merged.last().map_or(from_ns, |last| from_ns.max(last.1));
-                if from_ns < to_ns {
-                    sum_ns += to_ns - from_ns;
-                    merged.push((from_ns, to_ns, sum_ns));
-                }
-            }
-            *waits = merged;
-        }
-    }
-
-    /// How long a process waited for a device within a time.
-    fn within(&self, device: DeviceNumber, pid: u32, (from_ns, to_ns): (u64, u64)) -> u64 {
-        let waits = self.waits.get(&(device, pid)).map_or(&[][..], Vec::as_slice);
-        let until = |at_ns: u64| {
-            let started = waits.partition_point(|wait| wait.0 < at_ns);
-            started.checked_sub(1).map_or(0, |last| waits[last].2 - waits[last].1.saturating_sub(at_ns))
-        };
-        until(to_ns) - until(from_ns)
+        self.waits.sort();
     }
 
     /// Leaves out those that waited for the device for longer than it worked for them, and of whose cgroup another one had many times the use:
@@ -78,7 +49,7 @@ impl Lacked {
         users.retain(|pid, weight| {
             pid.is_none_or(|pid| {
                 by_cgroup[&cgroup(pid)].saturating_mul(MANY_TIMES) > most
-                    || self.within(device, pid, (since_ns, to_ns)) <= worked_ns(*weight)
+                    || self.waits.within(&(device, pid), (since_ns, to_ns)) <= worked_ns(*weight)
             })
         });
     }
@@ -92,18 +63,6 @@ mod tests {
 
     const S: u64 = 1_000_000_000;
     const DISK: DeviceNumber = DeviceNumber(7 << 20 | 1);
-
-    #[test]
-    fn waits_at_the_same_time_count_once() {
-        let mut lacked = Lacked::default();
-        for wait in [(10, 20), (20, 25), (40, 50), (15, 30), (45, 48)] {
-            lacked.add(DISK, 7, wait);
-        }
-        lacked.sort();
-        let within = |from_ns, to_ns| lacked.within(DISK, 7, (from_ns, to_ns));
-        assert_eq!((within(0, 100), within(12, 42), within(30, 40), within(47, 100)), (30, 20, 0, 3));
-        assert_eq!(lacked.within(DISK, 8, (0, 100)), 0);
-    }
 
     /// Of four that use a disk beside a culprit: one that waits in the same way, one that never waits, one in the culprit's cgroup, and one
     /// that uses much itself.

@@ -150,7 +150,7 @@ impl UsedWithin<'_> {
         })
     }
 
-    fn of(&self, target: Target, amount: impl Fn(&Used) -> u64, domain: Domain) -> Users {
+    pub(super) fn of(&self, target: Target, amount: impl Fn(&Used) -> u64, domain: Domain) -> Users {
         let mut users = Users::new();
         for (used, overlap_ns) in self.index.usage.between(target, self.from_ns, self.to_ns) {
             if is_in(domain, used) {
