@@ -64,7 +64,7 @@ KINDS = {
     "reads": Kind(FIO + "--rw=randread --bs=64k --direct=1 --ioengine=libaio --iodepth=16", "direct_read", DISK),
     "fsyncs": Kind(FIO + "--rw=randwrite --bs=4k --size=4m --fsync=1 --ioengine=psync --numjobs=16", "append", DISK, every_ms=600),
     "journal": Kind(UNPACK, "rename", DISK, every_ms=300),
-    "inodes": Kind(BURN, "shared_memory", memory=80 << 20, every_ms=400, slower_ms=4),
+    "inodes": Kind(BURN, "shared_memory", memory=64 << 20, every_ms=400, slower_ms=4),
     "dirties": Kind("while :; do dd if=/dev/zero of=big bs=1M count=150 conv=notrunc status=none; done", "buffered_write",
                     DISK, strict_dirty=True),
     "cpu": Kind("for i in 1 2 3 4 5 6; do gzip -9 </dev/zero >/dev/null & done; wait", "cached_read", every_ms=1500, file=32 << 20,
