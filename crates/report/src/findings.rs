@@ -22,6 +22,8 @@ pub use sentence::{Fact, Sentence};
 use sentence::{Kind, LEAST, UNBREAKABLE, Writer};
 use slow::{count_path, sleeps, slow};
 
+/// Sentences at most.
+const SENTENCES: usize = 5;
 /// Causes named.
 const CAUSES: usize = 3;
 /// Part of a time that is called most of it.
@@ -29,7 +31,7 @@ const MOST: f64 = 0.8;
 /// Columns of a line.
 const COLUMNS: usize = 79;
 
-/// At most six sentences. `document` is that of `explain --json`; empty where no operation was slow, and shorter waits took little.
+/// At most five sentences. `document` is that of `explain --json`; empty where no operation was slow, and shorter waits took little.
 pub fn findings(document: &Value) -> Vec<Sentence> {
     let part = if has_operations(document, "/command") { "/command" } else { "" };
     if !has_operations(document, part) {
@@ -46,7 +48,16 @@ pub fn findings(document: &Value) -> Vec<Sentence> {
         short_waits(document),
         help(document, part),
     ];
-    sentences.into_iter().flatten().collect()
+    at_most_five(sentences.into_iter().flatten().collect())
+}
+
+/// More are too many to be read: who stalled, and on what, is then one.
+fn at_most_five(mut sentences: Vec<Sentence>) -> Vec<Sentence> {
+    if sentences.len() > SENTENCES {
+        let second = sentences.remove(1);
+        sentences[0].join(second);
+    }
+    sentences
 }
 
 /// The key `findings`: each sentence with the values it is made of.

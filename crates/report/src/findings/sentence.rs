@@ -50,6 +50,16 @@ pub(super) const LEAST: f64 = 0.05;
 pub(super) const UNBREAKABLE: char = '\u{a0}';
 
 impl Sentence {
+    /// Continues with what another one says.
+    pub(super) fn join(&mut self, other: Sentence) {
+        self.text.truncate(self.text.len() - 1);
+        self.text.push_str("; ");
+        let mut rest = other.text.chars();
+        self.text.extend(rest.next().map(|first| first.to_ascii_lowercase()));
+        self.text.push_str(rest.as_str());
+        self.facts.extend(other.facts);
+    }
+
     /// Its text, in which no line breaks between a number and its unit.
     pub(super) fn with_units(&self) -> String {
         let mut text = self.text.clone();

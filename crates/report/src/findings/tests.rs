@@ -315,7 +315,7 @@ proptest! {
     fn every_number_is_in_the_document(slow in 1_u64..1_000_000, wall_ns in 1_u64..10_u64.pow(15), throttled in 0.0..=1.0) {
         let document = document(slow, wall_ns, throttled);
         let sentences = findings(&document);
-        prop_assert!((4..=6).contains(&sentences.len()));
+        prop_assert!((4..=5).contains(&sentences.len()));
         for sentence in &sentences {
             let mut rest = sentence.text.clone();
             for fact in &sentence.facts {
