@@ -19,25 +19,29 @@ struct {
 	__type(value, struct counts);
 } counts SEC(".maps");
 
-/* Read by all CPUs and rarely written. From time to time the counts of all CPUs are summed up: an epoch begins. */
+/* From time to time the counts of all CPUs are summed up: an epoch begins. */
 struct device {
+	/* One cache line that all CPUs read, and that is rarely written. */
 	u32 number;
 	u32 epoch;
 	u64 next_epoch_ns;
 	u32 histogram[CLASSES];	/* + 1; 0: none yet */
+	u32 is_timed;		/* the kernel notes when its requests are issued */
+	u32 unused[3];
+	/* Completions write this one. */
+	u64 last_done_ns;	/* the last one */
+	u64 apart[7];
 	struct counts epochs[EPOCHS];
 	u64 epoch_ns[EPOCHS];	/* start of each */
 	/* The last flush of its cache, and the one before it. */
 	u64 flush_issued_ns[2];
 	u64 flushed_ns[2];
-	u64 last_done_ns;	/* the last completion */
-	u32 is_timed;		/* the kernel notes when its requests are issued */
-	u32 unused;
-};
+} __attribute__((aligned(64)));
 
-/* By queue id. */
+/* By queue id. Mappable, and thus aligned. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
 	__uint(max_entries, QUEUES);
 	__type(key, u32);
 	__type(value, struct device);
