@@ -51,7 +51,8 @@ __noinline int aio_begins_one(u64 context, u64 pointer, u64 now)
 	if (bpf_probe_read_user(&iocb, sizeof(iocb), (void *)pointer))
 		return 0;
 	submission.key = aio_key(context, iocb);
-	return operation_begins(&submission);
+	operation_begins(&submission);
+	return 0;
 }
 
 __noinline int aio_begins(u64 ring, u64 count, u64 pointers)

@@ -86,7 +86,6 @@ static __always_inline struct operation *new_operation(u64 key)
 	return oldest;
 }
 
-/* By address: the verifier allows no arithmetic on the pointer that a key is, until a function has got it as one of its numbers. */
 struct submission {
 	u64 key;
 	u64 now_ns;
@@ -96,13 +95,12 @@ struct submission {
 	u32 unused;
 };
 
-/* This and other functions that are not static are verified separately and once, not for each path of each caller. */
-__noinline int operation_begins(struct submission *submission)
+static __always_inline void operation_begins(struct submission *submission)
 {
-	struct operation *operation = submission ? new_operation(submission->key) : 0;
+	struct operation *operation = new_operation(submission->key);
 
 	if (!operation)
-		return 0;
+		return;
 	operation->start_ns = submission->now_ns;
 	operation->start_tick = ticks();
 	operation->ended_ns = 0;
@@ -114,7 +112,6 @@ __noinline int operation_begins(struct submission *submission)
 	operation->key = submission->key;
 	if (!any_operation)
 		any_operation = 1;
-	return 0;
 }
 
 /* Of libaio, by user space's address of the iocb in that context: odd, unlike an address. */
@@ -175,6 +172,7 @@ static __always_inline void find_direct(struct bio *bio, struct direct *direct)
 	direct->left += BPF_CORE_READ(bio, __bi_remaining.counter) - 1;
 }
 
+/* This and other functions that are not static are verified separately and once, not for each path of each caller. */
 __noinline int link_bio(u64 bio, struct request_note *note);
 
 /* Remembers a slow request with the operations whose bios it completes. */

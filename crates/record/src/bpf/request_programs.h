@@ -121,21 +121,17 @@ int BPF_PROG(block_io_start, struct request *request)
 {
 	struct view view;
 
-	view_of_arrival(&view, request);
+	view_of_arrival(&view, request, OF_START);
 	arrive_plugged(&view);
 	return 0;
 }
 
 /* A request that is inserted or issued. */
-__noinline int arrive(struct view *view, u32 is_issue)
+static __always_inline void arrive(struct view *view, u32 is_issue)
 {
-	struct slot *slot;
-	u64 made;
+	struct slot *slot = find(view->key);
+	u64 made = view->made_ns;
 
-	if (!view)
-		return 0;
-	slot = find(view->key);
-	made = view->made_ns;
 	if (slot && !slot->made_ns && !slot->issued_ns)
 		slot->made_ns = made;
 	/* This is the request's first event, unless all requests are recorded. A request that another was merged into takes the earlier of
@@ -143,14 +139,13 @@ __noinline int arrive(struct view *view, u32 is_issue)
 	else if (!slot || made > slot->made_ns || !made)
 		slot = begin(slot, view);
 	if (!slot)
-		return 0;
+		return;
 	if (is_issue)
 		slot->issued_ns = view->now_ns;
 	else if (!slot->inserted_ns)
 		slot->inserted_ns = view->now_ns;
 	if (is_before_data(view))
 		note_preflush(slot, view);
-	return 0;
 }
 
 SEC("tp_btf/block_rq_insert")
@@ -158,7 +153,7 @@ int BPF_PROG(block_rq_insert, struct request *request)
 {
 	struct view view;
 
-	view_of_arrival(&view, request);
+	view_of_arrival(&view, request, OF_INSERT);
 	arrive(&view, 0);
 	return 0;
 }
@@ -179,7 +174,7 @@ int BPF_PROG(block_rq_issue, struct request *request)
 
 	if (is_timed(request))
 		return 0;
-	view_of_arrival(&view, request);
+	view_of_arrival(&view, request, OF_ISSUE);
 	arrive(&view, 1);
 	return 0;
 }
@@ -201,7 +196,7 @@ int BPF_PROG(block_rq_merge, struct request *request)
 {
 	struct view view;
 
-	view_of(&view, request, request->q);
+	view_of(&view, request, request->q, OF_MERGE);
 	leave(&view);
 	return 0;
 }
@@ -347,25 +342,22 @@ static __always_inline struct device *device_of_done(struct request_note *note, 
 }
 
 /* Calls of functions are few here, as each costs more than what most of them do. */
-__noinline int complete(struct view *view)
+static __always_inline void complete(struct view *view)
 {
+	struct slot *slot = slot_of_done(view);
 	struct on_cpu *cpu = this_cpu();
 	struct device *device;
-	struct slot *slot;
 	u64 began;
 
-	if (!cpu || !view)
-		return 0;
-	slot = slot_of_done(view);
 	if (!slot && is_after_data(view))
 		complete_bare_flush(view);
-	if (!slot)
-		return 0;
+	if (!slot || !cpu)
+		return;
 	if (!slot->issued_ns)
 		slot->issued_ns = issued_at(slot, view);
 	if (is_before_data(view)) {
 		note_data(view);
-		return 0;
+		return;
 	}
 	began = began_at(slot);
 	describe_done(cpu, slot, view);
@@ -381,7 +373,6 @@ __noinline int complete(struct view *view)
 		add_to_histogram(device, &cpu->done);
 	}
 	slot->key = 0;
-	return 0;
 }
 
 SEC("tp_btf/block_rq_complete")

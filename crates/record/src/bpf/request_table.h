@@ -76,11 +76,11 @@ static __always_inline int bypasses_scheduler(struct view *view)
 
 /* Call this in a program, once. The kernel's allocation time is 0 where it has none: it takes none for commands
  * (REQ_OP_DRV_IN and beyond), and since 6.13 leaves the time of the request's previous use there. */
-static __always_inline void view_of(struct view *view, struct request *request, struct request_queue *queue)
+static __always_inline void view_of(struct view *view, struct request *request, struct request_queue *queue, enum addresser program)
 {
 	u32 flags = request->cmd_flags;
 
-	view->key = (u64)request;
+	view->key = address_of(request, program);
 	view->now_ns = bpf_ktime_get_ns();
 	view->made_ns = (flags & 0xff) >= 32 ? 0 : request->start_time_ns;
 	view->issued_ns = request->io_start_time_ns;
@@ -98,12 +98,12 @@ static __always_inline void view_of(struct view *view, struct request *request, 
 	__builtin_memset(&view->last, 0, sizeof(view->last));
 }
 
-static __always_inline void view_of_arrival(struct view *view, struct request *request)
+static __always_inline void view_of_arrival(struct view *view, struct request *request, enum addresser program)
 {
 	struct request_queue *queue = request->q;
 	struct gendisk *disk = queue->disk;
 
-	view_of(view, request, queue);
+	view_of(view, request, queue, program);
 	view->device = disk ? disk->major << 20 | disk->first_minor : 0;
 }
 
@@ -112,7 +112,7 @@ static __always_inline void view_of_completion(struct view *view, struct request
 {
 	struct bio *first = request->bio, *last = request->biotail;
 
-	view_of(view, request, request->q);
+	view_of(view, request, request->q, OF_COMPLETE);
 	view->is_merged = first != last;
 	if (bpf_core_field_exists(first->bi_blkg))
 		view->cgroup = first->bi_blkg->blkcg->css.cgroup->kn->id;
