@@ -47,14 +47,16 @@ impl Scope {
             && any(&self.cgroups, is_below)
     }
 
-    /// Of a run without a command, those are asked about whose tasks are named.
+    /// Tasks that are named are asked about: by their number always, by name or cgroup in a run without a command.
     pub(super) fn find_subjects(&self, index: &mut RunIndex) {
-        if index.has_command || (self.pids.is_empty() && self.comms.is_empty() && self.cgroups.is_empty()) {
+        let by_group = !index.has_command && !(self.comms.is_empty() && self.cgroups.is_empty());
+        if self.pids.is_empty() && !by_group {
             return;
         }
         let lasts = index.tasks_rows().map(|(rows, _)| &rows[rows.len() - 1]);
         let named = lasts.filter(|last| self.has_task(index, last.tid, last.end_ns)).map(|last| last.tid);
-        index.subjects = named.collect();
+        let named: Vec<u32> = named.collect();
+        index.subjects.extend(named);
     }
 
     /// Drops the operations that are not in scope.

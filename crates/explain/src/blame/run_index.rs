@@ -82,7 +82,7 @@ pub(super) struct RunIndex {
     pub(super) has_command: bool,
     /// Threads of the recorded command.
     pub(super) of_command: FastSet<u32>,
-    /// Threads whose waits matter whatever the others do: those of the recorded command, else those that are asked about.
+    /// Threads whose waits matter whatever the others do: those of the recorded command, and those that are asked about.
     pub(super) subjects: FastSet<u32>,
 }
 

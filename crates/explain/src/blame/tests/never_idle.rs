@@ -64,3 +64,17 @@ fn who_is_asked_about_never_idles() {
     assert_eq!(asked(9), (0, None));
     assert_eq!(asked(6), (1, Some("stopped".to_owned())));
 }
+
+/// Beside a command, too, who asks about a process by its number wants to know that it was stopped.
+#[test]
+fn a_neighbour_that_is_asked_about_was_stopped() {
+    let drawing = "
+        off 7 | s          | call=clock_nanosleep state=1 watched
+        off 6 | ssssssss   | call=clock_nanosleep state=4";
+    let asked = |pids: Vec<u32>| {
+        let explanation = stage(drawing).explain_scoped(Scope { pids, ..Scope::default() });
+        (explanation.slow_operations, explanation.stalls.first().map(|stall| stall.operation.clone()))
+    };
+    assert_eq!(asked(Vec::new()), (0, None));
+    assert_eq!(asked(vec![6]), (1, Some("stopped".to_owned())));
+}
