@@ -45,6 +45,8 @@ pub struct Sleep {
     pub throughout: bool,
     /// Innermost functions of its kernel stack.
     pub stack: Option<String>,
+    /// What it waits for, where the call, the stack or /proc shows that: a semaphore, the other end of a FIFO.
+    pub waits_for: Option<String>,
     /// The task that woke it; `None` where an interrupt did.
     pub waker: Option<Who>,
     /// Of one that had not ended: who had the other end of what it waited on, and of what that one waited on, and so on.

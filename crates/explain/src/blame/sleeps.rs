@@ -132,10 +132,40 @@ fn sleep(index: &RunIndex, row: &Row) -> Sleep {
         unfinished: is_unfinished(row),
         throughout: is_throughout(row),
         stack: stack.filter(|stack| !stack.is_empty()),
+        waits_for: waits_for(index, row),
         waker: index
             .waker(row)
             .filter(|_| !row.standing)
             .map(|tid| index.tasks.who(tid, row.runnable_ns, &index.names)),
         other_ends: if is_unfinished(row) { index.other_ends(row.tid) } else { Vec::new() },
     }
+}
+
+/// What of these calls, which wait for nothing else, the sleep is for.
+const OBJECTS: [(&str, &str); 5] = [
+    ("semop", "a System V semaphore"),
+    ("semtimedop", "a System V semaphore"),
+    ("msgrcv", "a message in a System V queue"),
+    ("msgsnd", "room in a System V queue"),
+    ("mq_timedreceive", "a message in a POSIX queue"),
+];
+
+fn waits_for(index: &RunIndex, row: &Row) -> Option<String> {
+    let at_end = index.standing.get(&row.tid).filter(|known| is_unfinished(row) && known.holder_tid.is_none());
+    if let Some(words) = at_end.and_then(|known| known.detail.clone()) {
+        return Some(words);
+    }
+    let call = index.names.get(row.call?);
+    if let Some((_, words)) = OBJECTS.iter().find(|(name, _)| *name == call) {
+        return Some((*words).to_owned());
+    }
+    let opens = ["open", "openat", "openat2", "creat"].contains(&call);
+    if opens && index.stack(row.stack).is_some_and(|stack| stack.idle) {
+        return Some("another process to open the FIFO".to_owned());
+    }
+    // A thread of the same process may have been found to work for it, by a futex of its own.
+    let waker = index.waker(row).and_then(|waker| index.tasks.pid(waker, row.runnable_ns));
+    let is_own = waker.is_some() && waker == index.tasks.pid(row.tid, row.runnable_ns);
+    let is_shared = row.awaits == Some(Awaits::Thread) && !is_own;
+    (is_shared && call == "futex").then(|| "a semaphore or condition that processes share (a futex)".to_owned())
 }

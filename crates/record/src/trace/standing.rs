@@ -186,12 +186,13 @@ impl Walk<'_> {
         }
     }
 
-    /// Of the threads that wait for another one, and of those that are waited for.
+    /// Of the threads that wait for another one, of those that are waited for, and of those that wait for somebody who does not exist.
     fn rows(self) -> Vec<BlockedWait> {
         let peers: HashSet<u32> = self.known.values().filter_map(|known| Some(known.peer?.0)).collect();
         let Walk { machine, threads, known, now_ns, waits, .. } = self;
         let mut known: Vec<(u32, Known)> = known.into_iter().collect();
-        known.retain(|(tid, known)| known.peer.is_some() || peers.contains(tid));
+        let lacks_peer = |known: &Known| known.end.as_ref().is_some_and(|end| end.is_missing);
+        known.retain(|(tid, known)| known.peer.is_some() || peers.contains(tid) || lacks_peer(known));
         known.sort_unstable_by_key(|(tid, _)| *tid);
         let rows = known.into_iter().filter_map(|(tid, known)| {
             let Seen { pid, name, .. } = threads.get(&tid)?;

@@ -47,6 +47,7 @@ fn one(sleep: &Sleep) -> String {
         return format!("{call} by {task}: held for {time} by the CPU quota of its cgroup{quota}");
     }
     let stack = sleep.stack.as_deref().map_or_else(String::new, |stack| format!(" in {}", printable(stack)));
+    let object = sleep.waits_for.as_deref().map_or_else(String::new, |what| format!(", for {}", printable(what)));
     let waker =
         sleep.waker.as_ref().map_or_else(String::new, |waker| format!(", woken by {}", printable(&waker.to_string())));
     let until = match (sleep.throughout, sleep.unfinished) {
@@ -56,7 +57,7 @@ fn one(sleep: &Sleep) -> String {
     };
     let others = other_ends(&sleep.other_ends);
     let (task, time) = (printable(&sleep.task.to_string()), Nanoseconds(sleep.duration_ns));
-    format!("{call} by {task}: {time}{until}{stack}{waker}{others}")
+    format!("{call} by {task}: {time}{until}{object}{stack}{waker}{others}")
 }
 
 /// `, waits for redis/7 (a TCP connection; 14 bytes not read), which is stopped`

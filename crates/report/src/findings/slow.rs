@@ -162,7 +162,7 @@ fn may_have_idled(document: &Value) -> bool {
     is_any(&idle["count"]) && idle["calls"].as_array().is_some_and(|calls| calls.iter().any(is_for_message))
 }
 
-/// `3 sleeps of at most 2.00 s in flock, woken by dd/93`, or `, throughout the recording`
+/// `3 sleeps of at most 2.00 s in semop, for a System V semaphore, woken by dd/93`, or `, throughout the recording`
 fn listed(writer: &mut Writer<'_>, document: &Value) -> Option<()> {
     let longest = &document["sleeps"]["longest"][0];
     writer.counted("/sleeps/count", "sleep")?;
@@ -174,6 +174,10 @@ fn listed(writer: &mut Writer<'_>, document: &Value) -> Option<()> {
     }
     if longest["throughout"] == true {
         writer.say(", throughout the recording");
+    }
+    if longest["waits_for"].is_string() {
+        writer.say(", for ");
+        writer.value("/sleeps/longest/0/waits_for", Kind::Name)?;
     }
     if longest["waker"].is_string() {
         writer.say(", woken by ");

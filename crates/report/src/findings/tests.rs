@@ -87,6 +87,10 @@ fn who_has_the_other_end_of_a_sleep_is_said() {
         said(&mut document, &[end("postgres/8", true, "stopped")]),
         [format!("{begin}, which is stopped."), help("postgres/8")]
     );
+    let open = json!({"duration_ns": 3_000_000_000_u64, "call": "openat", "waits_for": "the FIFO /a"});
+    document["sleeps"] = json!({"count": 1, "longest": [open]});
+    let text = findings(&document).remove(0).text;
+    assert!(text.ends_with("of at most 3.00 s in openat, for the FIFO /a."), "{text}");
 }
 
 #[test]

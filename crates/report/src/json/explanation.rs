@@ -109,6 +109,7 @@ fn sleeps(sleeps: &Sleeps) -> Value {
             "unfinished": sleep.unfinished,
             "throughout": sleep.throughout,
             "stack": sleep.stack,
+            "waits_for": sleep.waits_for,
             "waker": sleep.waker.as_ref().map(ToString::to_string),
             "other_ends": sleep.other_ends.iter().map(other_end).collect::<Vec<_>>(),
         })

@@ -151,7 +151,28 @@ fn sleeps_of_the_command_that_no_operation_holds_are_listed() {
     let sleep = &sleeps.longest[0];
     assert_eq!((sleep.task.tid, sleep.call.as_deref(), sleep.duration_ns), (7, Some("flock"), 6 * MS));
     assert_eq!(sleep.stack.as_deref(), Some("locks_lock_inode_wait < flock_lock"));
-    assert_eq!(sleep.waker.as_ref().map(|waker| waker.tid), Some(9));
+    assert_eq!((sleep.waker.as_ref().map(|waker| waker.tid), sleep.waits_for.as_deref()), (Some(9), None));
+}
+
+/// The waker of a semaphore has posted it.
+#[test]
+fn a_listed_sleep_says_what_it_is_for() {
+    let object = |row: &str| {
+        let explanation = stage(row).explain();
+        assert_eq!((explanation.slow_operations, explanation.sleeps.count), (0, 1), "{row}");
+        explanation.sleeps.longest[0].waits_for.clone()
+    };
+    let semaphore =
+        object("off 7 |ssssssssss   | call=semtimedop stack=do_semtimedop state=1 awaits=thread waker=9 watched");
+    assert_eq!(semaphore.as_deref(), Some("a System V semaphore"));
+    let shared = object("off 7 |ssssssssss   | call=futex stack=futex_do_wait state=1 awaits=thread waker=9 watched");
+    assert_eq!(shared.as_deref(), Some("a semaphore or condition that processes share (a futex)"));
+    let private = object("off 7 |ssssssssss   | call=futex stack=futex_do_wait state=1 awaits=work waker=9 watched");
+    assert_eq!(private, None);
+    let fifo = object("off 7 |ssssssssss   | call=openat stack=wait_for_partner,fifo_open state=1 waker=9 watched");
+    assert_eq!(fifo.as_deref(), Some("another process to open the FIFO"));
+    let file = object("off 7 |ssssssssss   | call=openat stack=do_open state=1 waker=9 watched");
+    assert_eq!(file, None);
 }
 
 /// Both sides of a server that hangs: nothing else is known of them.

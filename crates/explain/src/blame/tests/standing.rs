@@ -91,6 +91,15 @@ fn who_waits_for_each_other_to_read_hangs() {
     assert!(!waits_for_server("answer", "answer"), "both read");
 }
 
+/// Nobody can be named, but what it is for.
+#[test]
+fn a_sleep_for_an_end_that_nobody_has_says_what_it_is_for() {
+    let explanation = explained("standing 7 |==========| cut state=1 call=openat detail=the~FIFO~/a", &[7]);
+    let [sleep] = &explanation.sleeps.longest[..] else { panic!("{:?}", explanation.sleeps) };
+    assert_eq!((sleep.waits_for.as_deref(), sleep.other_ends.len()), (Some("the FIFO /a"), 0));
+    assert_eq!((sleep.throughout, explanation.slow_operations), (true, 0));
+}
+
 #[test]
 fn damaged_rows_of_the_end_are_no_circle() {
     let of = |tid: u32, peer: u32| StallRecord {

@@ -21,6 +21,8 @@ pub(super) struct OtherEnd {
     pub(super) peer: Option<u32>,
     /// Whether it is certain that it waits for that one.
     pub(super) is_hint: bool,
+    /// Whether it is certain that no process has it.
+    pub(super) is_missing: bool,
     pub(super) awaits: Awaits,
     pub(super) words: String,
     /// Bytes that it has received and not read.
@@ -29,7 +31,7 @@ pub(super) struct OtherEnd {
 
 impl OtherEnd {
     fn of(words: &str, awaits: Awaits, peer: Option<u32>) -> OtherEnd {
-        OtherEnd { peer, is_hint: false, awaits, words: words.to_owned(), unread: 0 }
+        OtherEnd { peer, is_hint: false, is_missing: false, awaits, words: words.to_owned(), unread: 0 }
     }
 
     fn nobody(words: &str) -> OtherEnd {
@@ -93,7 +95,9 @@ impl Machine {
             return OtherEnd::of("a listener's permission (fanotify)", Awaits::Answer, listener);
         }
         if is_in("wait_for_partner") || is_in("fifo_open") {
-            return OtherEnd::nobody("a FIFO that nobody has open at its other end");
+            let path = if let On::Path(path) = &call.on { format!(" {path}") } else { String::new() };
+            let words = format!("the FIFO{path}, which no process has open at its other end");
+            return OtherEnd { is_missing: true, ..OtherEnd::nobody(&words) };
         }
         match &call.on {
             On::Descriptor(fd) => self.of_descriptor((pid, *fd), call.name, frames),

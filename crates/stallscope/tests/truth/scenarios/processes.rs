@@ -207,7 +207,9 @@ fn asleep_throughout() -> (Value, Truth) {
     let explained = recording.explained();
     let sleeps = explained["sleeps"]["longest"].as_array().expect("sleeps are listed");
     let task = format!("neighbour/{tid}");
-    let is_it = |sleep: &&Value| sleep["task"] == *task && sleep["call"] == "semtimedop" && sleep["throughout"] == true;
+    let is_it = |sleep: &&Value| {
+        sleep["task"] == *task && sleep["waits_for"] == "a System V semaphore" && sleep["throughout"] == true
+    };
     assert!(sleeps.iter().any(|sleep| is_it(&sleep)), "{task} is not among {sleeps:#?}");
     (explained, Truth { tid, spans: vec![(0, u64::MAX / 2)], quiet: true, ..Truth::default() })
 }

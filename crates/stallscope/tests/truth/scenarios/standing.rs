@@ -15,6 +15,8 @@ pub const TESTS: &[Test] = &[
     recorded("writer_of_a_pipe_stopped_throughout", stopped_writer),
     recorded("idle_server_throughout", idle_server),
     recorded("idle_client_throughout", idle_client),
+    recorded("reader_of_a_fifo_without_writer", fifo_without_writer),
+    recorded("writer_of_a_fifo_without_reader", fifo_without_reader),
 ];
 
 fn signal(name: &str, pid: u32) {
@@ -100,4 +102,28 @@ fn idle_client() -> (Value, Truth) {
     let victim = Victim::start(&ground, &format!("become python3 -c {program}"));
     ground.wait_until_in(victim.pid(), "unix_stream_read_generic");
     idles(victim.pid())
+}
+
+fn fifo_without_writer() -> (Value, Truth) {
+    lone_end_of_fifo("")
+}
+
+fn fifo_without_reader() -> (Value, Truth) {
+    lone_end_of_fifo(",'w'")
+}
+
+/// No operation: nobody was asked for anything. But it is listed with what it waits for.
+fn lone_end_of_fifo(mode: &str) -> (Value, Truth) {
+    let ground = Ground::new();
+    let fifo = ground.at("fifo");
+    drop(tool("mkfifo", &[&fifo]));
+    let victim = Victim::start(&ground, &format!("become python3 -c open('{fifo}'{mode})"));
+    ground.wait_until_in(victim.pid(), "wait_for_partner");
+    let (explained, truth) = idles(victim.pid());
+    let listed = explained["sleeps"]["longest"].as_array().expect("sleeps are listed");
+    let words = format!("the FIFO {fifo}, which no process has open at its other end");
+    let is_it =
+        |sleep: &&Value| sleep["waits_for"] == *words && sleep["throughout"] == true && sleep["call"] == "openat";
+    assert!(listed.iter().any(|sleep| is_it(&sleep)), "{words} is not in {listed:#?}");
+    (explained, truth)
 }
