@@ -145,7 +145,8 @@ class KernelThreads:
         return used
 
     def per_second(self):
-        return (self.sum() - self.used_ns) / (time.monotonic() - self.at)
+        # The time of those that have ended since is gone.
+        return max(self.sum() - self.used_ns, 0) / (time.monotonic() - self.at)
 
 
 class Tenants:
