@@ -30,6 +30,8 @@ const POLL: Duration = Duration::from_millis(100);
 const GRACE: Duration = Duration::from_secs(2);
 /// The name of a run without a command.
 const NAME: &str = "record";
+/// For the last look at the waits of a command that is ended.
+const LAST_LOOK: Duration = Duration::from_millis(500);
 
 /// Records, and prints the summary.
 pub fn record(args: RecordArgs) -> Result<Exit, Failure> {
@@ -144,6 +146,7 @@ fn watch(
             child.iter().for_each(|_| screen.warning("the command continues without being recorded"));
         }
         if let Some(ending) = reason_to_stop(child.is_some(), time_is_up, interrupt, is_full) {
+            child.iter().for_each(|_| session.recorder.stop_tracing(LAST_LOOK));
             let status = child.as_mut().and_then(|child| command::end(child, interrupt));
             return Outcome { ending, status: status.filter(|_| !time_is_up) };
         }

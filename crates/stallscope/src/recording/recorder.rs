@@ -48,6 +48,9 @@ pub struct Start {
     pub tap: Option<Arc<dyn Tap>>,
 }
 
+/// Interval of looks at whether threads have ended.
+const STEP: Duration = Duration::from_millis(2);
+
 /// A recording in progress.
 pub struct Recorder {
     rows: SyncSender<Row>,
@@ -64,6 +67,7 @@ pub struct Recorder {
 
 struct TracerThread {
     thread: JoinHandle<()>,
+    stop: Arc<AtomicBool>,
     /// All its rows are on their way to the archive.
     all_sent: Arc<AtomicBool>,
 }
@@ -93,7 +97,7 @@ impl Recorder {
         };
         let written = WriteProgress { state: Arc::clone(&state), bytes: Arc::clone(&sampling.archived_bytes) };
         let trace = |tracing| {
-            start_tracer(Tracer::new(tracing, rows.clone(), Arc::clone(&stop), blocked.clone(), rotation.clone(), tap))
+            start_tracer(|stop| Tracer::new(tracing, rows.clone(), stop, blocked.clone(), rotation.clone(), tap))
         };
         Ok(Recorder {
             tracer: tracing.map(trace).transpose()?,
@@ -162,17 +166,37 @@ impl Recorder {
         self.blocked.now()
     }
 
+    /// Ends tracing, with a last look at what waits: call this before a command is ended, whose waits would seem to end by themselves. Waits
+    /// at most `patience` for the last rows.
+    pub fn stop_tracing(&self, patience: Duration) {
+        self.request_end_of_tracing();
+        let until = Instant::now() + patience;
+        while !self.has_traced_all() && Instant::now() < until {
+            std::thread::sleep(STEP);
+        }
+    }
+
+    fn request_end_of_tracing(&self) {
+        if let Some(tracer) = &self.tracer {
+            tracer.stop.store(true, Ordering::Relaxed);
+            tracer.thread.thread().unpark();
+        }
+    }
+
+    fn has_traced_all(&self) -> bool {
+        self.tracer.as_ref().is_none_or(|tracer| tracer.all_sent.load(Ordering::Relaxed))
+    }
+
     /// Ends sampling and tracing, writes what is left, and closes the archive. Waits at most `patience`; it is an error if
     /// the archive's disk does not respond within it.
     pub fn finish(self, how: Ending, patience: Duration) -> Result<(), Failure> {
         self.stop.store(true, Ordering::Relaxed);
         self.sampler.thread().unpark();
-        self.tracer.iter().for_each(|tracer| tracer.thread.thread().unpark());
-        let has_sent_all = |tracer: &TracerThread| tracer.all_sent.load(Ordering::Relaxed);
-        let is_done = || self.sampler.is_finished() && self.tracer.as_ref().is_none_or(has_sent_all);
+        self.request_end_of_tracing();
+        let is_done = || self.sampler.is_finished() && self.has_traced_all();
         let until = Instant::now() + patience;
         while !is_done() && Instant::now() < until {
-            std::thread::sleep(Duration::from_millis(2));
+            std::thread::sleep(STEP);
         }
         self.put(Row::Event(RunEvent::Ended { at_ns: clock::monotonic_ns(), how }));
         drop(self.rows);
@@ -191,12 +215,14 @@ impl Recorder {
     }
 }
 
-fn start_tracer(tracer: Tracer) -> Result<TracerThread, Failure> {
+fn start_tracer(new: impl FnOnce(Arc<AtomicBool>) -> Tracer) -> Result<TracerThread, Failure> {
+    let stop = Arc::new(AtomicBool::new(false));
+    let tracer = new(Arc::clone(&stop));
     let all_sent = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&all_sent);
     let run = move || tracer.run(|| flag.store(true, Ordering::Relaxed));
     let thread = spawn("tracer", privilege::keep_for_observer, run)?;
-    Ok(TracerThread { thread, all_sent })
+    Ok(TracerThread { thread, stop, all_sent })
 }
 
 /// Starts a thread, which first gives up what it does not need.

@@ -277,3 +277,22 @@ fn what_cannot_be_followed_is_said() {
     let remarks = shown(&out)["remarks"].to_string();
     assert!(remarks.contains("--follow nobody-has-this: no process had a thread of this name"), "{remarks}");
 }
+
+/// The end of the recording is not what it waited for.
+#[test]
+fn a_command_that_hangs_is_looked_at_before_it_is_ended() {
+    if !is_root("tracing") {
+        return;
+    }
+    let folder = folder();
+    let (out, fifo) = (folder.path().join("run"), folder.path().join("pipe"));
+    rustix::fs::mkfifoat(rustix::fs::CWD, &fifo, rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR).unwrap();
+    let paths = [&out, &fifo].map(|path| path.display().to_string());
+    let words = ["record", "--runtime", "2s", "--slower-than", "100ms", "--out", &paths[0], "--", "cat", &paths[1]];
+    Running::start_with(&words).wait().expect_code(0);
+    let document = run(&format!("explain --json {}", out.display())).expect_code(0).document();
+    println!("{:#}", document["sleeps"]);
+    let text = document["sleeps"].to_string();
+    assert!(text.contains("which no process has open at its other end"), "{text}");
+    assert!(!text.contains("stallscope"), "{text}");
+}
