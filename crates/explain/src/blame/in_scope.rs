@@ -49,7 +49,8 @@ impl Scope {
 
     /// Tasks that are named are asked about: by their number always, by name or cgroup in a run without a command.
     pub(super) fn find_subjects(&self, index: &mut RunIndex) {
-        let by_group = !index.has_command && !(self.comms.is_empty() && self.cgroups.is_empty());
+        let has_group = !self.comms.is_empty() || !self.cgroups.is_empty();
+        let by_group = has_group && !index.has_command;
         if self.pids.is_empty() && !by_group {
             return;
         }
