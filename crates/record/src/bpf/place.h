@@ -24,7 +24,8 @@ struct {
 } addresses SEC(".maps");
 
 /* The verifier allows no arithmetic on a pointer of the kernel; what is read from a map is a number. A function that is not static gets
- * numbers, too, but a call costs more than all else that many programs do. The kernel does not let a program interrupt itself. */
+ * numbers, too, but a call costs more than all else that many programs do. The kernel does not let a program interrupt itself (before
+ * Linux 6.1, an interrupt between the two lines would mix up two requests). */
 static __always_inline u64 address_of(const void *pointer, enum addresser program)
 {
 	u32 zero = 0;
