@@ -182,3 +182,31 @@ fn json_keeps_its_contract() {
     assert_eq!(culprit["device_name"], "loop0");
     assert_eq!(value["losses"]["lost"]["slow requests"], 12);
 }
+
+/// Nobody is known for the longest wait: it leads the text and the document, of which the page takes its first entries, and the sentences
+/// say so.
+#[test]
+fn a_root_blocker_that_nobody_knows_is_not_hidden() {
+    let mut blame = Blame::new(None, &description(true));
+    let off = |tid, ms| StallRecord {
+        state: Some(2),
+        woken_ns: Some(ms * MS),
+        stack: Some(0),
+        ..StallRecord::new(StallKind::OffCpu, tid, 0, ms * MS)
+    };
+    blame.operations(&[operation("unlink", 7, 0, 900, "/mnt/a/f"), operation("unlink", 8, 0, 400, "/mnt/a/g")]);
+    blame.stalls(&[off(7, 900), StallRecord { waker_tid: Some(9), ..off(8, 400) }]);
+    blame.stacks(&[stack(0, &["percpu_rwsem_wait", "cpus_read_lock"])]);
+    blame.tasks(&[task(7, "rm"), task(8, "rm"), task(9, "tar")]);
+    let explanation = blame.finish();
+    let value = json::explanation("runs/a", &explanation);
+    let ranked = |at: usize| (value["culprits"][at]["task"].clone(), value["culprits"][at]["time_ns"].clone());
+    assert_eq!((ranked(0), ranked(1)), ((None::<&str>.into(), (900 * MS).into()), ("tar/9".into(), (400 * MS).into())));
+    let text = text("runs/a", &explanation, "", 1, Style::PLAIN);
+    let blockers: Vec<&str> =
+        text.lines().skip_while(|line| !line.starts_with("Root blockers")).skip(1).take(2).collect();
+    assert!(blockers[0].contains("900 ms") && blockers[0].contains("unknown"), "{text}");
+    assert!(blockers[1].contains("400 ms") && blockers[1].contains("tar/9"), "{text}");
+    let said: Vec<String> = crate::findings::findings(&value).into_iter().map(|sentence| sentence.text).collect();
+    assert!(said.iter().any(|text| text.contains("900 ms") && text.contains("unknown")), "{said:?}");
+}
