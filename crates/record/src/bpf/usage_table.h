@@ -98,13 +98,23 @@ static __always_inline int takes_place(struct usage_place *place, struct usage_k
 	return 1;
 }
 
+/* Before Linux 6.2 the keys and values of a map are on the stack. */
 __noinline int add_to_map(struct usage_key *key, struct usage *more)
 {
-	struct usage *sum = key && more ? bpf_map_lookup_elem(&usages, key) : 0;
+	struct usage_key own = {};
+	struct usage *sum, first;
 
+	if (!key || !more)
+		return 0;
+	own.cgroup = key->cgroup;
+	own.target = key->target;
+	own.tid = key->tid;
+	own.use = key->use;
+	first = *more;
+	sum = bpf_map_lookup_elem(&usages, &own);
 	if (sum)
-		add_to_sum(sum, more);
-	else if (key && more && bpf_map_update_elem(&usages, key, more, BPF_ANY))
+		add_to_sum(sum, &first);
+	else if (bpf_map_update_elem(&usages, &own, &first, BPF_ANY))
 		count_loss(USAGE_SUMS);
 	return 0;
 }
