@@ -166,14 +166,11 @@ impl Recorder {
         self.blocked.now()
     }
 
-    /// Ends tracing, with a last look at what waits: call this before a command is ended, whose waits would seem to end by themselves. Waits
-    /// at most `patience` for the last rows.
+    /// Ends tracing with a last look at waits that have not ended. Call this before ending the recorded command: its waits would be
+    /// recorded as ended by us. Takes at most `patience`.
     pub fn stop_tracing(&self, patience: Duration) {
         self.request_end_of_tracing();
-        let until = Instant::now() + patience;
-        while !self.has_traced_all() && Instant::now() < until {
-            std::thread::sleep(STEP);
-        }
+        wait_until(Instant::now() + patience, || self.has_traced_all());
     }
 
     fn request_end_of_tracing(&self) {
@@ -195,9 +192,7 @@ impl Recorder {
         self.request_end_of_tracing();
         let is_done = || self.sampler.is_finished() && self.has_traced_all();
         let until = Instant::now() + patience;
-        while !is_done() && Instant::now() < until {
-            std::thread::sleep(STEP);
-        }
+        wait_until(until, is_done);
         self.put(Row::Event(RunEvent::Ended { at_ns: clock::monotonic_ns(), how }));
         drop(self.rows);
         // A sampler stuck in the kernel keeps the queue open: the archive thread closes on the event, not at the end.
@@ -212,6 +207,13 @@ impl Recorder {
                 "the archive's disk does not respond; what was flushed is readable, the rest is lost",
             )),
         }
+    }
+}
+
+/// Waits until then for threads that are to end.
+fn wait_until(deadline: Instant, is_done: impl Fn() -> bool) {
+    while !is_done() && Instant::now() < deadline {
+        std::thread::sleep(STEP);
     }
 }
 
