@@ -48,7 +48,7 @@ pub(super) fn end(index: &RunIndex, row: u32, cause: Cause) -> End<'_> {
         Step::Stopped { tid, at_ns, .. } => (end.tid, end.at_ns) = (Some(tid), at_ns),
         Step::Works { tid, at_ns, held, .. } => {
             (end.tid, end.at_ns) = (Some(tid), at_ns);
-            holder.works(index, held);
+            holder.works(index, tid, held);
         }
     });
     // Whatever it waited for itself: it kept others waiting with the lock.
@@ -105,7 +105,8 @@ impl Holder {
         self.before = row;
     }
 
-    fn works(&mut self, index: &RunIndex, held: Option<Held>) {
+    fn works(&mut self, index: &RunIndex, tid: u32, held: Option<Held>) {
+        let held = held.or(self.passed_on.map(|held| Held { tid, ..held }));
         self.passed_on = None;
         self.works_with(index, held);
     }

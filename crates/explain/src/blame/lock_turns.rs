@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use model::stall::StallKind;
 
+use super::names::{Name, Names};
 use super::rows::Row;
 
 /// Owners of a lock that are counted during one wait at most.
@@ -35,6 +36,8 @@ struct Turn {
 
 /// Tasks that wait behind each other for one lock.
 const QUEUE: usize = 256;
+/// Calls that do nothing but wait for the lock of a file.
+const FILE_LOCKS: [&str; 2] = ["flock", "fcntl"];
 
 /// A wait for a lock, and what was found in the way.
 #[derive(Debug, Clone, Copy)]
@@ -50,11 +53,17 @@ struct Wait {
 struct Waits(HashMap<(u32, u32), Vec<Wait>>);
 
 impl Waits {
-    fn new(rows: &[Row]) -> Waits {
+    fn new(rows: &[Row], names: &Names) -> Waits {
+        let file_locks: Vec<Name> = FILE_LOCKS.iter().filter_map(|call| names.find(call)).collect();
+        // It is in the way of others from then on, before it sleeps: the CPU may be busy.
+        let queued_ns = |row: &Row| {
+            let in_call = row.call_start_ns > 0 && row.call.is_some_and(|call| file_locks.contains(&call));
+            if in_call { row.call_start_ns } else { row.start_ns }
+        };
         let mut waits: HashMap<(u32, u32), Vec<Wait>> = HashMap::new();
         for row in rows.iter().filter(|row| row.kind == StallKind::OffCpu) {
             let Some(lock) = row.lock else { continue };
-            let (start_ns, end_ns, found) = (row.start_ns, row.end_ns, row.holder_tid);
+            let (start_ns, end_ns, found) = (queued_ns(row), row.end_ns, row.holder_tid);
             waits.entry((lock, row.tid)).or_default().push(Wait {
                 start_ns,
                 end_ns,
@@ -90,9 +99,9 @@ pub(super) struct LockTurns {
 
 impl LockTurns {
     /// From rows that are ordered by task and start.
-    pub(super) fn new(rows: &[Row]) -> LockTurns {
+    pub(super) fn new(rows: &[Row], names: &Names) -> LockTurns {
         let mut turns: HashMap<u32, Vec<Turn>> = HashMap::new();
-        let waits = Waits::new(rows);
+        let waits = Waits::new(rows, names);
         for (at, row) in rows.iter().enumerate() {
             let Some(lock) = row.lock.filter(|_| row.kind == StallKind::OffCpu) else { continue };
             let turns = turns.entry(lock).or_default();

@@ -127,7 +127,7 @@ impl RunIndex {
         self.find_asynchronous();
         self.find_workers();
         self.find_waiters();
-        self.lock_turns = LockTurns::new(&self.rows);
+        self.lock_turns = LockTurns::new(&self.rows, &self.names);
         self.answers = Answers::new(&self.rows);
         self.causes = self.rows.iter().map(|row| self.find_main_cause(row)).collect();
     }

@@ -287,7 +287,8 @@ fn key(index: &RunIndex, disks: &Disks, row: u32, cause: Cause, end: Option<End<
     let in_detail = || disks.device_in(detail);
     // Who froze it is unknown.
     let frozen = || index.names.find(freezer_cgroup(detail)?);
-    let with_quota = Some(detail).filter(|_| cause == Cause::CpuThrottle).and_then(quota_cgroup);
+    // Also where others wait for a lock of a task that a quota holds.
+    let with_quota = Some(detail).filter(|_| cause == Cause::CpuThrottle || last.held).and_then(quota_cgroup);
     let with_quota = with_quota.and_then(|path| index.names.find(path));
     Key {
         process,

@@ -231,6 +231,46 @@ fn the_client_of_an_idle_holder_is_to_blame() {
     assert_eq!(culprit(&drawing.replace("asked=1", "")), Some(9));
 }
 
+fn culprit(drawing: &str) -> (Option<u32>, Option<String>) {
+    let explanation = stage(drawing).explain();
+    let first = &explanation.culprits[0];
+    (first.task.as_ref().map(|task| task.tid), first.cgroup.clone())
+}
+
+/// flock(1), which waits for its command, also where others queue in between: the longest turn is that of one that waits itself.
+#[test]
+fn the_command_of_a_holder_is_to_blame_through_others_that_wait() {
+    let drawing = "
+        call:flock 7 |================|
+        off 7 | ssssssssssssss | call=flock tp=contention_begin lock=1 holder=8 waker=8
+        off 8 |  ssssssssssss  | call=flock tp=contention_begin lock=2 holder=9 waker=9
+        off 9 |ssssssssssssss  | call=wait4 awaits=child waker=6";
+    assert_eq!(culprit(drawing).0, Some(6));
+}
+
+/// A busy CPU keeps a task that is in the queue of a file's lock from going to sleep: it holds nothing then.
+#[test]
+fn who_is_in_the_queue_of_a_files_lock_does_not_hold_it() {
+    let drawing = "
+        call:flock 7 |  ============  |
+        off 7 |   ssssssssss   | call=flock tp=contention_begin lock=1 holder=8 waker=9
+        off 8 |       ssssss   | call=flock tp=contention_begin lock=1 holder=9 waker=9 since=1
+        off 9 |ssssssssssssss  | call=clock_nanosleep awaits=interrupt";
+    check(drawing, "< thread 9 holds: unexplained 10");
+    // Of a lock of the kernel, what is found is the owner: until 8 waits itself.
+    check(&drawing.replace("flock", "write"), "< thread 9 holds: unexplained 6");
+}
+
+#[test]
+fn the_cgroup_whose_quota_holds_the_holder_of_a_lock_is_named() {
+    let drawing = "
+        task 9 |n               | name=gzip cgroup=/session
+        call:flock 7 |==============  |
+        off  7 | ssssssssssss   | call=flock tp=contention_begin lock=1 holder=9 waker=9
+        off  9 | pppppppppppp   | held detail=/x:~20~ms~of~100~ms";
+    assert_eq!(culprit(drawing), (Some(9), Some("/x".to_owned())));
+}
+
 /// A timer interrupts the wait for the lock: what the holder did before is its holder's time, too.
 #[test]
 fn a_holder_keeps_a_wait_from_its_begin() {

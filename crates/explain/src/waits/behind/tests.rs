@@ -56,3 +56,11 @@ fn another_thread_of_the_same_process_is_not_named() {
 fn what_is_unknown_is_not_behind_anything() {
     assert_eq!(behind(&waits(vec![path(&[(Cause::Lock, 7), (Cause::Unexplained, 9)])])), []);
 }
+
+/// A commit that waits for the disk: the request that it ends with is one of the victim's.
+#[test]
+fn the_victim_is_not_named_behind_its_own_wait() {
+    let found = behind(&waits(vec![path(&[(Cause::Journal, 7), (Cause::Device, 7)])]));
+    let (cause, end) = (Cause::Journal, Cause::Device);
+    assert_eq!(found, [Behind { cause, end, time_ns: 2 * MS, share: 1.0, tasks: Vec::new() }]);
+}
