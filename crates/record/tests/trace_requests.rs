@@ -180,6 +180,6 @@ fn a_command_to_the_device_is_counted_and_has_no_life_that_was_another_requests(
     let lives: Vec<_> = found.filter_map(|request| request.queued_ns.map(|from| request.completed_ns - from)).collect();
     // The kernel skips a completion within another one, and counts it.
     let missed: u64 = seen.lost.iter().map(|lost| lost.count).sum();
-    assert!(counted + missed >= 20 && counted >= 15, "{counted} {:?}", seen.lost);
-    assert!(lives.iter().all(|life| *life < 5_000_000), "{lives:?}");
+    assert!(counted + missed >= 20 && counted >= 15, "{counted} counted, lost {:?}, lives {lives:?}", seen.lost);
+    assert!(lives.iter().all(|life| *life < 5_000_000), "{counted} counted, lost {:?}, lives {lives:?}", seen.lost);
 }

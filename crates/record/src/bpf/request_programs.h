@@ -224,10 +224,11 @@ __noinline int start_at_completion(struct slot *slot, struct view *view)
 	return 0;
 }
 
-/* Whether the slot is that of this use of the request. */
+/* Whether the slot is that of this use of the request. A command has no allocation time: a slot with one is that of a use whose
+ * completion was missed. */
 static __always_inline int is_of_this_use(struct slot *slot, struct view *view)
 {
-	return !slot->made_ns || view->made_ns <= slot->made_ns;
+	return !slot->made_ns || (view->made_ns && view->made_ns <= slot->made_ns);
 }
 
 /* Gives a completed request a slot whose arrival was not seen, if it is to have one. Where issues are not traced, this is the first

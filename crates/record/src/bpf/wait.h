@@ -314,6 +314,7 @@ static __always_inline void link_request(void *ctx, struct task_note *note, u32 
 	struct on_cpu *cpu = this_cpu();
 	struct request_note *served;
 	struct task_note *mine;
+	u64 since = note->out_ns;
 
 	if (cpu && is_completing(ctx, cpu, waker, now)) {
 		note->request = cpu->done;
@@ -321,11 +322,15 @@ static __always_inline void link_request(void *ctx, struct task_note *note, u32 
 	}
 	if (!(current->flags & PF_KTHREAD) || !is_of_interest(note))
 		return;
-	mine = note_of(current);
-	if (mine && mine->request.key && mine->request.completed_ns >= note->out_ns)
-		note->request = mine->request;
-	else if ((served = request_of_work(current)) && served->completed_ns >= note->out_ns)
+	/* A worker does one work after the other: the request that woke it may be that of an earlier one. The later of the two counts. */
+	served = request_of_work(current);
+	if (served && served->completed_ns >= since) {
 		note->request = *served;
+		since = served->completed_ns;
+	}
+	mine = note_of(current);
+	if (mine && mine->request.key && mine->request.completed_ns >= since)
+		note->request = mine->request;
 }
 
 /* Whether the current task is the server of a FUSE file system that a task waits for in a sleep that a signal may end: outside of
