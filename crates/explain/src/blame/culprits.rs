@@ -5,6 +5,7 @@ mod costs;
 mod lacked;
 mod need;
 mod reclaimed;
+mod syncers;
 #[cfg(test)]
 mod tests;
 mod times;

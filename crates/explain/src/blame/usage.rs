@@ -287,13 +287,18 @@ impl Usage {
 
     /// Whether a disk is that one, or is on it.
     pub(super) fn is_on(&self, upper: DeviceNumber, lower: DeviceNumber) -> bool {
+        self.on(lower).contains(&upper)
+    }
+
+    /// A disk, and all that are on it.
+    pub(super) fn on(&self, lower: DeviceNumber) -> BTreeSet<DeviceNumber> {
         let mut beneath = vec![lower];
         let mut seen = BTreeSet::from([lower]);
         while let Some(lower) = beneath.pop() {
             let above = self.above.get(&lower).into_iter().flatten().copied();
             beneath.extend(above.filter(|device| seen.insert(*device)));
         }
-        seen.contains(&upper)
+        seen
     }
 
     /// The file systems whose journal was used.

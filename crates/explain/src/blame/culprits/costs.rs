@@ -17,6 +17,7 @@ use super::super::worked_for::{client_of, works_for};
 use super::lacked::Lacked;
 use super::need::{Need, need as need_of};
 use super::reclaimed::Reclaimed;
+use super::syncers::Syncers;
 use super::users::users;
 use super::victims::Victims;
 use super::weights::{Users, divided};
@@ -87,14 +88,15 @@ pub(super) struct Costs<'a> {
     pending: FastMap<(u32, Interval), FastMap<Piece, u64>>,
     lacked: Lacked,
     reclaimed: Reclaimed,
+    syncers: Syncers,
 }
 
 impl<'a> Costs<'a> {
     pub(super) fn new(index: &'a RunIndex, disks: &'a Disks) -> Costs<'a> {
         let (keys, needs) = (Numbers::new(), Numbers::new());
         let (times, ends, pending) = (FastMap::default(), FastMap::default(), FastMap::default());
-        let (lacked, reclaimed) = (Lacked::default(), Reclaimed::default());
-        Costs { index, disks, times, keys, needs, ends, pending, lacked, reclaimed }
+        let (lacked, reclaimed, syncers) = (Lacked::default(), Reclaimed::default(), Syncers::new(index, disks));
+        Costs { index, disks, times, keys, needs, ends, pending, lacked, reclaimed, syncers }
     }
 
     /// Adds the waits of one task's operations. Time within several operations counts for each.
@@ -185,6 +187,7 @@ impl<'a> Costs<'a> {
                 Need::Cpu { .. } => self.reclaimed.pass_on(self.index, &mut users, span),
                 need => {
                     if let Some(device) = need.device() {
+                        self.syncers.take_over(self.index, need, &mut users, span);
                         self.lacked.acquit(self.index, device, &mut users, span);
                     }
                 }

@@ -120,6 +120,15 @@ fn an_outsider_is_innocent_of_what_workers_read_and_write() {
     check(&Need::Dirty(Some(BASE)), &[&wrote[..], &outsider].concat(), &[(9, 100)]);
 }
 
+/// Workers serve a loop device, and dispatch what a limit delayed: who wrote is known of the device above.
+#[test]
+fn what_workers_write_beneath_a_loop_device_is_of_those_who_write_above() {
+    use Resource::DeviceWrite;
+    let beneath = [(DeviceWrite, BASE, KWORKER, 500, 20), (DeviceWrite, BASE, 7, 50, 20)];
+    let above = [(DeviceWrite, LOOP, 7, 50, 20), (DeviceWrite, LOOP, 9, 450, 20)];
+    check(&Need::Device(BASE), &[&beneath[..], &above].concat(), &[(7, 18), (9, 82)]);
+}
+
 #[test]
 fn the_one_that_writes_around_is_the_writer_of_what_a_worker_writes() {
     use Resource::{DeviceWrite, Dirtied};
@@ -320,4 +329,41 @@ fn what_a_limit_delayed_is_of_those_in_its_cgroup() {
     index.usage.sort();
     let need = Need::Limit { device: BASE, writes: Some(true), by_count: false, domain: Domain::Everybody };
     assert_eq!(users(&index, &need, (20 * S, 21 * S)).into_keys().collect::<Vec<_>>(), [Some(9)]);
+}
+
+/// The limit of a disk beneath a loop device delays what workers submit for the tasks that write above.
+#[test]
+fn what_a_limit_beneath_a_loop_device_delayed_is_of_those_in_its_cgroup_above() {
+    let mut index = RunIndex::default();
+    let worker = TaskRecord {
+        tid: KWORKER,
+        pid: KWORKER,
+        name: "kworker/1:2".into(),
+        cgroup: None,
+        started_by: None,
+        seen_ns: 0,
+    };
+    index.tasks.insert(&worker, &mut index.names);
+    let used = |device, pid, cgroup: &str, count| UsageRecord {
+        device: Some(device),
+        pid: Some(pid),
+        cgroup: Some(cgroup.to_owned()),
+        count,
+        bytes: count << 12,
+        ..UsageRecord::new(Resource::DeviceWrite, 20 * S, 21 * S)
+    };
+    for record in [
+        used(BASE, KWORKER, "/", 90),
+        used(BASE, 7, "/", 10),
+        used(LOOP, 7, "/", 20),
+        used(LOOP, 9, "/", 60),
+        used(LOOP, 8, "/other", 60),
+    ] {
+        assert!(index.usage.insert(&record, &mut index.names));
+    }
+    index.usage.sort();
+    index.usage.put_above(LOOP, BASE);
+    let need = Need::Limit { device: BASE, writes: Some(true), by_count: true, domain: Domain::Everybody };
+    let weights: Vec<(Option<u32>, u128)> = users(&index, &need, (20 * S, 21 * S)).into_iter().collect();
+    assert_eq!(weights, [(Some(7), (10 + 90 / 4) * 1024 + 512), (Some(9), 90 * 1024 * 3 / 4)]);
 }

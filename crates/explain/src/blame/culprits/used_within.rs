@@ -234,16 +234,28 @@ impl UsedWithin<'_> {
         let (before, around) = (self.also_before(DIRTY_NS), self.around());
         let dirtied = before.of(Target::Dirtied, |used| used.bytes, Domain::Everybody);
         let mut users = around.without_elsewhere(dirtied, device, Resource::DeviceWrite);
+        let mut most = Users::new();
+        for device in self.index.usage.on(device) {
+            for (pid, written) in around.written_by_tasks(device) {
+                let most = most.entry(pid).or_default();
+                *most = written.max(*most);
+            }
+        }
+        users.extend(most);
+        users
+    }
+
+    /// What tasks wrote to one device. What is on it may be served by workers of which only the device above says who wrote.
+    fn written_by_tasks(&self, device: DeviceNumber) -> Users {
         let mut written = Users::new();
-        for (used, overlap_ns) in self.index.usage.between(Target::Device(device), around.from_ns, around.to_ns) {
+        for (used, overlap_ns) in self.index.usage.between(Target::Device(device), self.from_ns, self.to_ns) {
             let is_write = used.resource == Resource::DeviceWrite;
             if is_write && used.pid.is_some_and(|pid| !self.is_worker(pid)) {
                 *written.entry(used.pid).or_default() += weight(used, used.bytes, overlap_ns);
             }
         }
         written.retain(|_, weight| *weight > 0);
-        users.extend(written);
-        users
+        written
     }
 
     fn known_writers(&self, device: DeviceNumber) -> Users {
@@ -252,8 +264,9 @@ impl UsedWithin<'_> {
 
     /// The writers that are known to write to a device in a cgroup, if any is: the others wrote elsewhere or are not limited.
     fn in_cgroup(&self, writers: &Users, device: DeviceNumber, cgroup: Option<Name>) -> Users {
-        let writes_in = |cgroup: &Name, pid: &u32| self.index.usage.writes_in(device, *cgroup, *pid);
-        let is_in = |pid: &Option<u32>| cgroup.zip(*pid).is_some_and(|(cgroup, pid)| writes_in(&cgroup, &pid));
+        let devices = self.index.usage.on(device);
+        let writes_in = |cgroup, pid| devices.iter().any(|device| self.index.usage.writes_in(*device, cgroup, pid));
+        let is_in = |pid: &Option<u32>| cgroup.zip(*pid).is_some_and(|(cgroup, pid)| writes_in(cgroup, pid));
         let inside: Users = writers.iter().filter(|(pid, _)| is_in(pid)).map(|(pid, weight)| (*pid, *weight)).collect();
         if inside.is_empty() { writers.clone() } else { inside }
     }
@@ -303,7 +316,8 @@ fn divide(users: &mut Users, total: u128, causes: &Users) {
 
 /// Those that used a device at any time. Processes that are not known on the device are innocent.
 fn known_on(index: &RunIndex, device: DeviceNumber, mut users: Users) -> Users {
-    users.retain(|pid, _| pid.is_some_and(|pid| index.usage.knows(device, pid)));
+    let devices = index.usage.on(device);
+    users.retain(|pid, _| pid.is_some_and(|pid| devices.iter().any(|device| index.usage.knows(*device, pid))));
     users
 }
 

@@ -1,0 +1,131 @@
+//! Who has whole file systems written out: of pages that were dirty before the recording nobody else is known.
+
+use std::collections::BTreeSet;
+
+use model::block::DeviceNumber;
+
+use super::super::disks::Disks;
+use super::super::run_index::RunIndex;
+use super::need::{Domain, Need};
+use super::used_within::UsedWithin;
+use super::weights::Users;
+
+/// Calls that write out all that a file system, or each, has in memory.
+const CALLS: [&str; 3] = ["sync", "syncfs", "umount2"];
+/// Small uses of many processes are unknown, too: they are less than this fraction (1/4) of all.
+const LEAST: u128 = 4;
+
+/// Such a call, or a part of it.
+#[derive(Debug)]
+struct Sync {
+    start_ns: u64,
+    end_ns: u64,
+    pid: u32,
+    /// `None`: all disks.
+    device: Option<DeviceNumber>,
+}
+
+/// The calls of a run.
+#[derive(Debug, Default)]
+pub(super) struct Syncers(Vec<Sync>);
+
+impl Syncers {
+    pub(super) fn new(index: &RunIndex, disks: &Disks) -> Syncers {
+        let calls = CALLS.map(|call| index.names.find(call));
+        let rows = index.rows.iter().filter(|row| row.call.is_some() && calls.contains(&row.call));
+        let syncs = rows.filter_map(|row| {
+            let device = row.path.and_then(|path| disks.of_path(index.names.get(path)));
+            let is_of_all = row.call == calls[0];
+            (is_of_all || device.is_some()).then(|| Sync {
+                start_ns: row.start_ns,
+                end_ns: row.end_ns,
+                pid: index.tasks.pid(row.tid, row.end_ns).unwrap_or(row.tid),
+                device: device.filter(|_| !is_of_all),
+            })
+        });
+        Syncers(syncs.collect())
+    }
+
+    /// Gives what unknown processes wrote to a device to those that had it written out in that time.
+    pub(super) fn take_over(&self, index: &RunIndex, need: &Need, users: &mut Users, span: (u64, u64)) {
+        let (Some(device), total) = (need.device(), users.values().sum::<u128>()) else { return };
+        let written = written_by_unknown(index, need, span);
+        let unknown = users.get(&None).map_or(0, |unknown| written.map_or(*unknown, |written| written.min(*unknown)));
+        if unknown <= total / LEAST {
+            return;
+        }
+        let is_meant = |sync: &&Sync| {
+            let is_there = sync.device.is_none_or(|upper| index.usage.is_on(upper, device));
+            is_there && sync.start_ns < span.1 && span.0 < sync.end_ns
+        };
+        let pids: BTreeSet<u32> = self.0.iter().filter(is_meant).map(|sync| sync.pid).collect();
+        let Some(part) = unknown.checked_div(pids.len() as u128) else { return };
+        users.entry(None).and_modify(|left| *left -= unknown);
+        users.retain(|_, weight| *weight > 0);
+        pids.into_iter().for_each(|pid| *users.entry(Some(pid)).or_default() += part);
+    }
+}
+
+/// Of what unknown processes used, the part that is writes; `None`: all, as far as is known.
+fn written_by_unknown(index: &RunIndex, need: &Need, (from_ns, to_ns): (u64, u64)) -> Option<u128> {
+    let time = UsedWithin { index, from_ns, to_ns };
+    match need {
+        Need::Device(device) => {
+            let written = time.of_device(*device, Some(true), |used| used.busy_ns, Domain::Everybody);
+            Some(written.get(&None).copied().unwrap_or_default())
+        }
+        Need::Limit { writes: Some(false), .. } => Some(0),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use model::stall::{StallKind, StallRecord, TaskRecord};
+    use model::usage::{Resource, UsageRecord};
+
+    use super::super::weights::WEIGHT;
+    use super::*;
+    use crate::blame::rows::Row;
+
+    const S: u64 = 1_000_000_000;
+    const DISK: DeviceNumber = DeviceNumber(7 << 20 | 1);
+
+    /// What is left unknown, and who has how much, of 30 that unknown processes used and 10 of process 5.
+    fn taken(calls: &[(&str, u32)], at_s: u64, resource: Resource) -> Vec<(Option<u32>, u128)> {
+        let mut index = RunIndex::default();
+        for (pid, busy_ns) in [(None, 30), (Some(5), 10)] {
+            let used = UsageRecord {
+                device: Some(DISK),
+                pid,
+                busy_ns,
+                ..UsageRecord::new(resource, at_s * S, (at_s + 1) * S)
+            };
+            assert!(index.usage.insert(&used, &mut index.names));
+        }
+        index.usage.sort();
+        for &(call, tid) in calls {
+            let task = TaskRecord { tid, pid: tid, name: "sync".into(), cgroup: None, started_by: None, seen_ns: 0 };
+            index.tasks.insert(&task, &mut index.names);
+            let call =
+                StallRecord { call: Some(call.into()), ..StallRecord::new(StallKind::SystemCall, tid, 20 * S, 22 * S) };
+            index.rows.push(Row::new(&call, &mut index.names).unwrap());
+        }
+        let (need, span) = (Need::Device(DISK), (at_s * S, (at_s + 1) * S));
+        let mut users = UsedWithin { index: &index, from_ns: span.0, to_ns: span.1 }.users(&need);
+        Syncers::new(&index, &Disks::default()).take_over(&index, &need, &mut users, span);
+        users.into_iter().map(|(pid, weight)| (pid, weight / WEIGHT)).collect()
+    }
+
+    #[test]
+    fn what_unknown_processes_wrote_is_of_those_who_sync_all() {
+        let unknown = vec![(None, 30), (Some(5), 10)];
+        let wrote = |calls, at_s| taken(calls, at_s, Resource::DeviceWrite);
+        assert_eq!(wrote(&[("sync", 7)], 21), [(Some(5), 10), (Some(7), 30)]);
+        assert_eq!(wrote(&[("sync", 7), ("sync", 8)], 21), [(Some(5), 10), (Some(7), 15), (Some(8), 15)]);
+        assert_eq!(wrote(&[("sync", 7)], 23), unknown);
+        // Its file system is not known to be on that disk; a sync of one file is not one of all.
+        assert_eq!(wrote(&[("syncfs", 7), ("fsync", 8)], 21), unknown);
+        assert_eq!(taken(&[("sync", 7)], 21, Resource::DeviceRead), unknown);
+    }
+}
