@@ -183,3 +183,29 @@ fn a_command_to_the_device_is_counted_and_has_no_life_that_was_another_requests(
     assert!(counted + missed >= 20 && counted >= 15, "{counted} counted, lost {:?}, lives {lives:?}", seen.lost);
     assert!(lives.iter().all(|life| *life < 5_000_000), "{counted} counted, lost {:?}, lives {lives:?}", seen.lost);
 }
+
+/// Direct I/O of a loop device on a disk without a file system between them: kernel workers submit most of it.
+#[test]
+fn what_workers_write_beneath_a_loop_device_counts_for_the_task_that_writes_above() {
+    let Some(stage) = Stage::new(&[], 64) else { return };
+    let attach = ["--find", "--show", "--direct-io=on", stage.device()];
+    let attached = std::process::Command::new("losetup").args(attach).output().unwrap();
+    assert!(attached.status.success(), "{attached:?}");
+    let upper = String::from_utf8(attached.stdout).unwrap().trim().to_owned();
+    let load = format!(
+        "fio --name=x --direct=1 --ioengine=io_uring --iodepth=8 --rw=randwrite --size=8m --bs=4k --output=/dev/null \
+         --filename={upper}; losetup --detach {upper}"
+    );
+    let Some(seen) = trace(&all_of_it(false), &load) else { return };
+    let of_lower = |used: &&model::usage::UsageRecord| {
+        used.device == Some(device(&stage)) && used.resource == model::usage::Resource::DeviceWrite
+    };
+    let mut by_process: HashMap<Option<u32>, u64> = HashMap::new();
+    for used in seen.traced.usage.iter().filter(of_lower) {
+        *by_process.entry(used.pid).or_default() += used.bytes;
+    }
+    let fio: Vec<u32> = seen.traced.tasks.iter().filter(|task| task.name == "fio").map(|task| task.pid).collect();
+    let of_fio: u64 =
+        by_process.iter().filter(|(pid, _)| pid.is_some_and(|pid| fio.contains(&pid))).map(|one| one.1).sum();
+    assert!(of_fio >= 7 << 20, "{of_fio} bytes of fio, {fio:?}: {by_process:?}");
+}

@@ -149,6 +149,22 @@ static __always_inline struct bio *whole_bio(struct bio *bio)
 	return bio;
 }
 
+/* The call of direct I/O that a bio, by its address, is a part of; 0: of none. */
+static __always_inline struct kiocb *call_of_bio(struct bio *bio)
+{
+	u64 end_io = (u64)BPF_CORE_READ(bio, bi_end_io);
+	void *owner = BPF_CORE_READ(bio, bi_private);
+
+	if (end_io == settings.iomap_end_io)
+		return BPF_CORE_READ((struct iomap_dio *)owner, iocb);
+	/* One bio, which the kernel allocates with its owner. */
+	if (end_io == settings.device_end_io_async)
+		owner = (void *)bio - bpf_core_field_offset(struct blkdev_dio, bio);
+	else if (end_io != settings.device_end_io)
+		return 0;
+	return BPF_CORE_READ((struct blkdev_dio *)owner, iocb);
+}
+
 static __always_inline void find_direct(struct bio *bio, struct direct *direct)
 {
 	u64 end_io;
@@ -157,18 +173,12 @@ static __always_inline void find_direct(struct bio *bio, struct direct *direct)
 	bio = whole_bio(bio);
 	end_io = (u64)BPF_CORE_READ(bio, bi_end_io);
 	owner = BPF_CORE_READ(bio, bi_private);
-	direct->iocb = 0;
+	direct->iocb = call_of_bio(bio);
 	direct->left = 1;
-	if (end_io == settings.iomap_end_io) {
-		direct->iocb = BPF_CORE_READ((struct iomap_dio *)owner, iocb);
+	if (end_io == settings.iomap_end_io)
 		direct->left = BPF_CORE_READ((struct iomap_dio *)owner, ref.counter);
-	} else if (end_io == settings.device_end_io) {
-		direct->iocb = BPF_CORE_READ((struct blkdev_dio *)owner, iocb);
+	else if (end_io == settings.device_end_io)
 		direct->left = BPF_CORE_READ((struct blkdev_dio *)owner, ref.counter);
-	} else if (end_io == settings.device_end_io_async) {
-		owner = (void *)bio - bpf_core_field_offset(struct blkdev_dio, bio);
-		direct->iocb = BPF_CORE_READ((struct blkdev_dio *)owner, iocb);
-	}
 	direct->left += BPF_CORE_READ(bio, __bi_remaining.counter) - 1;
 }
 

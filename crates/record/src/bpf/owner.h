@@ -112,34 +112,20 @@ static __always_inline u32 user_of_pages(struct bio *bio, u32 operation)
 /* Direct I/O: the task that waits for it, or that submitted it. */
 static __always_inline u32 owner_of_direct(struct bio *bio)
 {
-	u64 end_io = (u64)BPF_CORE_READ(bio, bi_end_io), key;
-	void *dio = BPF_CORE_READ(bio, bi_private);
+	struct kiocb *call = call_of_bio(bio);
 	struct operation *operation;
-	struct kiocb *call;
+	void *dio;
+	u64 key;
 
-	if (end_io == settings.iomap_end_io)
-		call = BPF_CORE_READ((struct iomap_dio *)dio, iocb);
-	else if (end_io == settings.device_end_io)
-		call = BPF_CORE_READ((struct blkdev_dio *)dio, iocb);
-	else
+	if (!call)
 		return 0;
-	if (end_io == settings.iomap_end_io && !BPF_CORE_READ(call, ki_complete))
+	if ((u64)BPF_CORE_READ(bio, bi_end_io) == settings.iomap_end_io && !BPF_CORE_READ(call, ki_complete)) {
+		dio = BPF_CORE_READ(bio, bi_private);
 		return BPF_CORE_READ((struct iomap_dio *)dio, submit.waiter, pid);
+	}
 	key = any_operation ? key_of(call) : 0;
 	operation = key ? operation_of(key) : 0;
 	return operation ? operation->tid : 0;
-}
-
-/* The request of a loop device that a bio serves by direct I/O; 0: none. */
-static __always_inline u64 request_above(struct bio *bio)
-{
-	struct bio_end end = {};
-
-	if (!any_loop)
-		return 0;
-	end.function = (u64)BPF_CORE_READ(bio, bi_end_io);
-	end.private = (u64)BPF_CORE_READ(bio, bi_private);
-	return upper_of(&end);
 }
 
 static __always_inline u32 owner_of_bio(struct bio *bio)
@@ -174,7 +160,7 @@ __noinline u32 owner_of(u64 request)
 		if (!bio)
 			return 0;
 		bio = whole_bio(bio);
-		above = request_above(bio);
+		above = any_loop ? upper_of(bio) : 0;
 		if (!above)
 			return owner_of_bio(bio);
 		if (writes_metadata(above))

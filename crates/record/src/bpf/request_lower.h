@@ -11,20 +11,20 @@ struct {
 	__type(value, struct lower);
 } lowers SEC(".maps");
 
-static __always_inline int is_direct(struct bio_end *end)
+/* By the end of its bio. */
+static __always_inline int is_direct(u64 end_io)
 {
-	return end->function == settings.iomap_end_io;
+	return end_io == settings.iomap_end_io || end_io == settings.device_end_io_async || end_io == settings.device_end_io;
 }
 
-/* The request of a loop device that a bio beneath serves by direct I/O; 0: none. */
-static __always_inline u64 upper_of(struct bio_end *end)
+/* The request of a loop device that a bio beneath, by its address, serves by direct I/O; 0: none. */
+static __always_inline u64 upper_of(struct bio *bio)
 {
-	struct iomap_dio *dio = (struct iomap_dio *)end->private;
 	struct kiocb *call;
 
-	if (!is_direct(end) || !bpf_core_type_exists(struct loop_cmd))
+	if (!bpf_core_type_exists(struct loop_cmd))
 		return 0;
-	call = BPF_CORE_READ(dio, iocb);
+	call = call_of_bio(bio);
 	if (!call || (u64)BPF_CORE_READ(call, ki_complete) != settings.loop_function)
 		return 0;
 	return (u64)call - bpf_core_field_offset(struct loop_cmd, iocb) - bpf_core_type_size(struct request);
@@ -33,14 +33,16 @@ static __always_inline u64 upper_of(struct bio_end *end)
 __noinline int serve_upper(struct request_note *note, struct view *view, u32 is_emitted)
 {
 	struct lower lower = {};
+	struct request *request;
 	struct slot *slot;
 	u64 key;
 
 	if (!note || !view)
 		return 0;
-	key = upper_of(&view->first);
+	request = (struct request *)view->key;
+	key = upper_of(BPF_CORE_READ(request, bio));
 	if (!key && view->is_merged)
-		key = upper_of(&view->last);
+		key = upper_of(BPF_CORE_READ(request, biotail));
 	slot = key ? find(key) : 0;
 	if (!slot || note->completed_ns - began_at(slot) < settings.interval_ns)
 		return 0;

@@ -34,12 +34,6 @@ struct {
 	__type(value, struct slot);
 } requests SEC(".maps");
 
-/* The end of a bio. */
-struct bio_end {
-	u64 function;
-	u64 private;
-};
-
 /* What the programs read of a request, once. For each pointer that a path follows, the verifier searches all of the kernel's
  * types by name: nothing but `view_of_...` follows one, and all other functions take the address of a view. Those that are not
  * static are verified separately and once, not for each path of each caller. */
@@ -60,7 +54,7 @@ struct view {
 	u32 is_merged;
 	u32 unused;
 	u64 cgroup;		/* number of the first bio's; 0: unknown, or none */
-	struct bio_end first, last;	/* of its bios */
+	u64 bio_end_io;	/* of its first bio */
 };
 
 /* Flushes, writes with a flush before or after them, and commands: they always bypass the scheduler. */
@@ -94,8 +88,7 @@ static __always_inline void view_of(struct view *view, struct request *request, 
 	view->status = 0;
 	view->is_merged = 0;
 	view->cgroup = 0;
-	__builtin_memset(&view->first, 0, sizeof(view->first));
-	__builtin_memset(&view->last, 0, sizeof(view->last));
+	view->bio_end_io = 0;
 }
 
 static __always_inline void view_of_arrival(struct view *view, struct request *request, enum addresser program)
@@ -110,16 +103,13 @@ static __always_inline void view_of_arrival(struct view *view, struct request *r
 /* The verifier allows reading through pointers that are null. */
 static __always_inline void view_of_completion(struct view *view, struct request *request)
 {
-	struct bio *first = request->bio, *last = request->biotail;
+	struct bio *first = request->bio;
 
 	view_of(view, request, request->q, OF_COMPLETE);
-	view->is_merged = first != last;
+	view->is_merged = first != request->biotail;
 	if (bpf_core_field_exists(first->bi_blkg))
 		view->cgroup = first->bi_blkg->blkcg->css.cgroup->kn->id;
-	view->first.function = (u64)first->bi_end_io;
-	view->first.private = (u64)first->bi_private;
-	view->last.function = (u64)last->bi_end_io;
-	view->last.private = (u64)last->bi_private;
+	view->bio_end_io = (u64)first->bi_end_io;
 }
 
 static __always_inline u32 device_of(u64 key)
