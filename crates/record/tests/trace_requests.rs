@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use model::block::{DeviceNumber, Kind};
 use model::stall::{RequestRecord, TraceSettings, Traced};
 use record::TraceOptions;
-use trace_stage::{Stage, all_of_it, trace};
+use trace_stage::{Group, Stage, all_of_it, trace};
 
 const FIO: &str = "fio --name=x --direct=1 --ioengine=libaio --size=48m --bs=4k --output=/dev/null";
 
@@ -208,4 +208,43 @@ fn what_workers_write_beneath_a_loop_device_counts_for_the_task_that_writes_abov
     let of_fio: u64 =
         by_process.iter().filter(|(pid, _)| pid.is_some_and(|pid| fio.contains(&pid))).map(|one| one.1).sum();
     assert!(of_fio >= 7 << 20, "{of_fio} bytes of fio, {fio:?}: {by_process:?}");
+}
+
+/// A limit lets requests pass in turns: those of one turn complete at once, in the same order each time.
+#[test]
+fn requests_that_complete_at_once_share_the_time_before() {
+    let Some(stage) = Stage::new(&[], 64) else { return };
+    let Some(group) = Group::new("blkio", &[("blkio.throttle.read_iops_device", &format!("{} 50", stage.number()))])
+    else {
+        return;
+    };
+    let attach = ["--find", "--show", "--direct-io=on", stage.device()];
+    let attached = std::process::Command::new("losetup").args(attach).output().unwrap();
+    assert!(attached.status.success(), "{attached:?}");
+    let upper = String::from_utf8(attached.stdout).unwrap().trim().to_owned();
+    let number = std::fs::read_to_string(format!("/sys/block/{}/dev", upper.trim_start_matches("/dev/"))).unwrap();
+    let (major, minor) = number.trim().split_once(':').unwrap();
+    let upper_device = DeviceNumber::new(major.parse().unwrap(), minor.parse().unwrap());
+    let load = format!(
+        "{} fio --name=x --direct=1 --ioengine=psync --rw=randread --size=8m --bs=4k --numjobs=5 --time_based --runtime=4 \
+         --output=/dev/null --filename={upper}; losetup --detach {upper}",
+        group.enter()
+    );
+    let Some(seen) = trace(&all_of_it(false), &load) else { return };
+    let mut used: HashMap<u32, (u64, u64)> = HashMap::new();
+    let reads = |used: &&model::usage::UsageRecord| {
+        used.device == Some(upper_device) && used.resource == model::usage::Resource::DeviceRead
+    };
+    let all: u64 = seen.traced.usage.iter().filter(reads).map(|row| row.count).sum();
+    for (pid, row) in seen.traced.usage.iter().filter(reads).filter_map(|row| Some((row.pid?, row))) {
+        let sum = used.entry(pid).or_default();
+        *sum = (sum.0 + row.count, sum.1 + row.busy_ns);
+    }
+    used.retain(|_, (count, _)| *count >= 10);
+    let (count, busy_ns) = used.values().fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
+    // Who has hardly any time is summed up with others.
+    assert!(used.len() >= 5 && count * 4 >= all * 3, "{count} of {all}: {used:?}");
+    for (of_count, of_busy) in used.values().map(|one| (one.0 as f64 / count as f64, one.1 as f64 / busy_ns as f64)) {
+        assert!(of_busy < 1.6 * of_count, "{of_busy:.2} of the time for {of_count:.2} of the requests: {used:?}");
+    }
 }

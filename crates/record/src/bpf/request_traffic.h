@@ -19,6 +19,23 @@ struct {
 	__type(value, struct counts);
 } counts SEC(".maps");
 
+#define MEMBERS 8
+
+/* Whose requests complete at once after a time without a completion: the device worked on all of them. */
+struct batch {
+	u64 busy_ns;	/* that time */
+	u64 done_ns;	/* its end */
+	u32 count;	/* of members */
+	u32 weight;	/* of all, in KiB */
+	struct {
+		u64 cgroup;	/* of a usage_key */
+		u32 tid;
+		u32 use;
+		u32 weight;
+		u32 unused;
+	} members[MEMBERS];
+};
+
 /* From time to time the counts of all CPUs are summed up: an epoch begins. */
 struct device {
 	/* One cache line that all CPUs read, and that is rarely written. */
@@ -36,6 +53,7 @@ struct device {
 	/* The last flush of its cache, and the one before it. */
 	u64 flush_issued_ns[2];
 	u64 flushed_ns[2];
+	struct batch batch;
 } __attribute__((aligned(64)));
 
 /* By queue id. Mappable, and thus aligned. */

@@ -125,8 +125,80 @@ static __always_inline int writes_pages(struct request_note *note)
 	return (note->flags & OPERATION) == WRITE && !(note->flags & IDLE);
 }
 
+/* A shorter time without a completion is that of the request that ends it. */
+#define BATCH_NS 100000ull
+/* What a request costs beside its bytes, in KiB. */
+#define REQUEST_KIB 16
+
+/* Divides the time before a batch among its requests, in proportion to what each cost. The first one had it until now. */
+__noinline int settle(struct batch *batch, u32 device)
+{
+	struct usage_key key = {.target = device};
+	struct usage more = {};
+	u32 at, count, weight;
+
+	if (!batch)
+		return 0;
+	count = __sync_lock_test_and_set(&batch->count, 0);
+	weight = batch->weight;
+	if (count < 2 || !weight)
+		return 0;
+	for (at = 0; at < MEMBERS && at < count; at++) {
+		key.cgroup = batch->members[at].cgroup;
+		key.tid = batch->members[at].tid;
+		key.use = batch->members[at].use;
+		more.busy_ns = batch->busy_ns * batch->members[at].weight / weight;
+		if (!at)
+			more.busy_ns -= batch->busy_ns;
+		add_usage(&key, &more);
+	}
+	return 0;
+}
+
+/* Adds a request to the batch that it ends or belongs to. Those of one task are one member, and what finds no place has no part. */
+__noinline int join(struct batch *batch, struct usage_key *key, u32 weight)
+{
+	u32 at;
+
+	if (!batch || !key)
+		return 0;
+	for (at = 0; at < MEMBERS && at < batch->count; at++)
+		if (batch->members[at].tid == key->tid && batch->members[at].use == key->use &&
+		    batch->members[at].cgroup == key->cgroup)
+			break;
+	if (at >= MEMBERS)
+		return 0;
+	if (at == batch->count) {
+		batch->members[at].cgroup = key->cgroup;
+		batch->members[at].tid = key->tid;
+		batch->members[at].use = key->use;
+		batch->members[at].weight = 0;
+		batch->count = at + 1;
+	}
+	batch->members[at].weight += weight;
+	batch->weight += weight;
+	return 0;
+}
+
+/* Limits, and disks, complete several requests at once. Without this the first one would have the time before, which is mostly one of
+ * the same task. */
+static __always_inline void share_batch(struct batch *batch, struct usage_key *key, struct usage *more, u64 issued, u64 now)
+{
+	if (more->busy_ns >= BATCH_NS) {
+		settle(batch, key->target);
+		batch->busy_ns = more->busy_ns;
+		batch->done_ns = now;
+		batch->weight = 0;
+	} else if (!batch->busy_ns || issued + batch->busy_ns > batch->done_ns) {
+		/* The device did not work on it for all of that time. */
+		return;
+	}
+	join(batch, key, (more->bytes >> 10) + REQUEST_KIB);
+}
+
 /* A completed request. */
-static __always_inline void use_device(struct request_note *note, u64 cgroup, u64 busy_ns, u32 by_worker)
+static __always_inline void use_device(struct request_note *note, struct device *device, u64 cgroup, u64 busy_ns,
+				       u32 by_worker)
 {
 	struct usage more = {.count = 1, .busy_ns = busy_ns};
 	u32 operation = note->flags & OPERATION;
@@ -143,6 +215,8 @@ static __always_inline void use_device(struct request_note *note, u64 cgroup, u6
 		key.tid = note->tid;
 	more.bytes = note->bytes;
 	more.throttled = note->throttled;
+	if (device)
+		share_batch(&device->batch, &key, &more, note->issued_ns, note->completed_ns);
 	add_usage(&key, &more);
 }
 
@@ -157,7 +231,7 @@ static __always_inline void use_of(struct slot *slot, struct request_note *note,
 			from = device->last_done_ns;
 		device->last_done_ns = now;
 	}
-	use_device(note, view->cgroup, from && now > from ? now - from : 0, slot->by_worker);
+	use_device(note, device, view->cgroup, from && now > from ? now - from : 0, slot->by_worker);
 }
 
 /* --- What each process read, made dirty, and has in memory: its own sums, which the tracer compares with those before. --- */

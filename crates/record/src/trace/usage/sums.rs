@@ -137,5 +137,7 @@ pub(super) fn difference(key: &Key, before: [u64; WORDS], now: [u64; WORDS]) -> 
         _ => return None,
     };
     let [count, bytes, busy_ns, throttled] = std::array::from_fn(|at| now[at].wrapping_sub(before[at]));
+    // A time that was given to another one after the last look.
+    let busy_ns = busy_ns.cast_signed().max(0).cast_unsigned();
     Some(Used { resource, cgroup: u64::from_ne_bytes(*cgroup), target, tid, count, bytes, busy_ns, throttled })
 }

@@ -102,6 +102,8 @@ fn a_sum_is_compared_with_the_one_before() {
     let used = difference(&key, [1, 10, 100, 0], [3, 30, 300, 1]).unwrap();
     assert_eq!((used.resource, used.cgroup, used.target, used.tid), (Resource::DeviceWrite, 9, DISK.0, 70));
     assert_eq!((used.count, used.bytes, used.busy_ns, used.throttled), (2, 20, 200, 1));
+    // Its time was given to another one.
+    assert_eq!(difference(&key, [1, 10, 100, 0], [2, 20, 40, 0]).unwrap().busy_ns, 0);
     key[16] = 200;
     assert_eq!(difference(&key, [0; 4], [1; 4]), None);
 }
