@@ -10,6 +10,7 @@ use model::stall::{Awaits, RequestRecord, StallKind, StallRecord};
 
 use super::answers::Answers;
 use super::cause::{Cause, Evidence};
+use super::dirty_limit::DirtyDisks;
 use super::disks::loop_of;
 use super::interrupted::{forget_interrupted, forget_waits_of_frozen};
 use super::known::KnownTime;
@@ -41,6 +42,7 @@ pub(super) struct RunIndex {
     pub(super) memory: MemoryLimits,
     /// The machine's limit of dirty pages.
     pub(super) dirty_limit_bytes: Option<u64>,
+    pub(super) dirty_disks: DirtyDisks,
     /// When the recording ended; `None` where it was cut off.
     pub(super) ended_ns: Option<u64>,
     pub(super) io_limits: BTreeMap<(String, &'static str), Option<u64>>,
@@ -128,6 +130,7 @@ impl RunIndex {
         self.find_workers();
         self.find_waiters();
         self.lock_turns = LockTurns::new(&self.rows, &self.names);
+        self.dirty_disks = DirtyDisks::new(&self.rows, &self.names);
         self.answers = Answers::new(&self.rows);
         self.causes = self.rows.iter().map(|row| self.find_main_cause(row)).collect();
     }

@@ -216,7 +216,7 @@ impl<'a> Costs<'a> {
             return self.add_cost(key, victim, ns);
         }
         let Key { device, cause, .. } = known;
-        let device = need.device().or(device);
+        let device = need.named_disk().or(device);
         for (pid, ns) in divided(ns, users).into_iter().filter(|(_, ns)| *ns > 0) {
             let process = pid.map(|pid| self.index.tasks.process(pid, at_ns, &self.index.names));
             let cgroup = pid.and_then(|pid| self.cgroup(need, pid, at_ns));

@@ -43,6 +43,14 @@ impl Need {
         }
     }
 
+    /// The disk that is named with who used it.
+    pub(super) fn named_disk(&self) -> Option<DeviceNumber> {
+        match self {
+            Need::Dirty(device) => *device,
+            _ => self.device(),
+        }
+    }
+
     /// Whether requests of a device are what used it.
     pub(super) fn is_of_device(&self) -> bool {
         matches!(self, Need::Device(_) | Need::Flush(_) | Need::Limit { .. } | Need::Dirty(_))
@@ -88,11 +96,11 @@ pub(super) fn need(
         CpuThrottle => {
             quota_cgroup(index.names.get(waited.detail?)).and_then(|path| index.names.find(path)).map(Need::Quota)
         }
-        DirtyThrottle => {
-            Some(dirty_in_cgroup(index, row, pid).unwrap_or_else(|| {
-                Need::Dirty(device_of(index, disks, row).or_else(|| index.usage.only_device_of(pid)))
-            }))
-        }
+        DirtyThrottle => Some(dirty_in_cgroup(index, row, pid).unwrap_or_else(|| {
+            let fullest = || index.dirty_disks.fullest_other(index.names.get(waited.detail?), waited.start_ns);
+            let device = fullest().or_else(|| device_of(index, disks, row));
+            Need::Dirty(device.or_else(|| index.usage.only_device_of(pid)))
+        })),
         _ => of_request(index, disks, cause, end?).or_else(|| of_journal(index, disks, row, cause)),
     }
 }
