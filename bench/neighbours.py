@@ -53,18 +53,21 @@ class Kind:
     memory: int = 0
     one_cpu: bool = False
     strict_dirty: bool = False
+    # Files that nobody has cached.
+    inodes: int = 0
 
 
 DISK = {"read_bps": 16 << 20, "write_bps": 16 << 20, "read_iops": 400, "write_iops": 400}
 FIO = "fio --output=/dev/null --name=neighbour --size=96m --time_based --runtime=600 "
-BURN = "for at in $(seq 18); do mkdir $at; tar -C $at -xf ../files.tar; done; while :; do ls -lR >/dev/null; done"
+BURN = "while :; do find ../inodes -size +1 >/dev/null; done"
 UNPACK = "while :; do tar -xf ../files.tar && rm -rf files; done"
 KINDS = {
     "streams": Kind(FIO + "--rw=write --bs=1m --direct=1 --ioengine=libaio --iodepth=8", "direct_write", DISK),
     "reads": Kind(FIO + "--rw=randread --bs=64k --direct=1 --ioengine=libaio --iodepth=16", "direct_read", DISK),
     "fsyncs": Kind(FIO + "--rw=randwrite --bs=4k --size=4m --fsync=1 --ioengine=psync --numjobs=16", "append", DISK, every_ms=600),
     "journal": Kind(UNPACK, "rename", DISK, every_ms=300),
-    "inodes": Kind(BURN, "shared_memory", memory=64 << 20, every_ms=400, slower_ms=4),
+    # The files are there before: ext4 pins what is new until its journal is committed, and a cgroup full of that kills tenants.
+    "inodes": Kind(BURN, "shared_memory", memory=128 << 20, every_ms=400, slower_ms=4, inodes=140_000),
     "dirties": Kind("while :; do dd if=/dev/zero of=big bs=1M count=150 conv=notrunc status=none; done", "buffered_write",
                     DISK, strict_dirty=True),
     "cpu": Kind("for i in 1 2 3 4 5 6; do gzip -9 </dev/zero >/dev/null & done; wait", "cached_read", every_ms=1500, file=32 << 20,
@@ -225,6 +228,17 @@ def prepare(folders, size):
     os.sync()
 
 
+def prepare_inodes(count):
+    """The first look at each inode must read it, and count for who looks: cached ones count for who made them."""
+    for at in range(count):
+        folder = SCRATCH / f"disk/inodes/{at // 1000}"
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / str(at)).touch()
+    if count:
+        subprocess.run(["umount", SCRATCH / "disk"], check=True)
+        subprocess.run(["mount", "-o", "noatime", os.environ["NEIGHBOURS_DEVICE"], SCRATCH / "disk"], check=True)
+
+
 def run(name, seed, out):
     kind, generator = KINDS[name], random.Random(f"{name} {seed}")
     noisy = generator.randrange(TENANTS)
@@ -232,6 +246,7 @@ def run(name, seed, out):
         log.unlink()
     folders = [SCRATCH / "disk" / f"t{tenant}" for tenant in range(TENANTS)]
     prepare(folders, kind.file)
+    prepare_inodes(kind.inodes)
     tenants = Tenants(kind.memory)
     pin = ["taskset", "-c", str(max(os.sched_getaffinity(0)))] if kind.one_cpu else []
     try:

@@ -35,4 +35,6 @@ sync "$scratch/base/image"
 disk=$(losetup --find --show --direct-io=on "$scratch/base/image")
 mkfs.ext4 -q -F -J size=4 -N 160000 -E lazy_itable_init=0,lazy_journal_init=0 "$disk"
 mount -o noatime "$disk" "$scratch/disk"
-NEIGHBOURS_BASE=$(number "$base") NEIGHBOURS_DISK=$(number "$disk") NEIGHBOURS_SCRATCH=$scratch measure python3 bench/neighbours.py
+export NEIGHBOURS_BASE NEIGHBOURS_DISK NEIGHBOURS_DEVICE=$disk NEIGHBOURS_SCRATCH=$scratch
+NEIGHBOURS_BASE=$(number "$base") NEIGHBOURS_DISK=$(number "$disk")
+measure python3 bench/neighbours.py
