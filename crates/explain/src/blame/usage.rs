@@ -168,10 +168,22 @@ impl Usage {
         let rows = self.rows.get(&target).map_or(&[][..], Vec::as_slice);
         let first = rows.partition_point(|row| row.start_ns.saturating_add(self.longest_ns) <= from_ns);
         let until = rows[first..].iter().take_while(move |row| row.start_ns < to_ns);
-        until.filter_map(move |row| {
-            let overlap_ns = row.end_ns.min(to_ns).saturating_sub(row.start_ns.max(from_ns));
-            (overlap_ns > 0).then_some((row, overlap_ns))
-        })
+        until.filter_map(move |row| Some((row, overlap_ns(row, from_ns, to_ns)?)))
+    }
+
+    /// The rows of a process that overlap a time, and for how long each; only those whose cgroup is known.
+    pub(super) fn of_process_between(
+        &self,
+        target: Target,
+        pid: u32,
+        from_ns: u64,
+        to_ns: u64,
+    ) -> impl Iterator<Item = (&Used, u64)> {
+        let rows = self.rows.get(&target).map_or(&[][..], Vec::as_slice);
+        let its = self.by_process.get(&(target, pid)).map_or(&[][..], Vec::as_slice);
+        let first = its.partition_point(|&at| rows[at as usize].start_ns.saturating_add(self.longest_ns) <= from_ns);
+        let its = its[first..].iter().map(|&at| &rows[at as usize]).take_while(move |row| row.start_ns < to_ns);
+        its.filter_map(move |row| Some((row, overlap_ns(row, from_ns, to_ns)?)))
     }
 
     /// The row of a process that is the latest before a moment, else its first.
@@ -313,4 +325,9 @@ impl Usage {
     pub(super) fn cpus(&self) -> impl Iterator<Item = Target> {
         self.rows.keys().copied().filter(|target| matches!(target, Target::Cpu(_)))
     }
+}
+
+fn overlap_ns(row: &Used, from_ns: u64, to_ns: u64) -> Option<u64> {
+    let ns = row.end_ns.min(to_ns).saturating_sub(row.start_ns.max(from_ns));
+    (ns > 0).then_some(ns)
 }

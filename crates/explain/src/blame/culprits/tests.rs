@@ -220,6 +220,42 @@ fn one_that_lacked_the_cpu_itself_is_not_to_blame_for_its_lack() {
     assert_eq!(users_of(50, 300, true), [8, 9], "they are one neighbour");
 }
 
+/// Task 8 waited for 9 for long, and ran when 7 waited: in the next half second.
+#[test]
+fn one_that_lacked_the_cpu_just_before_is_not_to_blame_either() {
+    let users_of = |ran_before: u64| {
+        let mut index = RunIndex::default();
+        for (tid, cgroup) in [(8, "/8"), (9, "/9")] {
+            let (name, cgroup) = (format!("task{tid}"), Some(cgroup.to_owned()));
+            let task = TaskRecord { tid, pid: tid, name, cgroup, started_by: None, seen_ns: 0 };
+            index.tasks.insert(&task, &mut index.names);
+        }
+        let ran = |waiting, pid, busy_ns, half: u64| UsageRecord {
+            waiting: Some(waiting),
+            pid: Some(pid),
+            busy_ns,
+            ..UsageRecord::new(Resource::RunQueue, half * S / 2, (half + 1) * S / 2)
+        };
+        let on_cpu = UsageRecord {
+            cpu: Some(1),
+            pid: Some(8),
+            cgroup: Some("/8".to_owned()),
+            busy_ns: ran_before,
+            ..UsageRecord::new(Resource::Cpu, 39 * S / 2, 20 * S)
+        };
+        for record in [ran(8, 9, 300, 39), ran(7, 8, 50, 40), ran(7, 9, 400, 40), on_cpu] {
+            assert!(index.usage.insert(&record, &mut index.names));
+        }
+        index.tasks.sort();
+        index.usage.sort();
+        let need = Need::Cpu { cpu: Some(1), waiting: 7, except: Some(7) };
+        let users = users(&index, &need, (20 * S, 41 * S / 2));
+        users.into_keys().map(Option::unwrap).collect::<Vec<_>>()
+    };
+    assert_eq!(users_of(0), [9]);
+    assert_eq!(users_of(400), [8, 9], "it ran for longer than it waited");
+}
+
 /// A quota holds for all below its cgroup, also for what has a tighter one there.
 #[test]
 fn those_that_ran_within_a_cpu_quota_used_it_up() {

@@ -26,6 +26,9 @@ const FILLED_NS: u64 = 10_000_000_000;
 /// A CPU quota is used up within its period: 100 ms by default.
 const QUOTA_PERIOD_NS: u64 = 100_000_000;
 
+/// Who runs now waited for its turn before.
+const WAITED_NS: u64 = 1_000_000_000;
+
 /// What workers did, by the cgroup that it counted for.
 type ByCgroup = BTreeMap<Option<Name>, u128>;
 
@@ -110,13 +113,21 @@ impl UsedWithin<'_> {
             *by_cgroup.entry(cgroup(pid)).or_default() += weight;
         }
         let most = by_cgroup.values().copied().max().unwrap_or_default();
-        let waited = |pid: u32| self.of(Target::RunQueue(pid), |used| used.busy_ns, Domain::Everybody);
         users.retain(|pid, ran| {
             pid.is_none_or(|pid| {
-                by_cgroup[&cgroup(pid)].saturating_mul(MANY_TIMES) > most || waited(pid).values().sum::<u128>() <= *ran
+                by_cgroup[&cgroup(pid)].saturating_mul(MANY_TIMES) > most || !self.lacked_cpu(pid, *ran)
             })
         });
         users
+    }
+
+    /// Whether a process waited for longer than it ran, also just before: who ran has waited until then. `ran` is known of it.
+    fn lacked_cpu(&self, pid: u32, ran: u128) -> bool {
+        let time = self.also_before(WAITED_NS);
+        let waited = time.of(Target::RunQueue(pid), |used| used.busy_ns, Domain::Everybody);
+        let on = |cpu: Target| self.index.usage.of_process_between(cpu, pid, time.from_ns, time.to_ns);
+        let ran_ns = self.index.usage.cpus().flat_map(on).map(|(used, ns)| weight(used, used.busy_ns, ns)).sum();
+        waited.values().sum::<u128>() > ran.max(ran_ns)
     }
 
     /// Those that ran in a cgroup or below it, also in the period before.
