@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use model::preflight::Finding;
 use model::stall::{StallKind, StallRecord, TraceSettings, Traced};
+use model::usage::Resource;
 use record::{Roots, TraceOptions, Tracing, clock};
 
 fn open(options: &TraceOptions) -> Option<Tracing> {
@@ -105,16 +106,46 @@ fn a_tracer_that_is_idle_loses_nothing_and_lets_go() {
     assert!(lost.iter().all(|lost| lost.what.contains("skips") && lost.count < 100), "{lost:?}");
 }
 
-/// The caller reads its clock before the tracer takes what is pending, which may begin another interval.
+/// A victim of the recorder finds it among the culprits.
 #[test]
-fn usage_ends_after_it_begins_at_the_end_of_a_recording_too() {
-    let options = TraceOptions::slower_than(1_000_000_000, false);
-    let (mut tracing, findings) = Tracing::open(&Roots::default(), &options);
+fn what_the_recorder_uses_counts_for_it() {
+    let Some(mut tracing) = open_with_usage() else { return };
+    let mut traced = Traced::default();
+    // Sums are those of half seconds; what a process had before the first is no growth.
+    let mut wait = |tracing: &mut Tracing| {
+        std::thread::sleep(Duration::from_millis(700));
+        tracing.poll(&mut traced);
+    };
+    wait(&mut tracing);
+    let filled = std::hint::black_box(vec![1_u8; 128 << 20]);
+    wait(&mut tracing);
+    drop(filled);
+    let own = |resource| {
+        traced.usage.iter().filter(move |used| used.resource == resource && used.pid == Some(std::process::id()))
+    };
+    assert!(
+        own(Resource::Memory).any(|used| used.bytes >= 100 << 20),
+        "{:?}",
+        own(Resource::Memory).collect::<Vec<_>>()
+    );
+    assert!(own(Resource::Cpu).next().is_some());
+}
+
+fn open_with_usage() -> Option<Tracing> {
+    let (tracing, findings) = Tracing::open(&Roots::default(), &TraceOptions::slower_than(1_000_000_000, false));
     let lacks = |finding: &&Finding| !finding.available && finding.capability.ends_with("use by processes");
     let missing = findings.iter().find(lacks).or(findings.last().filter(|_| !tracing.is_tracing()));
     if let Some(missing) = missing {
-        return println!("skipped: {}", missing.why.as_deref().unwrap_or_default());
+        println!("skipped: {}", missing.why.as_deref().unwrap_or_default());
+        return None;
     }
+    Some(tracing)
+}
+
+/// The caller reads its clock before the tracer takes what is pending, which may begin another interval.
+#[test]
+fn usage_ends_after_it_begins_at_the_end_of_a_recording_too() {
+    let Some(mut tracing) = open_with_usage() else { return };
     let now_ns = clock::monotonic_ns();
     let mut busy =
         std::process::Command::new("timeout").args(["0.8", "sh", "-c", "while :; do :; done"]).spawn().unwrap();

@@ -269,8 +269,8 @@ int look_at_usage(struct bpf_iter__task *context)
 	struct task_struct *task = context->task;
 	struct task_usage usage = {};
 
-	/* Kernel threads act for others. */
-	if (!task || !task->mm || task->tgid == settings.recorder)
+	/* Kernel threads act for others. The recorder counts as any other. */
+	if (!task || !task->mm)
 		return 0;
 	usage.pid = task->tgid;
 	usage.tid = task->pid;
