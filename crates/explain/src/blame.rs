@@ -43,6 +43,7 @@ mod piece;
 mod pinned;
 mod pollers;
 mod queues;
+mod refaults;
 mod request;
 mod request_life;
 mod rows;

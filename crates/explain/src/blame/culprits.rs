@@ -2,6 +2,7 @@
 //! for all operations, and summed up for some of them.
 
 mod costs;
+mod evicted;
 mod lacked;
 mod need;
 mod reclaimed;

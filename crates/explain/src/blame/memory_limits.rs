@@ -5,20 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::dirty_limit;
 use super::io_limits::is_limit;
 use super::names::Names;
+use super::refaults::{REFAULTS, Refaults};
 use super::usage::{Target, Usage};
 use crate::series::{Series, SeriesSet};
 use crate::waits::{MemoryLimit, is_at_or_below};
 
-/// Counters of cgroups of version 1 and 2: the limit, what is used of it, and pages that are read again after they were evicted (of
-/// files; older kernels do not count these apart).
+/// Counters of cgroups of version 1 and 2: the limit, and what is used of it.
 const LIMIT: [&str; 2] = ["cgroups.memory.limit_in_bytes", "cgroups.memory.max"];
 const USED: [&str; 2] = ["cgroups.memory.usage_in_bytes", "cgroups.memory.current"];
-const REFAULTS: [&str; 4] = [
-    "cgroups.memory.stat.total_workingset_refault_file",
-    "cgroups.memory.stat.total_workingset_refault",
-    "cgroups.memory.stat.workingset_refault_file",
-    "cgroups.memory.stat.workingset_refault",
-];
 /// What is above is no limit (v1 has one of 2^63 bytes by default).
 const UNLIMITED: i64 = 1 << 60;
 /// Part of the limit that must have been in use.
@@ -31,11 +25,12 @@ pub fn is_of_limits(metric: &str) -> bool {
         || dirty_limit::is_limit(metric)
 }
 
-/// The limits that were reached, and the cgroups whose limits were sampled.
+/// The limits that were reached, the cgroups whose limits were sampled, and what cgroups read again, also without a limit.
 #[derive(Debug, Default)]
 pub(super) struct MemoryLimits {
     reached: Vec<Reached>,
     sampled: BTreeSet<String>,
+    pub(super) refaults: Refaults,
 }
 
 #[derive(Debug)]
@@ -75,12 +70,18 @@ impl MemoryLimits {
             })
         });
         let sampled = named(&LIMIT).map(|limit| limit.descriptor.instance.clone());
-        MemoryLimits { reached: reached.collect(), sampled: sampled.collect() }
+        let refaults = Refaults::of(series, page_bytes);
+        MemoryLimits { reached: reached.collect(), sampled: sampled.collect(), refaults }
     }
 
     /// The cgroups whose limits were sampled, whether or not they were reached.
     pub(super) fn sampled(&self) -> &BTreeSet<String> {
         &self.sampled
+    }
+
+    /// Whether that cgroup's own limit was reached.
+    pub(super) fn is_reached(&self, cgroup: &str) -> bool {
+        self.reached.iter().any(|reached| reached.cgroup == cgroup)
     }
 
     /// With what their cgroups read and filled. `other`: the name of a process that is not of the recorded command.

@@ -39,6 +39,8 @@ pub(super) struct Stack {
     pub(super) signals: bool,
     /// It makes room in a journal, which a task does for all who fill it.
     pub(super) makes_room: bool,
+    /// It reads pages of a file into the page cache.
+    pub(super) reads_pages: bool,
     /// Its innermost functions.
     pub(super) top: Name,
 }
@@ -68,6 +70,21 @@ const IDLE: &[&str] = &[
     "wait_for_partner",
 ];
 const ROOM: &[&str] = &["__jbd2_log_wait_for_space", "jbd2_log_do_checkpoint"];
+const PAGE_READS: &[&str] = &[
+    "filemap_read",
+    "filemap_get_pages",
+    "filemap_fault",
+    "filemap_splice_read",
+    "generic_file_buffered_read",
+    "generic_file_read_iter",
+    "page_cache_ra_unbounded",
+    "page_cache_ra_order",
+    "force_page_cache_ra",
+    "__do_page_cache_readahead",
+    "read_pages",
+    "read_cache_folio",
+    "do_read_cache_folio",
+];
 const SIGNALLING: &[&str] =
     &["__x64_sys_kill", "__x64_sys_tgkill", "__arm64_sys_kill", "kill_something_info", "do_tkill", "do_send_specific"];
 const THAWS: &[&str] = &["__thaw_task", "unfreeze_cgroup"];
@@ -100,6 +117,7 @@ impl Stack {
             answers: any(ANSWERS) && !interrupt,
             signals: any(SIGNALLING) && !interrupt,
             makes_room: any(ROOM),
+            reads_pages: any(PAGE_READS),
             top: names.insert(&shown.join(" < ")),
         }
     }

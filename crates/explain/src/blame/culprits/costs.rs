@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 
-use model::block::DeviceNumber;
+use model::block::{DeviceNumber, Operation as BlockOperation};
+use model::stall::RequestRecord;
 
 use super::super::cause::Cause;
 use super::super::chain::{End, chain_row, end};
@@ -14,6 +15,7 @@ use super::super::run_index::RunIndex;
 use super::super::timeline::{NO_ROW, Segment, TaskTimeline};
 use super::super::who::Who;
 use super::super::worked_for::{client_of, works_for};
+use super::evicted::{Evicted, acquit};
 use super::lacked::Lacked;
 use super::need::{Need, need as need_of};
 use super::reclaimed::Reclaimed;
@@ -64,6 +66,8 @@ struct Blamed {
     /// Numbers in [`Costs`].
     key: u32,
     need: Option<u32>,
+    /// It waited for a read into the page cache.
+    reads_pages: bool,
 }
 
 /// Victims, and the process among them that lost the time.
@@ -88,6 +92,7 @@ pub(super) struct Costs<'a> {
     pending: FastMap<(u32, Interval), FastMap<Piece, u64>>,
     lacked: Lacked,
     reclaimed: Reclaimed,
+    evicted: Evicted,
     syncers: Syncers,
 }
 
@@ -95,8 +100,9 @@ impl<'a> Costs<'a> {
     pub(super) fn new(index: &'a RunIndex, disks: &'a Disks) -> Costs<'a> {
         let (keys, needs) = (Numbers::new(), Numbers::new());
         let (times, ends, pending) = (FastMap::default(), FastMap::default(), FastMap::default());
-        let (lacked, reclaimed, syncers) = (Lacked::default(), Reclaimed::default(), Syncers::new(index, disks));
-        Costs { index, disks, times, keys, needs, ends, pending, lacked, reclaimed, syncers }
+        let (lacked, reclaimed, evicted) = Default::default();
+        let syncers = Syncers::new(index, disks);
+        Costs { index, disks, times, keys, needs, ends, pending, lacked, reclaimed, evicted, syncers }
     }
 
     /// Adds the waits of one task's operations. Time within several operations counts for each.
@@ -131,7 +137,7 @@ impl<'a> Costs<'a> {
         if segment.ran != 0 {
             return self.add_running(victim, segment.ran, (from_ns, to_ns), times);
         }
-        let Blamed { key, need } = self.blamed(blamed_rows(index, segment), segment.cause);
+        let Blamed { key, need, reads_pages } = self.blamed(blamed_rows(index, segment), segment.cause);
         let ns = (to_ns - from_ns) * times;
         let Some(need) = need else { return self.add_cost(key, victim, ns) };
         match self.needs.value(need) {
@@ -143,8 +149,19 @@ impl<'a> Costs<'a> {
             }
         }
         let span = index.usage.span_of(from_ns, to_ns).unwrap_or((from_ns, to_ns));
-        let pieces = self.pending.entry((need, span)).or_default();
-        *pieces.entry((key, victim)).or_default() += ns;
+        let evicted = reads_pages.then(|| self.evicted.part(index, victim.1, span)).flatten();
+        let again_ns = evicted.as_ref().map_or(0, |(part, _)| (ns as f64 * part) as u64).min(ns);
+        if let Some((_, memory)) = evicted {
+            let memory = self.needs.of(&memory);
+            self.add_pending((memory, span), (key, victim), again_ns);
+        }
+        self.add_pending((need, span), (key, victim), ns - again_ns);
+    }
+
+    fn add_pending(&mut self, used: (u32, Interval), piece: Piece, ns: u64) {
+        if ns > 0 {
+            *self.pending.entry(used).or_default().entry(piece).or_default() += ns;
+        }
     }
 
     /// A server that works for another client is not to blame: that client is, but for a proxy that asks for the victim.
@@ -163,8 +180,9 @@ impl<'a> Costs<'a> {
         let (index, disks) = (self.index, self.disks);
         *self.ends.entry((row, by, cause)).or_insert_with(|| {
             let (end, need) = end_and_need(index, disks, (row, by), cause);
+            let reads_pages = reads_pages(index, row, end.as_ref());
             let key = self.keys.of(&key(index, disks, row, cause, end));
-            Blamed { key, need: need.map(|need| self.needs.of(&need)) }
+            Blamed { key, need: need.map(|need| self.needs.of(&need)), reads_pages }
         })
     }
 
@@ -185,6 +203,7 @@ impl<'a> Costs<'a> {
             let mut users = users(self.index, &need, span);
             match &need {
                 Need::Cpu { .. } => self.reclaimed.pass_on(self.index, &mut users, span),
+                Need::Evicted(_) => acquit(self.index, &mut users, span),
                 need => {
                     if let Some(device) = need.device() {
                         self.syncers.take_over(self.index, need, &mut users, span);
@@ -247,6 +266,13 @@ impl<'a> Costs<'a> {
 fn blamed_rows(index: &RunIndex, segment: &Segment) -> (u32, Option<u32>) {
     let row = chain_row(index, segment).unwrap_or_default();
     (row, segment.row().filter(|by| *by != row))
+}
+
+/// Whether a task waits for a read into the page cache that ends its chain.
+fn reads_pages(index: &RunIndex, row: u32, end: Option<&End<'_>>) -> bool {
+    let is_read = |request: &RequestRecord| request.kind.operation() == BlockOperation::Read;
+    index.stack(index.row(row).stack).is_some_and(|stack| stack.reads_pages)
+        && end.is_some_and(|end| end.request.is_none_or(is_read))
 }
 
 /// The end of a row's chain, and what was lacking there.

@@ -32,6 +32,8 @@ pub(super) enum Need {
     DirtyOf(Domain),
     /// Memory.
     Memory(Domain),
+    /// Memory that held pages which are read again.
+    Evicted(Domain),
 }
 
 impl Need {
@@ -54,6 +56,11 @@ impl Need {
     /// Whether requests of a device are what used it.
     pub(super) fn is_of_device(&self) -> bool {
         matches!(self, Need::Device(_) | Need::Flush(_) | Need::Limit { .. } | Need::Dirty(_))
+    }
+
+    /// Whether what fills memory is what used it.
+    pub(super) fn is_of_memory(&self) -> bool {
+        matches!(self, Need::Memory(_) | Need::Evicted(_))
     }
 }
 
@@ -238,6 +245,16 @@ fn domain(index: &RunIndex, target: Target, pid: u32, at_ns: u64, unlimited: boo
         (None, Some(cgroup)) if !unlimited => Domain::Cgroup(cgroup),
         _ => Domain::Everybody,
     }
+}
+
+/// The memory that pages of a process are evicted from: of a limit that was reached, else all.
+pub(super) fn memory_domain(index: &RunIndex, pid: u32, at_ns: u64) -> Domain {
+    let domain = domain(index, Target::Memory, pid, at_ns, true);
+    let Domain::Limit(limit) = domain else { return Domain::Everybody };
+    let path = index.names.get(limit);
+    // One that was not sampled may have been.
+    let is_meant = index.memory.is_reached(path) || !index.memory.sampled().contains(path);
+    if is_meant { domain } else { Domain::Everybody }
 }
 
 /// Pages count for the cgroup of who made the first of a file dirty: its limit also holds up who syncs the file.

@@ -165,6 +165,15 @@ fn inodes_fill_memory() {
     check(&Need::Memory(Domain::Everybody), &used, &[(7, 25), (9, 75)]);
 }
 
+/// A recording begins amid reclaim: the process that filled memory until then has just ended.
+#[test]
+fn who_fills_memory_filled_it_before_the_recording() {
+    let need = Need::Memory(Domain::Everybody);
+    let later = [(Resource::Memory, BASE, 9, 1024, 24), (Resource::Memory, BASE, 7, 1024, 27)];
+    check(&need, &later, &[(9, 100)]);
+    check(&need, &[&later[..], &[(Resource::Memory, BASE, 8, 1, 12)]].concat(), &[(8, 100)]);
+}
+
 /// What ran on a CPU about then says less than what ran while the victim waited for it.
 #[test]
 fn those_that_ran_while_a_process_waited_are_to_blame() {

@@ -55,7 +55,7 @@ impl UsedWithin<'_> {
             Need::Quota(cgroup) => self.of_quota(*cgroup),
             Need::Dirty(device) => self.of_dirty_pages(*device),
             Need::DirtyOf(domain) => self.also_before(DIRTY_NS).of(Target::Dirtied, |used| used.bytes, *domain),
-            Need::Memory(domain) => {
+            Need::Memory(domain) | Need::Evicted(domain) => {
                 let filled = self.also_before(FILLED_NS);
                 let mut users = filled.of(Target::Memory, |used| used.bytes, *domain);
                 add(&mut users, filled.of(Target::Inodes, |used| used.count.saturating_mul(INODE_BYTES), *domain));

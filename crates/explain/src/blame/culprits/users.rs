@@ -15,8 +15,8 @@ const BEFORE_NS: u64 = 5_000_000_000;
 /// A recording may begin amid slow requests.
 const AFTER_NS: u64 = 2_000_000_000;
 
-/// The users of a resource within a time, or before it; of a device also after it: what it completes then was in its queue. Empty
-/// where nothing is known.
+/// The users of a resource within a time, or before it; of a device also after it: what it completes then was in its queue; and of memory:
+/// who fills it has filled it before the recording. Empty where nothing is known.
 pub(super) fn users(index: &RunIndex, need: &Need, (from_ns, to_ns): (u64, u64)) -> Users {
     let between = |from_ns: u64, to_ns: u64| {
         let users = UsedWithin { index, from_ns, to_ns }.users(need);
@@ -24,7 +24,9 @@ pub(super) fn users(index: &RunIndex, need: &Need, (from_ns, to_ns): (u64, u64))
         Some(users).filter(|users| users.keys().any(Option::is_some))
     };
     let before = || between(from_ns.saturating_sub(BEFORE_NS), to_ns);
-    let after = || between(from_ns, to_ns.saturating_add(AFTER_NS)).filter(|_| need.is_of_device());
+    let after_ns = if need.is_of_memory() { BEFORE_NS } else { AFTER_NS };
+    let has_later = need.is_of_device() || need.is_of_memory();
+    let after = || between(from_ns, to_ns.saturating_add(after_ns)).filter(|_| has_later);
     between(from_ns, to_ns).or_else(before).or_else(after).unwrap_or_default()
 }
 

@@ -1,0 +1,130 @@
+//! Reads that are repeated because others filled the memory that held the pages.
+
+use std::collections::BTreeMap;
+
+use super::super::names::Name;
+use super::super::run_index::RunIndex;
+use super::super::usage::Target;
+use super::need::{Need, memory_domain};
+use super::weights::{MANY_TIMES, Users};
+use crate::hashing::FastMap;
+use crate::waits::is_at_or_below;
+
+/// Counters are read each second, or more often.
+const SAMPLE_NS: u64 = 1_000_000_000;
+/// Least part of what a cgroup reads: less is the cache's ordinary turnover.
+const LEAST: f64 = 0.25;
+
+/// Which part of what cgroups read they read again, found once for each time.
+#[derive(Debug, Default)]
+pub(super) struct Evicted(FastMap<(Name, (u64, u64)), f64>);
+
+impl Evicted {
+    /// Of a read by a process through the page cache: the part of its time that those are to blame for who filled its memory, and that
+    /// memory. `span`: an interval of the usage.
+    pub(super) fn part(&mut self, index: &RunIndex, pid: u32, span: (u64, u64)) -> Option<(f64, Need)> {
+        let cgroup = index.tasks.cgroup(pid, span.1)?;
+        let part = *self.0.entry((cgroup, span)).or_insert_with(|| read_again(index, cgroup, span));
+        (part > 0.0).then(|| (part, Need::Evicted(memory_domain(index, pid, span.1))))
+    }
+}
+
+/// The part of what a cgroup reads at about that time that it had read before, 0 to 1. Reads that are too few to be recorded, beside
+/// those of others, are taken to be as many as are counted.
+fn read_again(index: &RunIndex, cgroup: Name, (from_ns, to_ns): (u64, u64)) -> f64 {
+    let (from_ns, to_ns) = (from_ns.saturating_sub(SAMPLE_NS), to_ns.saturating_add(SAMPLE_NS));
+    let path = index.names.get(cgroup);
+    let again = index.memory.refaults.bytes(path, (from_ns, to_ns));
+    let reads = index.usage.between(Target::Reads, from_ns, to_ns);
+    let its = reads.filter(|(used, _)| used.cgroup.is_some_and(|of| is_at_or_below(index.names.get(of), path)));
+    let part = |bytes: u64, ns: u64, of_ns: u64| (u128::from(bytes) * u128::from(ns) / u128::from(of_ns.max(1))) as u64;
+    let read: u64 = its.map(|(used, ns)| part(used.bytes, ns, used.end_ns - used.start_ns)).sum();
+    Some(again as f64 / read.max(again).max(1) as f64).filter(|part| *part >= LEAST).unwrap_or_default()
+}
+
+/// Leaves out those whose cgroup reads again most of what it reads, where another one filled many times as much: they fill memory again
+/// because it was taken from them.
+pub(super) fn acquit(index: &RunIndex, users: &mut Users, span: (u64, u64)) {
+    let cgroup = |pid: u32| index.tasks.cgroup(pid, span.1);
+    let mut by_cgroup: BTreeMap<Option<Name>, u128> = BTreeMap::new();
+    for (pid, weight) in users.iter().filter_map(|(pid, weight)| Some(((*pid)?, weight))) {
+        *by_cgroup.entry(cgroup(pid)).or_default() += weight;
+    }
+    let most = by_cgroup.values().copied().max().unwrap_or_default();
+    let is_victim = |cgroup: Option<Name>| cgroup.is_some_and(|cgroup| read_again(index, cgroup, span) > 0.5);
+    by_cgroup.retain(|cgroup, filled| filled.saturating_mul(MANY_TIMES) <= most && is_victim(*cgroup));
+    users.retain(|pid, _| pid.is_none_or(|pid| !by_cgroup.contains_key(&cgroup(pid))));
+}
+
+#[cfg(test)]
+mod tests {
+    use model::metric::{Change, MetricDescriptor, MetricId, SampleHeader, Semantics, Unit};
+    use model::stall::TaskRecord;
+    use model::time::Moment;
+    use model::usage::{Resource, UsageRecord};
+
+    use super::super::need::Domain;
+    use super::super::users::users;
+    use super::*;
+    use crate::blame::refaults::{REFAULTS, Refaults};
+    use crate::series::SeriesSet;
+
+    const S: u64 = 1_000_000_000;
+    const MIB: u64 = 1 << 20;
+
+    /// In each second, a cgroup reads so many MiB again.
+    fn refaults(cgroup: &str, mib: u64) -> Refaults {
+        let (id, instance) = (MetricId(1), cgroup.to_owned());
+        let (unit, semantics) = (Unit::Count, Semantics::Counter);
+        let descriptor = MetricDescriptor { id, name: REFAULTS[0].into(), instance, unit, semantics, device: None };
+        let mut series = SeriesSet::default();
+        series.describe(&[descriptor], |_| true);
+        for sample in 0..60 {
+            let at = Moment { monotonic_ns: u64::from(sample) * S, wall_ns: 0 };
+            series.sample(SampleHeader { sample, at, late_ns: 0, cpu_ns: 0, took_ns: 0 });
+            series.feed(&[Change { sample, metric: id, value: Some(i64::from(sample) * (mib * MIB / 4096) as i64) }]);
+        }
+        Refaults::of(&series, 4096)
+    }
+
+    /// Process 7 of `/a/v` reads 10 MiB in each second, process 9 of `/a/e` 90 MiB, under one limit.
+    fn index(read_again_mib: u64) -> RunIndex {
+        let mut index = RunIndex::default();
+        index.memory.refaults = refaults("/a/v", read_again_mib);
+        for (pid, cgroup, mib) in [(7, "/a/v", 10), (9, "/a/e", 90)] {
+            let cgroup = Some(cgroup.to_owned());
+            let task =
+                TaskRecord { tid: pid, pid, name: "task".into(), cgroup: cgroup.clone(), started_by: None, seen_ns: 0 };
+            index.tasks.insert(&task, &mut index.names);
+            for (resource, second) in
+                [Resource::Reads, Resource::Memory].into_iter().flat_map(|of| (15..25).map(move |at| (of, at)))
+            {
+                let used = UsageRecord {
+                    pid: Some(pid),
+                    cgroup: cgroup.clone(),
+                    limit: Some("/a".to_owned()),
+                    bytes: mib * MIB,
+                    ..UsageRecord::new(resource, second * S, (second + 1) * S)
+                };
+                assert!(index.usage.insert(&used, &mut index.names));
+            }
+        }
+        index.tasks.sort();
+        index.usage.sort();
+        index
+    }
+
+    #[test]
+    fn what_is_read_again_is_of_those_who_filled_the_memory() {
+        let span = (20 * S, 21 * S);
+        let index_of_8 = index(8);
+        let limit = Need::Evicted(Domain::Limit(index_of_8.names.find("/a").unwrap()));
+        assert_eq!(Evicted::default().part(&index_of_8, 7, span), Some((0.8, limit.clone())));
+        assert_eq!(Evicted::default().part(&index_of_8, 9, span), None, "it reads what it never read before");
+        assert_eq!(Evicted::default().part(&index(2), 7, span), None, "the cache's ordinary turnover");
+        let mut filled = users(&index_of_8, &limit, span);
+        assert_eq!(filled.keys().copied().collect::<Vec<_>>(), [Some(7), Some(9)]);
+        acquit(&index_of_8, &mut filled, span);
+        assert_eq!(filled.keys().copied().collect::<Vec<_>>(), [Some(9)], "7 reads because 9 takes its memory");
+    }
+}
