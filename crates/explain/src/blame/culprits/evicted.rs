@@ -14,6 +14,8 @@ use crate::waits::is_at_or_below;
 const SAMPLE_NS: u64 = 1_000_000_000;
 /// Least part of what a cgroup reads: less is the cache's ordinary turnover.
 const LEAST: f64 = 0.25;
+/// Uses below this part of the total have no rows.
+const UNRECORDED: u128 = 256;
 
 /// Which part of what cgroups read they read again, found once for each time.
 #[derive(Debug, Default)]
@@ -29,17 +31,25 @@ impl Evicted {
     }
 }
 
-/// The part of what a cgroup reads at about that time that it had read before, 0 to 1. Reads that are too few to be recorded, beside
-/// those of others, are taken to be as many as are counted.
+/// The part of what a cgroup reads at about that time that it had read before, 0 to 1.
 fn read_again(index: &RunIndex, cgroup: Name, (from_ns, to_ns): (u64, u64)) -> f64 {
     let (from_ns, to_ns) = (from_ns.saturating_sub(SAMPLE_NS), to_ns.saturating_add(SAMPLE_NS));
     let path = index.names.get(cgroup);
     let again = index.memory.refaults.bytes(path, (from_ns, to_ns));
-    let reads = index.usage.between(Target::Reads, from_ns, to_ns);
-    let its = reads.filter(|(used, _)| used.cgroup.is_some_and(|of| is_at_or_below(index.names.get(of), path)));
-    let part = |bytes: u64, ns: u64, of_ns: u64| (u128::from(bytes) * u128::from(ns) / u128::from(of_ns.max(1))) as u64;
-    let read: u64 = its.map(|(used, ns)| part(used.bytes, ns, used.end_ns - used.start_ns)).sum();
-    Some(again as f64 / read.max(again).max(1) as f64).filter(|part| *part >= LEAST).unwrap_or_default()
+    if again == 0 {
+        return 0.0;
+    }
+    let (mut read, mut all) = (0, 0);
+    for (used, overlap_ns) in index.usage.between(Target::Reads, from_ns, to_ns) {
+        let bytes = u128::from(used.bytes) * u128::from(overlap_ns) / u128::from(used.end_ns - used.start_ns);
+        all += bytes;
+        if used.cgroup.is_some_and(|of| is_at_or_below(index.names.get(of), path)) {
+            read += bytes;
+        }
+    }
+    // Without rows, it read less than this.
+    let read = u128::from(again).max(if read > 0 { read } else { all / UNRECORDED });
+    Some(again as f64 / read as f64).filter(|part| *part >= LEAST).unwrap_or_default()
 }
 
 /// Leaves out those whose cgroup reads again most of what it reads, where another one filled many times as much: they fill memory again
@@ -122,6 +132,7 @@ mod tests {
         assert_eq!(Evicted::default().part(&index_of_8, 7, span), Some((0.8, limit.clone())));
         assert_eq!(Evicted::default().part(&index_of_8, 9, span), None, "it reads what it never read before");
         assert_eq!(Evicted::default().part(&index(2), 7, span), None, "the cache's ordinary turnover");
+        assert_eq!(read_again(&index_of_8, index_of_8.names.find("/a/v").unwrap(), (40 * S, 41 * S)), 1.0);
         let mut filled = users(&index_of_8, &limit, span);
         assert_eq!(filled.keys().copied().collect::<Vec<_>>(), [Some(7), Some(9)]);
         acquit(&index_of_8, &mut filled, span);
