@@ -1,8 +1,9 @@
-//! The cost of sampling on this machine: CPU per sample and source, changes per sample, memory.
+//! The cost of sampling on this machine: CPU per sample and source, changes per sample, memory. With a root, that of the machine whose
+//! /proc and /sys are below it: one with more CPUs or devices, made of files.
 //!
-//!     cargo run --release -p record --example sample_cost -- [samples] [interval_ms] [memory cgroup]
+//!     cargo run --release -p record --example sample_cost -- [samples] [interval_ms] [memory cgroup, or -] [root]
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use record::{LoadCgroup, Roots, Sample, SamplerOptions, SamplerSet};
@@ -11,14 +12,14 @@ fn main() {
     let mut arguments = std::env::args().skip(1);
     let mut number = |default: u64| arguments.next().and_then(|text| text.parse().ok()).unwrap_or(default);
     let (samples, interval_ms) = (number(200), number(50));
-    let cgroup = arguments.next().map(|name| LoadCgroup {
+    let cgroup = arguments.next().filter(|name| name != "-").map(|name| LoadCgroup {
         label: "box".to_owned(),
         memory_v1: Some(PathBuf::from("/sys/fs/cgroup/memory").join(&name)),
         blkio_v1: Some(PathBuf::from("/sys/fs/cgroup/blkio").join(&name)),
         v2: None,
     });
-    let (mut set, findings) =
-        SamplerSet::discover(&Roots::default(), &SamplerOptions { cgroup, ..SamplerOptions::default() });
+    let roots = arguments.next().map_or_else(Roots::default, |root| Roots::below(Path::new(&root)));
+    let (mut set, findings) = SamplerSet::discover(&roots, &SamplerOptions { cgroup, ..SamplerOptions::default() });
     for finding in findings {
         println!("{}: {}", finding.capability, finding.why.unwrap_or_default());
     }

@@ -9,6 +9,9 @@ use crate::last_values::SampleWriter;
 use crate::source_error::SourceError;
 
 const LISTING_BYTES: usize = 4096;
+/// While a folder counts as many folders within it as before, it is listed only at every so many samples: only where one came as
+/// another one went its list has changed, and that one can no longer be read.
+const UNLISTED: u32 = 5;
 
 /// A source for one of them.
 pub(crate) trait Instance {
@@ -32,12 +35,16 @@ pub(crate) struct Instances<I> {
     folder: Option<OwnedFd>,
     listing: Vec<u8>,
     entries: Vec<Entry<I>>,
+    /// Links to the folder when it was listed, and samples since.
+    links: u64,
+    unlisted: u32,
 }
 
 impl<I: Instance> Instances<I> {
     /// Not opened until the first sample.
     pub(crate) fn new(path: PathBuf) -> Instances<I> {
-        Instances { path, folder: None, listing: Vec::with_capacity(LISTING_BYTES), entries: Vec::new() }
+        let listing = Vec::with_capacity(LISTING_BYTES);
+        Instances { path, folder: None, listing, entries: Vec::new(), links: 0, unlisted: 0 }
     }
 
     /// Lists the folder, opens new entries, drops removed ones, and reads all. A missing folder has no
@@ -64,6 +71,7 @@ impl<I: Instance> Instances<I> {
             let Some(instance) = &mut entry.instance else { return true };
             let Err(error) = instance.sample(writer) else { return true };
             instance.vanish(writer);
+            self.links = 0;
             if !error.means_gone() {
                 first_error.get_or_insert(error);
             }
@@ -75,6 +83,7 @@ impl<I: Instance> Instances<I> {
     /// Makes the next sample decide again which entries to read.
     pub(crate) fn reconsider(&mut self) {
         self.entries.retain(|entry| entry.instance.is_some());
+        self.links = 0;
     }
 
     /// Whether there are entries.
@@ -83,6 +92,10 @@ impl<I: Instance> Instances<I> {
         writer: &mut SampleWriter<'_>,
         make: &mut impl FnMut(&str, &mut SampleWriter<'_>) -> Option<I>,
     ) -> Result<bool, SourceError> {
+        if self.is_as_listed() {
+            self.unlisted += 1;
+            return Ok(true);
+        }
         for entry in &mut self.entries {
             entry.seen = false;
         }
@@ -97,6 +110,8 @@ impl<I: Instance> Instances<I> {
                 Err(errno) => return Err(self.failed(errno)),
             },
         };
+        // Counted first: what comes in between is seen at the next sample.
+        (self.links, self.unlisted) = (links_of(folder), 0);
         let mut listing = RawDir::new(folder, self.listing.spare_capacity_mut());
         while let Some(entry) = listing.next() {
             let entry = entry.map_err(|errno| SourceError::Read { path: self.path.clone(), errno })?;
@@ -114,9 +129,23 @@ impl<I: Instance> Instances<I> {
         Ok(self.entries.iter().any(|entry| entry.seen))
     }
 
+    /// Whether the list of the last listing still holds. Each folder within has a link to the folder, `..`; some file systems do not
+    /// count them, and one without any may have been removed.
+    fn is_as_listed(&self) -> bool {
+        let Some(folder) = self.folder.as_ref().filter(|_| self.links > 2 && self.unlisted < UNLISTED) else {
+            return false;
+        };
+        links_of(folder) == self.links
+    }
+
     fn failed(&self, errno: rustix::io::Errno) -> SourceError {
         SourceError::Read { path: self.path.clone(), errno }
     }
+}
+
+/// 0 where it cannot be asked.
+fn links_of(folder: &OwnedFd) -> u64 {
+    rustix::fs::fstat(folder).map_or(0, |about| about.st_nlink as _)
 }
 
 fn open_folder(path: &std::path::Path) -> Result<OwnedFd, rustix::io::Errno> {

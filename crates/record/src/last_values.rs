@@ -104,6 +104,8 @@ pub(crate) struct SampleWriter<'a> {
     /// The source that is writing.
     pub(crate) source: u16,
     pub(crate) devices: &'a mut Devices,
+    /// Whether sources that are read now and then are to be read as well.
+    pub(crate) everything: bool,
 }
 
 impl SampleWriter<'_> {
@@ -129,6 +131,16 @@ impl SampleWriter<'_> {
         id
     }
 
+    /// A metric that another source has.
+    pub(crate) fn find(&self, name: &str, instance: &str) -> Option<MetricId> {
+        self.last_values.numbers.get(&(name.to_owned(), instance.to_owned())).copied()
+    }
+
+    /// The value of a metric, at this sample if its source was read before the one that asks.
+    pub(crate) fn value(&self, metric: MetricId) -> Option<i64> {
+        self.last_values.values[metric.0 as usize]
+    }
+
     /// [`SampleWriter::metric`] for word `word` after a row's key.
     pub(crate) fn column(
         &mut self,
@@ -151,6 +163,11 @@ impl SampleWriter<'_> {
                 self.out.new_descriptors.push(self.last_values.describe_again(metric));
             }
         }
+    }
+
+    /// Reports what a source leaves out, once for each reason.
+    pub(crate) fn leave_out(&mut self, source: &'static str, why: String) {
+        self.out.failures.push(SourceFailure { source, why: format!("{why}; the others are left out") });
     }
 
     /// Makes all metrics of the writing source absent.

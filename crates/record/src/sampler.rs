@@ -61,6 +61,7 @@ pub struct SamplerSet {
     archived_bytes: Arc<AtomicU64>,
     source_budget_ns: u64,
     full_sample_due: bool,
+    everything_due: bool,
 }
 
 impl SamplerSet {
@@ -75,6 +76,7 @@ impl SamplerSet {
             archived_bytes,
             source_budget_ns: options.source_budget_ns.max(1),
             full_sample_due: false,
+            everything_due: false,
         };
         if let Some(cgroup) = &options.cgroup {
             findings.extend(set.add_cgroup(cgroup));
@@ -115,6 +117,11 @@ impl SamplerSet {
         self.full_sample_due = true;
     }
 
+    /// Makes the next sample read every source, also those that are read now and then.
+    pub fn request_all_sources(&mut self) {
+        self.everything_due = true;
+    }
+
     /// Whether most of its metrics are absent, and these are many. A recorder that runs for weeks, on a machine whose devices
     /// come and go, then opens another set, which bounds its memory.
     pub fn is_overgrown(&self) -> bool {
@@ -144,8 +151,9 @@ impl SamplerSet {
         let at = clock::now();
         let cpu_at_start = clock::thread_cpu_ns();
         let mut before = cpu_at_start;
+        let everything = std::mem::take(&mut self.everything_due);
         for (number, slot) in self.slots.iter_mut().enumerate() {
-            if slot.pause > 0 && !slot.retired {
+            if slot.pause > 0 && !slot.retired && !everything {
                 slot.pause -= 1;
                 continue;
             }
@@ -156,6 +164,7 @@ impl SamplerSet {
                 sample,
                 source: number as u16,
                 devices: &mut self.devices,
+                everything,
             };
             slot.read(&mut writer);
             let after = clock::thread_cpu_ns();

@@ -43,7 +43,7 @@ impl Reader {
     fn read(&mut self, text: &[u8]) -> Vec<String> {
         self.out.clear();
         let (last_values, out, devices) = (&mut self.last_values, &mut self.out, &mut self.devices);
-        let mut writer = SampleWriter { last_values, out, sample: 0, source: 0, devices };
+        let mut writer = SampleWriter { last_values, out, sample: 0, source: 0, devices, everything: false };
         self.rows.update(text, &mut Letters, &mut writer);
         self.names.extend(self.out.new_descriptors.iter().map(|descriptor| descriptor.name.clone()));
         self.values.resize(self.names.len(), None);

@@ -20,7 +20,7 @@ use crate::source::meminfo::MeminfoTable;
 use crate::source::mountstats::Mountstats;
 use crate::source::pressure::Pressure;
 use crate::source::recorder::Recorder;
-use crate::source::slabinfo::SlabinfoTable;
+use crate::source::slabinfo::Slabinfo;
 use crate::source::stat::{CPU_LIMIT, StatTable};
 use crate::source::tracepoint::Tracepoints;
 use crate::source::vmstat::VmstatTable;
@@ -66,8 +66,9 @@ impl Discovery<'_> {
         self.table("vmstat", proc.join("vmstat"), VmstatTable, "Reclaim, writeback and compaction", MOUNT_PROC);
         self.table("meminfo", proc.join("meminfo"), MeminfoTable, "Memory by use", MOUNT_PROC);
         self.table("buddyinfo", proc.join("buddyinfo"), BuddyinfoTable, "Memory fragmentation", MOUNT_PROC);
-        let slabs = SlabinfoTable::new(&self.roots.sys);
-        self.table("slabinfo", proc.join("slabinfo"), slabs, "Slab caches that shrinkers can shrink", AS_ROOT);
+        let path = proc.join("slabinfo");
+        let make = || Slabinfo::new(path.clone(), &self.roots.sys);
+        self.probed("slabinfo", path.clone(), "Slab caches that shrinkers can shrink", AS_ROOT, make);
     }
 
     fn machine(&mut self) {

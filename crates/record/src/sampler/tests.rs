@@ -5,6 +5,7 @@ use crate::fake::{Kernel, Recording};
 use crate::{Sample, SamplerOptions};
 
 mod files;
+mod limits;
 
 /// A kernel with every source, as this project's machine shows them, shortened.
 fn kernel() -> Kernel {

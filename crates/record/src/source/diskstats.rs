@@ -3,6 +3,7 @@
 //! Instances are the devices' identities, not their names: a recording stays readable when `sdb` comes back as `sdc`,
 //! and two recordings can be compared if the same file backed different loop devices.
 
+use std::collections::HashSet;
 use std::path::PathBuf;
 
 use model::metric::{Semantics, Unit};
@@ -37,7 +38,31 @@ const FIELDS: [(&str, Unit, Semantics); 17] = {
     ]
 };
 
-struct DiskstatsTable;
+/// Devices beyond this are left out, however many there are: each has 17 metrics.
+const DEVICE_LIMIT: usize = 1024;
+
+#[derive(Default)]
+struct DiskstatsTable {
+    /// Identities that have metrics.
+    kept: HashSet<String>,
+    /// Whether devices were left out.
+    is_full: bool,
+}
+
+impl DiskstatsTable {
+    fn has_room(&mut self, identity: &str, writer: &mut SampleWriter<'_>) -> bool {
+        if self.kept.contains(identity) {
+            return true;
+        }
+        if self.kept.len() >= DEVICE_LIMIT {
+            if !std::mem::replace(&mut self.is_full, true) {
+                writer.leave_out("diskstats", format!("there are, or were, more than {DEVICE_LIMIT} block devices"));
+            }
+            return false;
+        }
+        self.kept.insert(identity.to_owned())
+    }
+}
 
 impl Table for DiskstatsTable {
     fn key_len(&self, line: &[u8]) -> usize {
@@ -54,6 +79,9 @@ impl Table for DiskstatsTable {
             return Vec::new();
         }
         let identity = device.identity.clone();
+        if !self.has_room(&identity, writer) {
+            return Vec::new();
+        }
         // Kernels before 4.18 print fewer columns: what is not printed is no metric.
         let named = FIELDS.iter().take(words(values).count()).enumerate();
         let column = |(word, (name, unit, semantics)): (usize, &(&str, Unit, Semantics))| {
@@ -71,7 +99,7 @@ pub(crate) struct Diskstats(TableFile<DiskstatsTable>);
 
 impl Diskstats {
     pub(crate) fn new(path: PathBuf) -> Diskstats {
-        Diskstats(TableFile::new(path, DiskstatsTable))
+        Diskstats(TableFile::new(path, DiskstatsTable::default()))
     }
 }
 

@@ -42,6 +42,7 @@ impl Sampling {
             let Some(tick) = ticker.fire(now_ns) else {
                 // The last sample is taken at the end, so the run has the final counters.
                 if self.stop.load(Ordering::Relaxed) {
+                    self.samplers.request_all_sources();
                     self.take(ordinal, 0, &mut sample, &mut dropped);
                     return;
                 }

@@ -1,6 +1,6 @@
 //! Finds cgroups: a walk through the hierarchies that goes on at each sample, and begins again when it is done.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -8,6 +8,9 @@ use std::path::{Path, PathBuf};
 const READ: usize = 8;
 /// Folders whose links are counted at one step: one without others within need not be read.
 const COUNTED: usize = 128;
+/// While a folder counts as many folders within it as before, its names are read at only one of so many visits: only where one came as
+/// another one went they have changed.
+const UNREAD: u32 = 8;
 /// Cgroups known at most.
 const MOST: usize = 16_384;
 
@@ -18,6 +21,13 @@ pub(super) struct Found {
     pub(super) path: String,
 }
 
+/// Names as they were read.
+struct Read {
+    links: u64,
+    visits: u32,
+    below: Vec<String>,
+}
+
 /// The walk.
 pub(super) struct Walk {
     mounts: Vec<PathBuf>,
@@ -25,12 +35,21 @@ pub(super) struct Walk {
     known: HashSet<String>,
     /// Cgroups with others below them.
     parents: HashSet<String>,
+    /// What was read of folders with others within.
+    read: HashMap<(usize, String), Read>,
     refused: u64,
 }
 
 impl Walk {
     pub(super) fn new(mounts: Vec<PathBuf>) -> Walk {
-        Walk { mounts, todo: VecDeque::new(), known: HashSet::new(), parents: HashSet::new(), refused: 0 }
+        Walk {
+            mounts,
+            todo: VecDeque::new(),
+            known: HashSet::new(),
+            parents: HashSet::new(),
+            read: HashMap::new(),
+            refused: 0,
+        }
     }
 
     /// Cgroups that were not taken because too many are known.
@@ -42,6 +61,7 @@ impl Walk {
     pub(super) fn forget(&mut self, path: &str) {
         self.known.remove(path);
         self.parents.remove(path);
+        self.read.retain(|(_, read), _| read != path);
     }
 
     pub(super) fn is_parent(&self, path: &str) -> bool {
@@ -66,15 +86,27 @@ impl Walk {
             let folder = self.mounts[hierarchy].join(path.trim_start_matches('/'));
             let Ok(about) = folder.metadata() else { continue };
             // Each folder within has a link to it, `..`. Some file systems do not count: 1.
-            if about.nlink() != 2 {
+            if about.nlink() != 2 && !self.is_as_read(hierarchy, &path, about.nlink()) {
                 read += 1;
-                self.look_into(hierarchy, &path, &folder, &mut found);
+                self.look_into((hierarchy, &path), &folder, about.nlink(), &mut found);
             }
         }
         found
     }
 
-    fn look_into(&mut self, hierarchy: usize, path: &str, folder: &Path, found: &mut Vec<Found>) {
+    /// Whether the names within are those that were read; then the walk goes on to them.
+    fn is_as_read(&mut self, hierarchy: usize, path: &str, links: u64) -> bool {
+        let Some(read) = self.read.get_mut(&(hierarchy, path.to_owned())) else { return false };
+        if links < 2 || links != read.links || read.visits >= UNREAD {
+            return false;
+        }
+        read.visits += 1;
+        self.todo.extend(read.below.iter().map(|below| (hierarchy, below.clone())));
+        true
+    }
+
+    fn look_into(&mut self, (hierarchy, path): (usize, &str), folder: &Path, links: u64, found: &mut Vec<Found>) {
+        let mut names = Vec::new();
         for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
             if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
                 let below = format!("{path}/{}", entry.file_name().to_string_lossy());
@@ -82,8 +114,13 @@ impl Walk {
                     self.parents.insert(path.to_owned());
                 }
                 found.extend(self.take(hierarchy, &below));
-                self.todo.push_back((hierarchy, below));
+                self.todo.push_back((hierarchy, below.clone()));
+                names.push(below);
             }
+        }
+        // What is beyond the most that are known may be taken later.
+        if names.iter().all(|below| self.known.contains(below)) {
+            self.read.insert((hierarchy, path.to_owned()), Read { links, visits: 0, below: names });
         }
     }
 
