@@ -33,7 +33,8 @@ fn main() {
     }
     started.into_iter().for_each(finish);
     for name in PROGRAMS {
-        finish(start(Command::new(&strip).arg(unstripped(name, &out)).arg(out.join(format!("{name}.bpf.o")))));
+        let result = |ending: &str| out.join(format!("{name}.{ending}"));
+        finish(start(Command::new(&strip).arg(unstripped(name, &out)).arg(result("bpf.o")).arg(result("types"))));
     }
 }
 

@@ -7,6 +7,7 @@
 mod asynchronous;
 mod attachment;
 mod awaits;
+mod background;
 mod blocked;
 mod bounded_cache;
 mod cgroup_path;
@@ -18,6 +19,7 @@ mod event;
 mod follow;
 mod freezers;
 mod issues;
+mod kernel_types;
 mod kinds;
 mod lock_numbers;
 mod options;
@@ -25,6 +27,7 @@ mod paths;
 mod programs;
 mod requests;
 mod row_builder;
+mod running_kernel;
 mod settings;
 mod standing;
 mod starters;
@@ -48,6 +51,7 @@ use crate::clock::{monotonic_ns, thread_cpu_ns};
 use crate::roots::Roots;
 pub use attachment::LostEvents;
 use attachment::{Arrived, Attachment};
+use background::Background;
 pub use blocked::BlockedNow;
 use blocked::BlockedPoller;
 pub use cost::TraceCost;
@@ -84,19 +88,31 @@ impl Tracing {
 
     fn open_with(roots: &Roots, options: &TraceOptions, sources: &[TraceSource]) -> (Tracing, Vec<Finding>) {
         let mut findings = Vec::new();
-        let symbols = Symbols::read(&roots.proc.join("kallsyms"));
+        let standing = StandingWaits::begin(roots.proc.clone(), std::process::id());
+        let path = roots.proc.join("kallsyms");
+        let symbols = Background::start("kallsyms", move || Symbols::read(&path));
+        let kernel = programs::Kernel::read(&roots.sys.join("kernel/btf"));
+        let symbols = symbols.into_value();
         let settings = ProgramSettings::new(options, &symbols, possible_cpus());
-        let attachment = Attachment::open(roots, &settings, sources, &mut findings);
-        let attachment = attachment.map_err(|refused| findings.push(programs::refused(&refused))).ok();
+        let opened = kernel.and_then(|kernel| Attachment::open(roots, &kernel, &settings, sources, &mut findings));
+        let attachment = opened.map_err(|refused| findings.push(programs::refused(&refused))).ok();
         let mut rows = RowBuilder::new(roots.proc.clone(), &roots.cgroup, symbols, settings.all_requests);
         rows.look_for_locks();
         let blocked = BlockedPoller::new(roots.proc.clone(), std::process::id(), options.blocked_ns);
         let follower = Follower::new(roots.proc.clone(), options.follow.clone());
         let user_stacks = UserStacks::new(roots.proc.clone());
-        let standing = StandingWaits::begin(roots.proc.clone(), std::process::id(), monotonic_ns());
         let (proc, events, consumer_cpu_ns) = (roots.proc.clone(), 0, 0);
-        let mut tracing =
-            Tracing { attachment, rows, blocked, follower, proc, standing, user_stacks, events, consumer_cpu_ns };
+        let mut tracing = Tracing {
+            attachment,
+            rows,
+            blocked,
+            follower,
+            proc,
+            standing,
+            user_stacks,
+            events,
+            consumer_cpu_ns,
+        };
         tracing.follow(monotonic_ns());
         (tracing, findings)
     }
@@ -161,9 +177,10 @@ impl Tracing {
         self.follower.pace(now_ns, thread_cpu_ns() - before_ns);
     }
 
-    /// What was to be followed and never found, in words; call this at the end. Nothing where the kernel is not traced.
-    pub fn not_followed(&self) -> Vec<String> {
-        self.attachment.iter().flat_map(|_| self.follower.unmatched()).collect()
+    /// What was to be followed and never found, and what was left out, in words; call this at the end.
+    pub fn left_out(&self) -> Vec<String> {
+        let not_followed = self.attachment.iter().flat_map(|_| self.follower.unmatched());
+        not_followed.chain(self.standing.left_out()).collect()
     }
 
     /// Call this once, at the end: adds all that is pending, also waits that have not ended.

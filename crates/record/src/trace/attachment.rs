@@ -9,7 +9,7 @@ use model::stall::{RequestIntervalRecord, Traced};
 use super::cost::{self, CostMeter, Measured};
 use super::event::{LOSSES, RequestNote, SKIPPED, TraceEvent};
 use super::issues::Issues;
-use super::programs;
+use super::programs::{self, Kernel};
 use super::requests::RequestHistograms;
 use super::row_builder::RowBuilder;
 use super::settings::ProgramSettings;
@@ -54,13 +54,14 @@ pub(super) struct Attachment {
 impl Attachment {
     pub(super) fn open(
         roots: &Roots,
+        kernel: &Kernel,
         settings: &ProgramSettings,
         sources: &[TraceSource],
         findings: &mut Vec<Finding>,
     ) -> Result<Attachment, libbpf_rs::Error> {
         let useful = |source: &&TraceSource| settings.all_requests || source.when != When::EachRequest;
         let sources: Vec<TraceSource> = sources.iter().filter(useful).copied().collect();
-        let mut loaded = programs::load(&sources, &roots.sys.join("kernel/btf"), settings)?;
+        let mut loaded = programs::load(&sources, kernel, settings)?;
         let arrived = Arc::new(Mutex::new(Arrived::default()));
         let ring = rings(&loaded.object, &arrived)?;
         let links = programs::attach(&mut loaded, &sources, findings)?;

@@ -2,14 +2,15 @@
 
 use std::collections::{HashMap, HashSet};
 use std::io::Read;
-use std::path::Path;
+use std::os::fd::AsRawFd;
 use std::sync::{Mutex, PoisonError};
 
-use libbpf_rs::btf::types::{FuncProto, Ptr, Struct, Typedef};
-use libbpf_rs::{Btf, Error, ErrorKind, Iter, Link, Map, MapCore, Object, ObjectBuilder, OpenObject, PrintLevel};
+use libbpf_rs::{Error, ErrorKind, Iter, Link, Map, MapCore, Object, ObjectBuilder, OpenObject, PrintLevel};
 use model::preflight::Finding;
 use model::signal::TracepointProgram;
 
+use super::running_kernel::Arguments;
+pub(super) use super::running_kernel::Kernel;
 use super::settings::ProgramSettings;
 use super::tracepoints::{self, TraceSource, When};
 
@@ -24,8 +25,6 @@ const PURPOSE: &str = "What tasks wait for: the evidence for the causes of stall
 /// Why an earlier kernel lacks a source.
 pub(super) const EARLY: &str =
     "this kernel is older than Linux 5.17: only system calls, waits and block requests are traced";
-/// The newest member of `struct task_struct` that the full programs read.
-const LATE_MEMBER: &str = "worker_private";
 const SETTINGS_MAP: &str = ".rodata.settings";
 const EACH_REQUEST_RING: &str = "each_request";
 const COUNTS_MAP: &str = "counts";
@@ -57,24 +56,22 @@ pub(super) struct Loaded {
 }
 
 /// Loads the programs whose tracepoints this kernel has, as far as it accepts them.
-pub(super) fn load(sources: &[TraceSource], modules: &Path, settings: &ProgramSettings) -> Result<Loaded, Error> {
+pub(super) fn load(sources: &[TraceSource], kernel: &Kernel, settings: &ProgramSettings) -> Result<Loaded, Error> {
     let _alone = LOADING.lock().unwrap_or_else(PoisonError::into_inner);
     libbpf_rs::set_print(Some((PrintLevel::Warn, log)));
-    let loaded = load_all(sources, modules, settings);
+    let loaded = load_all(sources, kernel, settings);
     libbpf_rs::set_print(None);
     loaded
 }
 
-fn load_all(sources: &[TraceSource], modules: &Path, settings: &ProgramSettings) -> Result<Loaded, Error> {
-    let kernel = Btf::from_vmlinux()?;
-    let switch = arguments(&kernel, None, modules, "sched_switch");
+fn load_all(sources: &[TraceSource], kernel: &Kernel, settings: &ProgramSettings) -> Result<Loaded, Error> {
+    let switch = kernel.arguments(None, "sched_switch");
     let settings = &settings.clone().with_prev_state(matches!(switch, Some(Arguments::Count(4..))));
     let (mut missing, mut wanted) = (HashMap::new(), HashSet::new());
-    let is_early = is_early(&kernel);
-    let (sources, lacked) = if is_early { tracepoints::early(sources) } else { (sources.to_vec(), Vec::new()) };
+    let (sources, lacked) = if kernel.is_early { tracepoints::early(sources) } else { (sources.to_vec(), Vec::new()) };
     missing.extend(lacked.iter().map(|source| (source.name, (EARLY.to_owned(), "use Linux 5.17 or newer"))));
     for source in &sources {
-        match chosen(source, |tracepoint| arguments(&kernel, source.module, modules, tracepoint)) {
+        match chosen(source, |tracepoint| kernel.arguments(source.module, tracepoint)) {
             Ok(programs) => wanted.extend(programs),
             Err(why) => {
                 missing.insert(source.name, why);
@@ -83,8 +80,7 @@ fn load_all(sources: &[TraceSource], modules: &Path, settings: &ProgramSettings)
     }
     loop {
         LIBBPF_LOG.lock().unwrap_or_else(PoisonError::into_inner).clear();
-        let object = if is_early { EARLY_OBJECT } else { OBJECT };
-        let error = match prepared(object, &wanted, settings)?.load() {
+        let error = match prepared(kernel, &wanted, settings)?.load() {
             Ok(object) => return Ok(Loaded { object, sources, missing }),
             Err(error) => error,
         };
@@ -93,7 +89,7 @@ fn load_all(sources: &[TraceSource], modules: &Path, settings: &ProgramSettings)
         // again.
         let refused = refused_program(&log_text).and_then(|name| source_of(&sources, name));
         let Some((source, name)) = refused.filter(|(_, name)| wanted.remove(name)) else { return Err(error) };
-        if let Some(next) = next_of(source, name, |tracepoint| arguments(&kernel, source.module, modules, tracepoint)) {
+        if let Some(next) = next_of(source, name, |tracepoint| kernel.arguments(source.module, tracepoint)) {
             wanted.insert(next);
             continue;
         }
@@ -105,14 +101,13 @@ fn load_all(sources: &[TraceSource], modules: &Path, settings: &ProgramSettings)
     }
 }
 
-/// Whether the kernel is older than Linux 5.17, and lacks what the full programs need.
-fn is_early(kernel: &Btf<'_>) -> bool {
-    let members = |task: Struct<'_>| task.iter().any(|member| member.name.is_some_and(|name| name == LATE_MEMBER));
-    kernel.type_by_name::<Struct<'_>>("task_struct").is_some_and(|task| !members(task))
-}
-
-fn prepared(object: &[u8], wanted: &HashSet<&'static str>, settings: &ProgramSettings) -> Result<OpenObject, Error> {
-    let mut object = ObjectBuilder::default().open_memory(object)?;
+fn prepared(kernel: &Kernel, wanted: &HashSet<&'static str>, settings: &ProgramSettings) -> Result<OpenObject, Error> {
+    let mut builder = ObjectBuilder::default();
+    if let Some(types) = &kernel.types {
+        builder.btf_custom_path(format!("/proc/self/fd/{}", types.as_raw_fd()))?;
+    }
+    let object = if kernel.is_early { EARLY_OBJECT } else { OBJECT };
+    let mut object = builder.open_memory(object)?;
     for mut program in object.progs_mut() {
         let is_wanted = program.name().to_str().is_some_and(|name| wanted.contains(name));
         program.set_autoload(is_wanted);
@@ -180,39 +175,6 @@ pub(super) fn next_of(
     let given = arguments(tracepoint)?;
     let mut later = source.programs[at + 1..].iter();
     later.find(|program| program.tracepoint == tracepoint && given.fit(program)).map(|program| program.name)
-}
-
-/// How many arguments a tracepoint has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Arguments {
-    Count(usize),
-    /// A tracepoint of a module, whose types are not parsed.
-    Unknown,
-}
-
-impl Arguments {
-    fn fit(self, program: &TracepointProgram) -> bool {
-        match self {
-            Arguments::Count(count) => (program.fewest_arguments..=program.most_arguments).contains(&count),
-            Arguments::Unknown => true,
-        }
-    }
-}
-
-fn arguments(kernel: &Btf<'_>, module: Option<&str>, modules: &Path, tracepoint: &str) -> Option<Arguments> {
-    let name = format!("btf_trace_{tracepoint}");
-    if let Some(function) = function_of(kernel, &name) {
-        // The first argument is the attached program's private data.
-        return Some(Arguments::Count(function.len().saturating_sub(1)));
-    }
-    let types = std::fs::read(modules.join(module?)).ok()?;
-    let name = format!("\0{name}\0");
-    types.windows(name.len()).any(|window| window == name.as_bytes()).then_some(Arguments::Unknown)
-}
-
-fn function_of<'b>(kernel: &'b Btf<'_>, name: &str) -> Option<FuncProto<'b>> {
-    let pointer = Ptr::try_from(kernel.type_by_name::<Typedef<'_>>(name)?.next_type()?).ok()?;
-    FuncProto::try_from(pointer.next_type()?).ok()
 }
 
 fn source_of<'s>(sources: &'s [TraceSource], program: &str) -> Option<(&'s TraceSource, &'static str)> {

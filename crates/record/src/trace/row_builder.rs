@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use model::signal::{Signal, SignalDetail};
 use model::stall::{RequestParts, RequestRecord, StackRecord, StallKind, StallRecord, TaskRecord, Traced};
 
+use super::background::Background;
 use super::blocked::BlockedWait;
 use super::bounded_cache::BoundedCache;
 use super::cgroup_path::memory_cgroup;
@@ -57,7 +58,7 @@ pub(super) struct RowBuilder {
     requests: BoundedCache<(u64, u64), u32>,
     next_request: u32,
     locks: LockNumbers,
-    earlier_locks: EarlierLocks,
+    earlier_locks: Background<EarlierLocks>,
     /// Submitter of the last request: most requests come from few.
     last_submitter: u32,
 }
@@ -79,7 +80,7 @@ impl RowBuilder {
             requests: BoundedCache::new(REQUESTS),
             next_request: 0,
             locks: LockNumbers::new(),
-            earlier_locks: EarlierLocks::default(),
+            earlier_locks: Background::default(),
             last_submitter: 0,
         }
     }
@@ -189,7 +190,7 @@ impl RowBuilder {
             let name = Some(event.holder.as_str()).filter(|name| !name.is_empty());
             self.task(event.holder_tid, event.holder_pid, name, event.start_ns, traced);
         } else if event.flags & CUT != 0 && event.lock == 0 {
-            let Some(earlier) = self.earlier_locks.of(event.pid, row.call.as_deref()) else { return };
+            let Some(earlier) = self.earlier_locks.get().of(event.pid, row.call.as_deref()) else { return };
             (row.lock, row.holder_tid) = (Some(self.locks.number(earlier.inode)), Some(earlier.holder));
             self.task(earlier.holder, earlier.holder, None, event.start_ns, traced);
         }
@@ -197,7 +198,9 @@ impl RowBuilder {
 
     /// Call this when the recording begins: who holds the locks that tasks wait for already.
     pub(super) fn look_for_locks(&mut self) {
-        self.earlier_locks = EarlierLocks::read(&self.proc);
+        let proc = self.proc.clone();
+        // The kernel waits for all CPUs before it lists locks.
+        self.earlier_locks = Background::start("earlier-locks", move || EarlierLocks::read(&proc));
     }
 
     fn span(&mut self, event: &TraceEvent, row: &mut StallRecord) {

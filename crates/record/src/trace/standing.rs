@@ -13,10 +13,13 @@ use std::path::{Path, PathBuf};
 
 use model::stall::{Awaits, StallKind, StallRecord, stall_flags};
 
+use super::background::Background;
 use super::blocked::{BlockedWait, frames};
 use super::threads::{Thread, each_thread};
 use call::InCall;
 use other_end::{Machine, OtherEnd};
+
+use crate::clock::monotonic_ns;
 
 /// Threads whose waits are looked at, those of the recorded command first.
 const MOST: usize = 2048;
@@ -45,24 +48,30 @@ struct Seen {
 pub(super) struct StandingWaits {
     proc: PathBuf,
     own_pid: u32,
-    began_ns: u64,
+    counted: Background<Counted>,
+    /// Whether the waits of some threads were not looked at.
+    left_out: bool,
+}
+
+/// How often threads had run by a moment.
+#[derive(Debug, Default)]
+struct Counted {
+    by_ns: u64,
     runs: HashMap<u32, u64>,
 }
 
 impl StandingWaits {
     /// Call this when the recording begins.
-    pub(super) fn begin(proc: PathBuf, own_pid: u32, now_ns: u64) -> StandingWaits {
-        let mut runs = HashMap::new();
-        each_thread(&proc, own_pid, |Thread { pid, tid, state, .. }| {
-            if b"SDTt".contains(&state) && runs.len() < MOST_COUNTED {
-                runs.extend(counted(&proc, pid, tid).map(|count| (tid, count)));
-            }
-        });
-        StandingWaits { proc, own_pid, began_ns: now_ns, runs }
+    pub(super) fn begin(proc: PathBuf, own_pid: u32) -> StandingWaits {
+        let folder = proc.clone();
+        // Of very many threads this takes longer than the recorded command should wait.
+        let counted = Background::start("standing", move || Counted::take(&folder, own_pid));
+        StandingWaits { proc, own_pid, counted, left_out: false }
     }
 
     /// Call this when it ends: the waits that have not ended, those of the `first` threads before others.
-    pub(super) fn finish(&self, first: &HashSet<u32>, now_ns: u64) -> Vec<BlockedWait> {
+    pub(super) fn finish(&mut self, first: &HashSet<u32>, now_ns: u64) -> Vec<BlockedWait> {
+        let before = self.counted.get();
         let mut threads = HashMap::new();
         let mut of_process: HashMap<u32, Vec<u32>> = HashMap::new();
         let mut blocked = HashSet::new();
@@ -75,14 +84,35 @@ impl StandingWaits {
         processes.sort_unstable();
         let machine = Machine::new(self.proc.clone(), processes, blocked);
         let (known, waited_for) = (HashMap::new(), HashMap::new());
-        let mut walk = Walk { waits: self, machine, threads, of_process, known, waited_for, now_ns };
-        walk.look(first);
+        let proc = &self.proc;
+        let mut walk = Walk { proc, before, machine, threads, of_process, known, waited_for, now_ns };
+        self.left_out = !walk.look(first) || before.runs.len() >= MOST_COUNTED;
         walk.rows()
     }
 
-    /// Whether a thread has not run since the recording began.
-    fn lasts(&self, pid: u32, tid: u32) -> bool {
-        self.runs.get(&tid).is_some_and(|before| counted(&self.proc, pid, tid) == Some(*before))
+    /// What was left out at the end, in words.
+    pub(super) fn left_out(&self) -> Option<String> {
+        self.left_out.then(|| {
+            format!("of very many threads, what {MOST} wait for at the end is recorded, those of the command first")
+        })
+    }
+}
+
+impl Counted {
+    fn take(proc: &Path, own_pid: u32) -> Counted {
+        let mut runs = HashMap::new();
+        each_thread(proc, own_pid, |Thread { pid, tid, state, .. }| {
+            if b"SDTt".contains(&state) && runs.len() < MOST_COUNTED {
+                runs.extend(counted(proc, pid, tid).map(|count| (tid, count)));
+            }
+        });
+        // A thread may have run after others were counted: none is said to wait since before the last was.
+        Counted { by_ns: monotonic_ns(), runs }
+    }
+
+    /// Whether a thread has not run since it was counted.
+    fn lasts(&self, proc: &Path, pid: u32, tid: u32) -> bool {
+        self.runs.get(&tid).is_some_and(|before| counted(proc, pid, tid) == Some(*before))
     }
 }
 
@@ -104,7 +134,8 @@ struct Known {
 }
 
 struct Walk<'a> {
-    waits: &'a StandingWaits,
+    proc: &'a Path,
+    before: &'a Counted,
     machine: Machine,
     threads: HashMap<u32, Seen>,
     of_process: HashMap<u32, Vec<u32>>,
@@ -115,17 +146,18 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    fn look(&mut self, first: &HashSet<u32>) {
+    /// Whether all were looked at.
+    fn look(&mut self, first: &HashSet<u32>) -> bool {
         let asleep = |seen: &Seen| b"SDTt".contains(&seen.state);
         let mut others: Vec<u32> = self.threads.iter().filter(|(_, seen)| asleep(seen)).map(|(tid, _)| *tid).collect();
-        others.retain(|tid| !first.contains(tid) && self.waits.runs.contains_key(tid));
+        others.retain(|tid| !first.contains(tid) && self.before.runs.contains_key(tid));
         others.sort_unstable();
         let mut first: Vec<u32> = first.iter().copied().filter(|tid| self.threads.contains_key(tid)).collect();
         first.sort_unstable();
         let mut queue: VecDeque<u32> = first.into_iter().chain(others).collect();
         while let Some(tid) = queue.pop_front() {
             if self.known.len() >= MOST {
-                return;
+                return false;
             }
             if self.known.contains_key(&tid) {
                 continue;
@@ -135,11 +167,12 @@ impl Walk<'_> {
             known.peer.iter().for_each(|(peer, _)| queue.push_front(*peer));
             self.known.insert(tid, known);
         }
+        true
     }
 
     fn wait(&mut self, tid: u32) -> Option<Known> {
         let Seen { pid, state, .. } = *self.threads.get(&tid)?;
-        let folder = self.waits.proc.join(format!("{pid}/task/{tid}"));
+        let folder = self.proc.join(format!("{pid}/task/{tid}"));
         let call = call::read(&folder, self.machine.is_blocked(pid));
         let frames = frames(&folder);
         let is_frozen = frames.iter().any(|frame| FREEZES.contains(&frame.as_str()));
@@ -161,7 +194,7 @@ impl Walk<'_> {
             }
         });
         let peer = peer.filter(|(peer, _)| *peer != tid && self.threads.contains_key(peer));
-        Some(Known { call, frames, state, end, peer, lasts: self.waits.lasts(pid, tid) })
+        Some(Known { call, frames, state, end, peer, lasts: self.before.lasts(self.proc, pid, tid) })
     }
 
     /// The thread of a process that others wait for: the only one that waits for another process, where there are several.
@@ -171,7 +204,7 @@ impl Walk<'_> {
             return (pid, false);
         }
         let mut waiting = threads.iter().take(MOST_OF_PROCESS).filter_map(|tid| {
-            let folder = self.waits.proc.join(format!("{pid}/task/{tid}"));
+            let folder = self.proc.join(format!("{pid}/task/{tid}"));
             let end = self.machine.other_end(
                 (pid, *tid),
                 &call::read(&folder, self.machine.is_blocked(pid))?,
@@ -189,14 +222,14 @@ impl Walk<'_> {
     /// Of the threads that wait for another one, of those that are waited for, and of those that wait for somebody who does not exist.
     fn rows(self) -> Vec<BlockedWait> {
         let peers: HashSet<u32> = self.known.values().filter_map(|known| Some(known.peer?.0)).collect();
-        let Walk { machine, threads, known, now_ns, waits, .. } = self;
+        let Walk { machine, threads, known, now_ns, before, .. } = self;
         let mut known: Vec<(u32, Known)> = known.into_iter().collect();
         let lacks_peer = |known: &Known| known.end.as_ref().is_some_and(|end| end.is_missing);
         known.retain(|(tid, known)| known.peer.is_some() || peers.contains(tid) || lacks_peer(known));
         known.sort_unstable_by_key(|(tid, _)| *tid);
         let rows = known.into_iter().filter_map(|(tid, known)| {
             let Seen { pid, name, .. } = threads.get(&tid)?;
-            let start_ns = if known.lasts { waits.began_ns } else { now_ns.saturating_sub(1) };
+            let start_ns = if known.lasts { before.by_ns } else { now_ns.saturating_sub(1) };
             let row = StallRecord {
                 work: machine.title(*pid),
                 ..row(&known, StallRecord::new(StallKind::Standing, tid, start_ns, now_ns))

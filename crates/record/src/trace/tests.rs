@@ -11,9 +11,10 @@ use model::stall::{StallKind, Traced};
 
 use super::bounded_cache::BoundedCache;
 use super::event::{LOSSES, OFF_CPU, RequestNote, TraceEvent};
-use super::programs::Arguments;
+use super::programs::{Kernel, Loaded};
 use super::requests::{RequestSum, kind_of, record};
 use super::row_builder::RowBuilder;
+use super::running_kernel::Arguments;
 use super::settings::ProgramSettings;
 use super::symbols::Symbols;
 use super::tracepoints::{self, TraceSource, When};
@@ -124,6 +125,10 @@ fn a_source_that_the_kernel_lacks_costs_only_itself() {
     assert!(scheduler.available, "{scheduler:?}");
 }
 
+fn all_loaded(settings: &ProgramSettings) -> Result<Loaded, libbpf_rs::Error> {
+    programs::load(&tracepoints::all(), &Kernel::read(Path::new("/sys/kernel/btf"))?, settings)
+}
+
 /// What starting the tracer costs, mostly. Typed pointers and loops on many paths once made it 450,000 steps and 2.4 s of CPU
 /// time.
 #[test]
@@ -131,7 +136,7 @@ fn the_verifier_checks_the_programs_in_few_steps() {
     let options = TraceOptions::slower_than(1_000_000_000, true);
     let symbols = Symbols::read(Path::new("/proc/kallsyms"));
     let settings = ProgramSettings::new(&options, &symbols, super::possible_cpus());
-    let loaded = match programs::load(&tracepoints::all(), Path::new("/sys/kernel/btf"), &settings) {
+    let loaded = match all_loaded(&settings) {
         Ok(loaded) => loaded,
         Err(error) => return println!("skipped: {error}"),
     };
@@ -260,7 +265,7 @@ fn runs_that_do_not_fit_are_a_loss() {
     let options = TraceOptions::slower_than(1_000_000, false);
     let symbols = Symbols::read(Path::new("/proc/kallsyms"));
     let settings = ProgramSettings::new(&options, &symbols, super::possible_cpus());
-    let mut loaded = match programs::load(&tracepoints::all(), Path::new("/sys/kernel/btf"), &settings) {
+    let mut loaded = match all_loaded(&settings) {
         Ok(loaded) => loaded,
         Err(error) => return println!("skipped: {error}"),
     };

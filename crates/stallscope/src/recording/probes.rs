@@ -18,9 +18,14 @@ pub struct Probes {
 impl Probes {
     /// Opens the samplers, also of the load's cgroup, and with `trace` the tracer.
     pub fn open(cgroup: Option<&LoadCgroup>, trace: Option<&TraceOptions>) -> Probes {
-        let (mut samplers, mut findings) = samplers();
+        let ((mut samplers, mut findings), (tracing, missing)) = std::thread::scope(|scope| {
+            // The kernel checks the tracer's programs meanwhile.
+            let samplers = std::thread::Builder::new().name("discovery".to_owned()).spawn_scoped(scope, self::samplers);
+            let traced = trace.map(tracing).unzip();
+            let samplers = samplers.ok().and_then(|running| running.join().ok());
+            (samplers.unwrap_or_else(self::samplers), traced)
+        });
         findings.extend(cgroup.and_then(|cgroup| samplers.add_cgroup(cgroup)));
-        let (tracing, missing) = trace.map(tracing).unzip();
         findings.extend(missing.into_iter().flatten());
         Probes { samplers, tracing, findings }
     }

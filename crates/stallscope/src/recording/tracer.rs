@@ -99,7 +99,7 @@ impl Tracer {
         self.empty();
         self.report_losses();
         self.report_cost();
-        self.report_not_followed();
+        self.report_left_out();
         all_sent();
     }
 
@@ -165,8 +165,8 @@ impl Tracer {
     }
 
     /// A recording that followed nobody would read as if nobody had waited.
-    fn report_not_followed(&mut self) {
-        for text in self.tracing.not_followed() {
+    fn report_left_out(&mut self) {
+        for text in self.tracing.left_out() {
             self.queue.send_event(RunEvent::Note { at_ns: clock::monotonic_ns(), text });
         }
     }

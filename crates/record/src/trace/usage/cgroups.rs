@@ -147,6 +147,10 @@ fn numbers(root: &Path) -> HashMap<u64, String> {
     while let Some(path) = folders.pop_front().filter(|_| numbers.len() < CACHED) {
         let Ok(folder) = fs::metadata(root.join(&path)) else { continue };
         numbers.insert(folder.ino(), format!("/{}", path.display()));
+        // Each folder within has a link to it, `..`. Some file systems do not count: 1.
+        if folder.nlink() == 2 {
+            continue;
+        }
         let Ok(entries) = fs::read_dir(root.join(&path)) else { continue };
         let is_folder = |entry: &fs::DirEntry| entry.file_type().is_ok_and(|kind| kind.is_dir());
         folders.extend(entries.flatten().filter(is_folder).map(|entry| path.join(entry.file_name())));

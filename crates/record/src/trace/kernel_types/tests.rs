@@ -1,0 +1,80 @@
+use std::path::Path;
+
+use libbpf_rs::Btf;
+use libbpf_rs::btf::types::Struct;
+
+use super::{KernelTypes, essential};
+
+const MODULES: &str = "/sys/kernel/btf";
+
+/// `None` where the kernel has none.
+fn running() -> Option<KernelTypes> {
+    let path = Path::new(MODULES).join("vmlinux");
+    if !path.exists() {
+        println!("skipped: this kernel has no BTF");
+        return None;
+    }
+    Some(KernelTypes::read(&path).unwrap())
+}
+
+#[test]
+fn names_without_the_ends_of_variants() {
+    for (name, expected) in [
+        ("file_lock___old", "file_lock"),
+        ("task_struct", "task_struct"),
+        ("a___b___c", "a___b"),
+        ("a____b", "a____b"),
+        ("___x", "___x"),
+        ("", ""),
+    ] {
+        assert_eq!(essential(name.as_bytes()), expected.as_bytes(), "{name}");
+    }
+}
+
+#[test]
+fn tracepoints_have_their_arguments() {
+    let Some(types) = running() else { return };
+    let tracepoints = types.tracepoints();
+    assert_eq!(tracepoints.get("block_rq_complete"), Some(&3));
+    assert_eq!(tracepoints.get("no_such_tracepoint"), None);
+}
+
+/// libbpf is the judge of what is written.
+#[test]
+fn a_part_of_the_types_is_as_libbpf_reads_all_of_them() {
+    let Some(types) = running() else { return };
+    let part = types.for_programs("task_struct___old\nrequest\nno_such_type\n", Path::new("/nonexistent")).unwrap();
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), &part).unwrap();
+    let (part, all) = (Btf::from_path(file.path()).unwrap(), Btf::from_vmlinux().unwrap());
+    println!("{} of {} types", part.len(), all.len());
+    assert!(part.len() * 20 < all.len());
+    for name in ["task_struct", "request"] {
+        let members = |btf: &Btf<'_>| {
+            let found = btf.type_by_name::<Struct<'_>>(name).unwrap();
+            found.iter().map(|member| format!("{:?} {:?}", member.name, member.attr)).collect::<Vec<_>>()
+        };
+        assert_eq!(members(&part), members(&all), "{name}");
+    }
+    assert_eq!(types.has_member("task_struct", "comm"), Some(true));
+    assert_eq!(types.has_member("request", "comm"), Some(false));
+    assert_eq!(types.has_member("no_such_type", "comm"), None);
+}
+
+#[test]
+fn types_that_a_module_may_have_are_left_to_libbpf() {
+    let Some(types) = running() else { return };
+    let modules = tempfile::tempdir().unwrap();
+    std::fs::write(modules.path().join("fs"), b"\0no_inode\0").unwrap();
+    assert!(types.for_programs("request\nno_inode___new\n", modules.path()).is_none());
+    assert!(types.for_programs("request\nno_other_inode\n", modules.path()).is_some());
+}
+
+#[test]
+fn what_is_no_type_information_is_refused() {
+    let mut short = vec![0x9f, 0xeb, 1, 0, 24, 0, 0, 0, 0, 0, 0, 0, 255];
+    short.resize(24, 0);
+    for bytes in [vec![], vec![0x9f, 0xeb], short] {
+        assert!(KernelTypes::parse(bytes).is_none());
+    }
+}
