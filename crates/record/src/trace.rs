@@ -22,6 +22,7 @@ mod issues;
 mod kernel_types;
 mod kinds;
 mod lock_numbers;
+mod long_waits;
 mod options;
 mod paths;
 mod programs;
@@ -57,6 +58,7 @@ use blocked::BlockedPoller;
 pub use cost::TraceCost;
 pub use follow::Followed;
 use follow::Follower;
+use long_waits::LongWaits;
 pub use options::TraceOptions;
 pub use programs::CAPABILITY as TRACE_CAPABILITY;
 use row_builder::RowBuilder;
@@ -76,6 +78,7 @@ pub struct Tracing {
     proc: PathBuf,
     standing: StandingWaits,
     user_stacks: UserStacks,
+    long_waits: LongWaits,
     events: u64,
     consumer_cpu_ns: u64,
 }
@@ -101,6 +104,7 @@ impl Tracing {
         let blocked = BlockedPoller::new(roots.proc.clone(), std::process::id(), options.blocked_ns);
         let follower = Follower::new(roots.proc.clone(), options.follow.clone());
         let user_stacks = UserStacks::new(roots.proc.clone());
+        let long_waits = LongWaits::new(options.blocked_ns);
         let (proc, events, consumer_cpu_ns) = (roots.proc.clone(), 0, 0);
         let mut tracing = Tracing {
             attachment,
@@ -110,6 +114,7 @@ impl Tracing {
             proc,
             standing,
             user_stacks,
+            long_waits,
             events,
             consumer_cpu_ns,
         };
@@ -132,8 +137,9 @@ impl Tracing {
 
     /// Takes the events since the last poll. The kernel wakes no reader: call this every 20 ms or so.
     pub fn poll(&mut self, traced: &mut Traced) {
-        let Tracing { attachment: Some(attachment), rows, user_stacks, events, .. } = self else { return };
+        let Tracing { attachment: Some(attachment), rows, user_stacks, long_waits, events, .. } = self else { return };
         let began_ns = thread_cpu_ns();
+        long_waits.look(attachment);
         user_stacks.begin_poll();
         attachment.consume(|Arrived { events: arrived, requests, user_stacks: stacks }| {
             *events += (arrived.len() + requests.len() + stacks.len()) as u64;
@@ -156,9 +162,6 @@ impl Tracing {
         }
         if self.blocked.is_due(now_ns) {
             let before_ns = thread_cpu_ns();
-            if let Some(attachment) = &self.attachment {
-                attachment.look_for_long_waits();
-            }
             for wait in self.blocked.poll(now_ns) {
                 self.rows.add_blocked(wait, traced);
             }

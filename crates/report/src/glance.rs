@@ -9,6 +9,6 @@ mod text;
 mod tests;
 
 pub use json::json;
-pub use slowest::slowest;
+pub use slowest::{SlowestNow, slowest};
 pub use tables::{Align, Column, Panel, Row, Table, table};
 pub use text::{details, memory_line, text};

@@ -8,8 +8,17 @@ use crate::explain::words;
 use crate::number::share;
 use crate::style::printable;
 
+/// The slowest operation of a moment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SlowestNow {
+    /// What it is, and why it is slow.
+    pub text: String,
+    /// How long it took, or has taken so far.
+    pub lasts_ns: u64,
+}
+
 /// The operation that lasts or lasted longest, of the recorded command if it has one; `None` where none was slow.
-pub fn slowest(glance: &Glance) -> Option<String> {
+pub fn slowest(glance: &Glance) -> Option<SlowestNow> {
     let is_own = |stall: &Stall| stall.of_command == Some(true);
     let known = glance.explanation.stalls.iter().zip(&glance.whole);
     let known = known.max_by_key(|(stall, (_, duration_ns))| (is_own(stall), *duration_ns));
@@ -18,9 +27,12 @@ pub fn slowest(glance: &Glance) -> Option<String> {
         (Some((stall, (_, duration_ns))), stuck)
             if is_own(stall) || stuck.is_none_or(|stuck| stuck.lasts_ns <= *duration_ns) =>
         {
-            Some(of_stall(stall, *duration_ns))
+            Some(SlowestNow { text: of_stall(stall, *duration_ns), lasts_ns: *duration_ns })
         }
-        (_, Some(stuck)) => Some(of_stuck(stuck, known.map(|(stall, _)| stall))),
+        (_, Some(stuck)) => {
+            let text = of_stuck(stuck, known.map(|(stall, _)| stall));
+            Some(SlowestNow { text, lasts_ns: stuck.lasts_ns })
+        }
         _ => None,
     }
 }

@@ -65,7 +65,7 @@ fn what_is_not_known_is_null() {
 fn the_slowest_now_is_the_longest_whether_it_ended_or_not() {
     let mut glance = glance();
     assert_eq!(
-        slowest(&glance).unwrap(),
+        slowest(&glance).unwrap().text,
         "slowest now: fsync by dd/1 of /mnt/a\\u{1b}]0;owned\\u{7}, 3.00 s so far: in folio_wait_bit"
     );
     let call =
@@ -81,7 +81,7 @@ fn the_slowest_now_is_the_longest_whether_it_ended_or_not() {
     glancer.stacks([StackRecord { stack: 1, frames: vec!["jbd2_log_wait_commit".into()] }].iter());
     let ended = glancer.finish(&SeriesSet::default());
     (glance.explanation, glance.whole) = (ended.explanation, ended.whole);
-    assert_eq!(slowest(&glance).unwrap(), "slowest now: read by thread 7, 5.00 s: 80 % journal");
+    assert_eq!(slowest(&glance).unwrap().text, "slowest now: read by thread 7, 5.00 s: 80 % journal");
     glance.stuck.clear();
     glance.explanation.stalls.clear();
     assert_eq!(slowest(&glance), None);

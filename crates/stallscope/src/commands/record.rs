@@ -25,7 +25,10 @@ use crate::ui::failure::{Exit, Failure};
 use crate::ui::interrupt::Interrupt;
 use crate::ui::screen::Screen;
 
+/// Interval of looks at what is slow.
 const POLL: Duration = Duration::from_millis(100);
+/// Where nothing is to be shown in between.
+const POLL_QUIET: Duration = Duration::from_millis(250);
 /// Time that the archive has to close.
 const GRACE: Duration = Duration::from_secs(2);
 /// The name of a run without a command.
@@ -132,8 +135,9 @@ fn watch(
     screen: &Screen,
 ) -> Outcome {
     let begin = Instant::now();
-    let mut shown = None;
-    let mut is_full = false;
+    let (mut shown, mut is_full) = (None, false);
+    let exit = child.as_ref().and_then(command::exit_of);
+    let pause = if screen.is_quiet() { POLL_QUIET } else { POLL };
     loop {
         if let Some(status) = child.as_mut().and_then(|child| child.try_wait().ok().flatten()) {
             return Outcome { ending: ending_of_command(interrupt, is_full), status: Some(status) };
@@ -151,12 +155,15 @@ fn watch(
             return Outcome { ending, status: status.filter(|_| !time_is_up) };
         }
         let lasted_s = lasted_ns / 1_000_000_000;
-        if shown.replace(lasted_s) != Some(lasted_s) {
+        let slowest = session.report_slowest(screen).to_owned();
+        if shown.as_ref() != Some(&(lasted_s, slowest.clone())) {
             let lasted = Nanoseconds(lasted_s * 1_000_000_000);
             let blocked = session.report_blocked(screen);
-            screen.doing(format!("recording for {lasted}{blocked}{}", session.slowest_line()));
+            screen.doing(format!("recording for {lasted}{blocked}{slowest}"));
+            shown = Some((lasted_s, slowest));
         }
-        std::thread::sleep(POLL);
+        let left_ns = runtime_ns.map_or(u64::MAX, |runtime_ns| runtime_ns.saturating_sub(lasted_ns));
+        command::wait(exit.as_ref(), pause.min(Duration::from_nanos(left_ns)));
     }
 }
 

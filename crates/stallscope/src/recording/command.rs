@@ -1,12 +1,15 @@
 //! The command that is recorded: checked, started in its cgroups, and ended.
 
 use std::ffi::OsString;
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-use rustix::process::Signal;
+use rustix::event::{PollFd, PollFlags};
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open};
+use rustix::time::Timespec;
 
 use crate::recording::process_tree::ProcessTree;
 use crate::ui::failure::Failure;
@@ -98,6 +101,19 @@ pub fn start(command: &[OsString], cgroup_procs: &[PathBuf], streams: Streams) -
     started
         .map(Some)
         .map_err(|error| Failure::usage(format_args!("cannot start '{}': {error}", program.to_string_lossy())))
+}
+
+/// What becomes readable when the command ends; `None` where the kernel has no such descriptors (before Linux 5.3).
+pub fn exit_of(child: &Child) -> Option<OwnedFd> {
+    pidfd_open(Pid::from_child(child), PidfdFlags::empty()).ok()
+}
+
+/// Waits for the end of the command, for a signal, or for so long.
+pub fn wait(exit: Option<&OwnedFd>, most: Duration) {
+    let Some(exit) = exit else { return std::thread::sleep(most) };
+    let time = Timespec { tv_sec: most.as_secs() as i64, tv_nsec: most.subsec_nanos().into() };
+    // Whether it has ended is asked by waitpid.
+    let _ = rustix::event::poll(&mut [PollFd::new(exit, PollFlags::IN)], Some(&time));
 }
 
 /// Sends SIGTERM to the command and to what it started, then SIGKILL. What is stuck in the kernel is left behind.

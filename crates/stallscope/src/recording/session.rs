@@ -126,10 +126,10 @@ impl Session {
         self.slowest.iter().for_each(|slowest| slowest.operations(records));
     }
 
-    /// The line that says which operation is the slowest now, and why.
-    pub fn slowest_line(&mut self) -> &str {
+    /// Says which operation is the slowest now, and why: the line for the progress, or a message. Call this often.
+    pub fn report_slowest(&mut self, screen: &Screen) -> &str {
         let Session { slowest, description, .. } = self;
-        slowest.as_mut().map_or("", |slowest| slowest.line(description, clock::monotonic_ns()))
+        slowest.as_mut().map_or("", |slowest| slowest.report(description, clock::monotonic_ns(), screen))
     }
 
     /// Ends a recording that recorded nothing, and removes its run directory.

@@ -7,6 +7,7 @@ use explain::blame::Scope;
 use explain::glance::Window;
 use model::operation::OperationRecord;
 use model::run::RunDescription;
+use report::glance::SlowestNow;
 
 use super::recent_history::RecentHistory;
 use super::tap::Tap;
@@ -16,23 +17,32 @@ use crate::ui::screen::Screen;
 const WINDOW_NS: u64 = 10_000_000_000;
 /// Rows of each kind that are kept for it.
 const ROWS: usize = 10_000;
-/// Time between two looks at the rows.
+/// Time between two looks at the rows while the line says something.
 const EVERY: Duration = Duration::from_secs(1);
+/// And while it does not: the first stall is to be named at once.
+const EVERY_BEFORE: Duration = Duration::from_millis(100);
 /// Looking takes at most this fraction of the time.
 const RESTS: u32 = 20;
+/// Where nobody sees the line, an operation is named in a message that is this many times as slow as the one before: their number grows
+/// with the logarithm of the slowest.
+const SLOWER: u64 = 2;
 
 /// Finds the slowest operation of the last seconds.
 pub struct Slowest {
     history: Arc<RecentHistory>,
     due: Instant,
     line: String,
+    is_live: bool,
+    /// How slow the operation of the last message was.
+    reported_ns: u64,
 }
 
 impl Slowest {
-    /// `None` where nobody sees the line: it costs memory and time.
+    /// `None` where nothing is to be said: it costs memory and time.
     pub fn new(screen: &Screen) -> Option<Slowest> {
         let history = Arc::new(RecentHistory::bounded(ROWS));
-        screen.is_live().then(|| Slowest { history, due: Instant::now(), line: String::new() })
+        let (due, is_live) = (Instant::now(), screen.is_live());
+        (!screen.is_quiet()).then(|| Slowest { history, due, line: String::new(), is_live, reported_ns: 0 })
     }
 
     /// What has to see the rows.
@@ -45,17 +55,31 @@ impl Slowest {
         self.history.operations(records);
     }
 
-    /// The line, with a line break before it; empty where nothing was slow.
-    pub fn line(&mut self, run: &RunDescription, now_ns: u64) -> &str {
+    /// The line, with a line break before it; empty where nothing was slow. Without a terminal it is a message, when the first is seen
+    /// and when one is much slower.
+    pub fn report(&mut self, run: &RunDescription, now_ns: u64, screen: &Screen) -> &str {
         if Instant::now() >= self.due {
             let began = Instant::now();
             let window = Window { from_ns: now_ns.saturating_sub(WINDOW_NS), to_ns: now_ns };
             let is_slow = self.history.has_stalls_since(window.from_ns);
             let glance = is_slow.then(|| self.history.glance(run, &Scope::default(), window));
-            let words = glance.and_then(|glance| report::glance::slowest(&glance));
-            self.line = words.map_or_else(String::new, |words| format!("\n  {words}"));
-            self.due = Instant::now() + EVERY.max(began.elapsed() * RESTS);
+            let slowest = glance.and_then(|glance| report::glance::slowest(&glance));
+            let every = if slowest.is_some() { EVERY } else { EVERY_BEFORE };
+            self.line = slowest.map_or_else(String::new, |slowest| self.shown(&slowest, screen));
+            self.due = Instant::now() + every.max(began.elapsed() * RESTS);
         }
         &self.line
+    }
+
+    /// What the line has of it.
+    fn shown(&mut self, slowest: &SlowestNow, screen: &Screen) -> String {
+        if self.is_live {
+            return format!("\n  {}", slowest.text);
+        }
+        if self.reported_ns == 0 || slowest.lasts_ns / SLOWER >= self.reported_ns {
+            self.reported_ns = slowest.lasts_ns.max(1);
+            screen.remark(&slowest.text);
+        }
+        String::new()
     }
 }

@@ -45,6 +45,11 @@ impl Screen {
         !self.bar.is_hidden()
     }
 
+    /// Whether only results and errors are shown.
+    pub fn is_quiet(&self) -> bool {
+        self.quiet
+    }
+
     /// Prints a result.
     pub fn result(&self, text: &str) {
         if self.results_to_stderr && self.quiet {

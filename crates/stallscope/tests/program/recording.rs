@@ -263,6 +263,18 @@ fn the_slowest_operation_is_named_while_it_records() {
 }
 
 #[test]
+fn the_slowest_operation_is_named_in_a_message_where_nobody_sees_the_progress() {
+    if !is_root("tracing") {
+        return;
+    }
+    let folder = folder();
+    let (out, script) = (folder.path().join("run").display().to_string(), waits_for_a_lock(folder.path(), "sleep 60"));
+    let mut program =
+        Running::start_with(&["record", "--slower-than", "100ms", "--out", &out, "--", "sh", "-c", &script]);
+    program.wait_until("the message", |program| program.stderr().contains("slowest now: flock by flock/"));
+}
+
+#[test]
 fn what_cannot_be_followed_is_said() {
     let refused = run("record --follow 4194304 -- true").expect_code(2);
     assert!(refused.stderr.contains("--follow") && refused.stderr.contains("no such process"), "{}", refused.stderr);

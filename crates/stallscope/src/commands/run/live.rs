@@ -147,7 +147,7 @@ impl Live {
                 format!("{}: {lasted}{of}{stuck}{}{blocked}", phase.name, self.pressure_now(&session.recorder))
             }
         };
-        screen.doing(text + session.slowest_line());
+        screen.doing(text + session.report_slowest(screen));
     }
 
     /// Reclaims per second over the last few samples.
