@@ -91,6 +91,11 @@ fn list(cell: &mut String, items: &dyn Array) -> io::Result<()> {
     for item in 0..items.len() {
         cell.push_str(if item > 0 { "," } else { "" });
         match items.data_type() {
+            // A user stack ends with a null where the callers are unknown.
+            _ if items.is_null(item) => cell.push_str("null"),
+            DataType::UInt32 => {
+                write!(cell, "{}", items.as_primitive::<UInt32Type>().value(item)).map_err(io::Error::other)?
+            }
             DataType::UInt64 => {
                 write!(cell, "{}", items.as_primitive::<UInt64Type>().value(item)).map_err(io::Error::other)?
             }

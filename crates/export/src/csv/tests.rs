@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use arrow_array::builder::{ListBuilder, StringBuilder};
+use arrow_array::builder::{ListBuilder, StringBuilder, UInt32Builder};
 use arrow_array::{ArrayRef, BooleanArray, Int64Array, RecordBatch, StringArray, UInt32Array};
 use proptest::prelude::*;
 
@@ -33,6 +33,14 @@ fn hostile_names_stay_in_their_cell_and_lists_are_json() {
     frames.append_value([Some("x\"y"), Some("z")]);
     let text = written(&columns(vec![("n,", names), ("frames", Arc::new(frames.finish()))]));
     assert_eq!(text, "\"n,\",frames\n\"a\"\"b,\nc\",\"[\"\"x\\\"\"y\"\",\"\"z\"\"]\"\n");
+}
+
+/// Frames of user stacks, the last of which stands for unknown callers.
+#[test]
+fn a_list_of_numbers_is_json_too() {
+    let mut frames = ListBuilder::new(UInt32Builder::new());
+    frames.append_value([Some(7), None]);
+    assert_eq!(written(&columns(vec![("frames", Arc::new(frames.finish()))])), "frames\n\"[7,null]\"\n");
 }
 
 /// The cells of a text of CSV, by the grammar of RFC 4180 and nothing else.
