@@ -46,6 +46,8 @@ pub(crate) struct Cgroups {
     known: Vec<Known>,
     at: usize,
     full: Vec<Group>,
+    /// The limits of the root cgroup: those on disks of version 1, which has no others, and version 2 none.
+    root: Group,
     /// CPU time that cgroups used while they were not read in full, ns. Only of those without others below, which would count
     /// twice.
     others_ns: u64,
@@ -55,7 +57,8 @@ impl Cgroups {
     pub(crate) fn open(root: &Path) -> Cgroups {
         let hierarchies = hierarchy::all(root);
         let walk = Walk::new(hierarchies.iter().map(|found| found.mount.clone()).collect());
-        Cgroups { hierarchies, walk, known: Vec::new(), at: 0, full: Vec::new(), others_ns: 0 }
+        let root = Group::limits_of_root(&hierarchies);
+        Cgroups { hierarchies, walk, known: Vec::new(), at: 0, full: Vec::new(), root, others_ns: 0 }
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -173,6 +176,7 @@ impl MetricSource for Cgroups {
         self.rest(writer);
         // A cgroup may be removed at any time: its metrics become absent, and the next walk forgets it.
         let _ = sample_all(self.full.iter_mut(), writer);
+        self.root.sample(writer)?;
         Ok(())
     }
 }

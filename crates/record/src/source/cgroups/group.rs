@@ -47,6 +47,16 @@ impl Group {
         group
     }
 
+    /// What every process without a cgroup of its own is limited by: a limit of the root holds for its own requests alone.
+    pub(super) fn limits_of_root(hierarchies: &[Hierarchy]) -> Group {
+        let mut root = Group { path: "/".to_owned(), files: Vec::new(), io: Vec::new() };
+        hierarchies
+            .iter()
+            .filter(|hierarchy| hierarchy.kinds.contains(&Kind::BlkioV1))
+            .for_each(|hierarchy| root.throttle(&hierarchy.mount));
+        root
+    }
+
     fn add(&mut self, kind: Kind, folder: &Path) {
         match kind {
             Kind::CpuacctV1 => self.single(folder, "cpuacct.usage", Unit::Nanoseconds, Semantics::Counter),
@@ -83,6 +93,10 @@ impl Group {
             let table = BlkioTable { prefix: format!("cgroups.{file}"), label: self.path.clone(), unit, brief: true };
             self.table(folder, file, table);
         }
+        self.throttle(folder);
+    }
+
+    fn throttle(&mut self, folder: &Path) {
         for (file, unit) in THROTTLE {
             self.table(folder, file, LimitTable { name: format!("cgroups.{file}"), label: self.path.clone(), unit });
         }

@@ -86,6 +86,23 @@ fn version_1_has_a_hierarchy_for_each_controller() {
     assert_eq!(recording.value("cgroups.others", ""), Some(0));
 }
 
+/// Version 1 has limits on disks there, and nothing else is read of the root: the machine's own figures are.
+#[test]
+fn the_limits_of_the_root_are_read() {
+    let kernel = Kernel::new();
+    kernel.write("sys/fs/cgroup/blkio/blkio.throttle.io_service_bytes", "8:0 Read 5\nTotal 5\n");
+    kernel.write("sys/fs/cgroup/blkio/blkio.throttle.write_bps_device", "8:0 8388608\n");
+    let mut recording = kernel.record(&options());
+    recording.sample();
+    let limit =
+        |recording: &crate::fake::Recording| recording.value("cgroups.blkio.throttle.write_bps_device", "/:8:0");
+    assert_eq!(limit(&recording), Some(8_388_608));
+    kernel.write("sys/fs/cgroup/blkio/blkio.throttle.write_bps_device", "");
+    recording.sample();
+    assert_eq!(limit(&recording), None);
+    assert_eq!(recording.value("cgroups.others", ""), Some(0));
+}
+
 #[test]
 fn an_idle_one_with_an_io_limit_is_read_in_full() {
     let kernel = Kernel::new().with(&[("sys/fs/cgroup/cgroup.controllers", "cpu io memory\n")]);
