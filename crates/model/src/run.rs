@@ -71,6 +71,13 @@ pub fn mount_of<'a>(mounts: &'a [Mount], directory: &str) -> Option<&'a Mount> {
     mounts.iter().filter(holds).max_by_key(|mount| mount.point.len())
 }
 
+/// Whether a mount's source is that disk or a partition of it: `/dev/sda1` of `sda`, `/dev/loop1p2` of `loop1`.
+fn is_of_disk(source: &str, disk: &str) -> bool {
+    let Some(rest) = source.strip_prefix("/dev/").and_then(|name| name.strip_prefix(disk)) else { return false };
+    let partition = if disk.ends_with(|c: char| c.is_ascii_digit()) { rest.strip_prefix('p') } else { Some(rest) };
+    rest.is_empty() || (!disk.is_empty() && partition.is_some_and(|digits| digits.bytes().all(|c| c.is_ascii_digit())))
+}
+
 impl Device {
     /// Its number; `None` where a damaged description has none.
     pub fn device_number(&self) -> Option<DeviceNumber> {
@@ -83,6 +90,13 @@ impl RunDescription {
     /// The disk of a number; `None` if the run does not describe it.
     pub fn device(&self, number: DeviceNumber) -> Option<&Device> {
         self.devices.iter().find(|device| device.device_number() == Some(number))
+    }
+
+    /// Whether a disk is below a directory that the load or the recorded command uses.
+    pub fn is_under_test(&self, disk: &Device) -> bool {
+        let directories = self.recipe.iter().flat_map(|recipe| &recipe.directories).chain(&self.under_test);
+        let mut mounts = directories.filter_map(|directory| mount_of(&self.mounts, directory));
+        mounts.any(|mount| mount.device == disk.number || is_of_disk(&mount.source, &disk.name))
     }
 
     /// Whether operations of that class consist of operations of other classes.

@@ -149,7 +149,7 @@ impl<'a> SampledCounters<'a> {
 
     fn devices_throughput(&self) -> Value {
         let mut series = Vec::new();
-        for device in self.busiest() {
+        for device in self.charted() {
             for (what, name) in [("reads", "diskstats.read_sectors"), ("writes", "diskstats.write_sectors")] {
                 let of: Vec<&Series> = self.of_device(name, device).collect();
                 series.extend(self.line(&format!("{} {what}", self.device_name(device)), &self.rate(&of, 512.0)));
@@ -162,7 +162,7 @@ impl<'a> SampledCounters<'a> {
     /// Time in the queue by time: how many requests were there on average, which a look now and then would miss.
     fn queues(&self) -> Value {
         let mut series = Vec::new();
-        for device in self.busiest() {
+        for device in self.charted() {
             let of: Vec<&Series> = self.of_device("diskstats.time_in_queue", device).collect();
             series.extend(self.line(&self.device_name(device), &self.rate(&of, 1e-3)));
         }
@@ -174,8 +174,8 @@ impl<'a> SampledCounters<'a> {
         self.series.named(name).filter(move |series| series.descriptor.instance == device)
     }
 
-    /// Identities of the devices that moved most.
-    fn busiest(&self) -> Vec<&str> {
+    /// Identities of the devices under test, also of those that did nothing, then of those that moved most.
+    fn charted(&self) -> Vec<&str> {
         let headers = self.series.headers();
         let (Some(first), Some(last)) = (headers.first(), headers.last()) else { return Vec::new() };
         let moved = |device: &str| -> u64 {
@@ -185,14 +185,20 @@ impl<'a> SampledCounters<'a> {
         };
         let devices = self.series.named("diskstats.read_sectors").map(|one| one.descriptor.instance.as_str());
         let mut devices: Vec<(u64, &str)> = devices.map(|device| (moved(device), device)).collect();
-        devices.retain(|(moved, _)| *moved > 0);
-        devices.sort_by_key(|&(moved, _)| std::cmp::Reverse(moved));
-        devices.into_iter().take(DEVICES).map(|(_, device)| device).collect()
+        let described = |identity: &str| self.run.devices.iter().find(|device| device.identity == identity);
+        let is_under_test = |identity: &str| described(identity).is_some_and(|device| self.run.is_under_test(device));
+        devices.retain(|(moved, device)| *moved > 0 || is_under_test(device));
+        devices.sort_by_key(|&(moved, device)| (!is_under_test(device), std::cmp::Reverse(moved)));
+        let under_test = devices.iter().filter(|(_, device)| is_under_test(device)).count();
+        devices.into_iter().take(DEVICES.max(under_test)).map(|(_, device)| device).collect()
     }
 
     pub(crate) fn device_name(&self, identity: &str) -> String {
         let known = self.run.devices.iter().find(|device| device.identity == identity);
-        known.map_or(identity, |device| &device.name).to_owned()
+        // The run does not describe a disk that came later.
+        let of_disk =
+            || self.of_device("diskstats.read_sectors", identity).find_map(|one| one.descriptor.device.as_deref());
+        known.map(|device| device.name.as_str()).or_else(of_disk).unwrap_or(identity).to_owned()
     }
 }
 

@@ -59,9 +59,11 @@ impl RequestCharts {
 
     pub(crate) fn charts(&self, run: &RunDescription, span_ns: u64) -> Vec<Value> {
         let mut devices: Vec<(&DeviceNumber, &Heats)> = self.heats.iter().collect();
-        devices.sort_by_key(|(number, heats)| (Reverse(heats.count), **number));
+        let is_under_test = |number: DeviceNumber| run.device(number).is_some_and(|device| run.is_under_test(device));
+        devices.sort_by_key(|(number, heats)| (!is_under_test(**number), Reverse(heats.count), **number));
+        let under_test = devices.iter().filter(|(number, _)| is_under_test(**number)).count();
         let mut charts = Vec::new();
-        for (at, (number, heats)) in devices.into_iter().take(DEVICES).enumerate() {
+        for (at, (number, heats)) in devices.into_iter().take(DEVICES.max(under_test)).enumerate() {
             let name = device_name(run, *number);
             for (what, heat) in [("in the queue of", &heats.queue), ("at", &heats.device)] {
                 if !heat.is_empty() {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use model::block::DeviceNumber;
 use model::metric::MetricDescriptor;
-use model::run::{Device, Mount, RunDescription};
+use model::run::{Device, RunDescription};
 use model::stall::{RequestIntervalRecord, request_bucket_floor_ns};
 
 use crate::blame::Scope;
@@ -112,8 +112,11 @@ impl Devices {
         let waited_ms = sum("diskstats.read_ticks", "diskstats.write_ticks");
         let in_flight = of("diskstats.in_flight").find_map(|gauge| gauge.at(last));
         let device = run.devices.iter().find(|device| device.identity == identity);
+        // The run does not describe a disk that came later.
+        let kernel_name = || of("diskstats.in_flight").find_map(|gauge| gauge.descriptor.device.clone());
+        let name = device.map(|device| device.name.clone()).or_else(kernel_name);
         DeviceLoad {
-            name: device.map_or_else(|| identity.to_owned(), |device| device.name.clone()),
+            name: name.unwrap_or_else(|| identity.to_owned()),
             number: device.map(|device| device.number.clone()),
             mount: device.and_then(|device| mount_of(run, device)),
             under_test: device.is_some_and(|device| is_under_test(run, scope, device)),
@@ -148,18 +151,8 @@ pub(super) fn quantile_ns(buckets: &BTreeMap<u32, u64>, quantile: f64) -> Option
 
 /// Whether a disk is in scope, or below a directory that the load or the recorded command uses.
 fn is_under_test(run: &RunDescription, scope: &Scope, device: &Device) -> bool {
-    let directories = run.recipe.iter().flat_map(|recipe| &recipe.directories).chain(&run.under_test);
-    let mut mounts = directories.filter_map(|directory| model::run::mount_of(&run.mounts, directory));
-    let is_below = |mount: &Mount| mount.device == device.number || is_of_disk(&mount.source, &device.name);
     let names = [&device.name, &device.number, &device.identity];
-    scope.devices.iter().any(|wanted| names.contains(&wanted)) || mounts.any(is_below)
-}
-
-/// Whether a mount's source is that disk or a partition of it: `/dev/sda1` of `sda`, `/dev/loop1p2` of `loop1`.
-fn is_of_disk(source: &str, disk: &str) -> bool {
-    let Some(rest) = source.strip_prefix("/dev/").and_then(|name| name.strip_prefix(disk)) else { return false };
-    let partition = if disk.ends_with(|c: char| c.is_ascii_digit()) { rest.strip_prefix('p') } else { Some(rest) };
-    rest.is_empty() || (!disk.is_empty() && partition.is_some_and(|digits| digits.bytes().all(|c| c.is_ascii_digit())))
+    scope.devices.iter().any(|wanted| names.contains(&wanted)) || run.is_under_test(device)
 }
 
 /// The numbers of these disks.

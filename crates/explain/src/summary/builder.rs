@@ -232,8 +232,7 @@ impl SummaryBuilder {
             pressure: window.map_or_else(Vec::new, |window| pressure::pressure(series, window)),
             memory_cgroup: window.and_then(|window| pressure::memory_cgroup(&self.description.limits, series, window)),
             cgroups: cgroups::cgroups(series, window.and_then(|window| pressure::ends(series, window))),
-            timeline: window
-                .map_or_else(Vec::new, |window| self.timeline.rows(series, &self.description.devices, window)),
+            timeline: window.map_or_else(Vec::new, |window| self.timeline.rows(series, &self.description, window)),
             recording: self.recording(series, facts),
             remarks: self.remarks.kept().to_vec(),
             missing: self.description.preflight.iter().filter(|finding| !finding.available).cloned().collect(),

@@ -1,7 +1,7 @@
 //! Figures over time, in as many steps as fit on a line.
 
 use model::operation::IntervalRecord;
-use model::run::Device;
+use model::run::RunDescription;
 
 use super::findings::TimelineRow;
 use super::pressure;
@@ -38,7 +38,7 @@ impl LatencyTimeline {
     }
 
     /// All rows have the same steps and can be read one below the other.
-    pub(super) fn rows(&self, series: &SeriesSet, devices: &[Device], window: (u64, u64)) -> Vec<TimelineRow> {
+    pub(super) fn rows(&self, series: &SeriesSet, run: &RunDescription, window: (u64, u64)) -> Vec<TimelineRow> {
         let samples = series.headers().iter().filter(|header| (window.0..=window.1).contains(&header.at.monotonic_ns));
         let intervals = self.classes.iter().map(|(_, intervals)| intervals.len()).max();
         let steps = Steps::of(window, samples.count().saturating_sub(1).max(intervals.unwrap_or(0)));
@@ -51,10 +51,12 @@ impl LatencyTimeline {
             TimelineRow { name: format!("{class} p99, ms"), values: (0..steps.count).map(worst).collect() }
         };
         let mut rows: Vec<TimelineRow> = self.classes.iter().map(latency).collect();
-        let whole = |name, prefix| counter_row(steps, series, name, &series.prefixed(prefix).collect::<Vec<_>>(), 1.0);
+        let whole = |name, prefix| {
+            counter_row(steps, series, name, &series.prefixed(prefix).collect::<Vec<_>>(), 1.0).filter(moves)
+        };
         rows.extend(whole("memcg reclaims, /s".to_owned(), pressure::MEMORY_CGROUP_RECLAIMS));
         rows.extend(whole("allocation stalls, /s".to_owned(), pressure::ALLOCATION_STALLS));
-        rows.extend(busiest_devices(steps, series, devices));
+        rows.extend(devices(steps, series, run));
         rows
     }
 }
@@ -78,10 +80,12 @@ impl Steps {
     }
 }
 
-/// Bytes read and written over time, for the devices that moved most. Devices are not summed: a loop device and the disk
-/// below it move the same bytes.
-fn busiest_devices(steps: Steps, series: &SeriesSet, known: &[Device]) -> Vec<TimelineRow> {
+/// Bytes read and written over time, for the devices under test, however little they moved, then for those that moved most. Devices are
+/// not summed: a loop device and the disk below it move the same bytes.
+fn devices(steps: Steps, series: &SeriesSet, run: &RunDescription) -> Vec<TimelineRow> {
     const DEVICES: usize = 2;
+    let described = |identity: &str| run.devices.iter().find(|device| device.identity == identity);
+    let is_under_test = |identity: &str| described(identity).is_some_and(|device| run.is_under_test(device));
     let (from, to) = steps.window;
     let (Some(first), Some(last)) = (series.sample_at(from), series.sample_at(to)) else { return Vec::new() };
     let directions = [("reads", pressure::READ_SECTORS), ("writes", pressure::WRITTEN_SECTORS)];
@@ -94,20 +98,27 @@ fn busiest_devices(steps: Steps, series: &SeriesSet, known: &[Device]) -> Vec<Ti
             (moved.sum(), instance)
         })
         .collect();
-    devices.sort_by_key(|&(moved, _)| std::cmp::Reverse(moved));
+    devices.sort_by_key(|&(moved, instance)| (!is_under_test(instance), std::cmp::Reverse(moved)));
+    let under_test = devices.iter().filter(|(_, instance)| is_under_test(instance)).count();
     let mut rows = Vec::new();
-    for (_, instance) in devices.into_iter().take(DEVICES) {
+    for (_, instance) in devices.into_iter().take(DEVICES.max(under_test)) {
         for (direction, name) in directions {
             let counters: Vec<&Series> = counter(instance, name).into_iter().collect();
-            let name = known.iter().find(|device| device.identity == instance).map_or(instance, |device| &device.name);
+            let kernel_name = counters.iter().find_map(|counter| counter.descriptor.device.as_deref());
+            let name = described(instance).map(|device| device.name.as_str()).or(kernel_name).unwrap_or(instance);
             let label = format!("{name} {direction}, MiB/s");
-            rows.extend(counter_row(steps, series, label, &counters, 512.0 / 1048576.0));
+            let row = counter_row(steps, series, label, &counters, 512.0 / 1048576.0);
+            rows.extend(row.filter(|row| is_under_test(instance) || moves(row)));
         }
     }
     rows
 }
 
-/// Rate of the sum of counters in each step; `None` without such a counter, or if it never changed.
+fn moves(row: &TimelineRow) -> bool {
+    row.values.iter().flatten().any(|&value| value > 0.0)
+}
+
+/// Rate of the sum of counters in each step; `None` without such a counter.
 fn counter_row(
     steps: Steps,
     series: &SeriesSet,
@@ -121,5 +132,63 @@ fn counter_row(
         Some(series.rate_per_s(counters.iter().copied(), first, last)? * factor)
     };
     let values: Vec<Option<f64>> = (0..steps.count).map(rate).collect();
-    values.iter().flatten().any(|&value| value > 0.0).then_some(TimelineRow { name, values })
+    values.iter().any(Option::is_some).then_some(TimelineRow { name, values })
+}
+
+#[cfg(test)]
+mod tests {
+    use model::metric::{Change, MetricDescriptor, MetricId, SampleHeader, Semantics, Unit};
+    use model::run::{Device, Mount};
+    use model::time::Moment;
+
+    use super::*;
+
+    const S: u64 = 1_000_000_000;
+
+    /// The disk of the recorded command was left out where two others moved more.
+    #[test]
+    fn disks_under_test_are_always_drawn_and_come_first() {
+        let disk = |name: &str, number: &str| Device {
+            name: name.into(),
+            number: number.into(),
+            identity: format!("{name}-serial"),
+            ..Device::default()
+        };
+        let mount = |point: &str, source: &str| Mount {
+            point: point.into(),
+            source: source.into(),
+            fs_type: "ext4".into(),
+            options: String::new(),
+            device: "0:40".into(),
+        };
+        let run = RunDescription {
+            devices: vec![disk("sda", "8:0"), disk("sdb", "8:16"), disk("sdc", "8:32"), disk("sdd", "8:48")],
+            mounts: vec![mount("/", "/dev/sda1"), mount("/data", "/dev/sdb1")],
+            under_test: vec!["/data/pg".into()],
+            ..RunDescription::new("test", Moment::default())
+        };
+        let mut series = SeriesSet::default();
+        let name = || pressure::READ_SECTORS.to_owned();
+        let (unit, semantics) = (Unit::Sectors, Semantics::Counter);
+        let moved = [("sda", 9000), ("sdb", 0), ("sdc", 7000), ("sdd", 100)];
+        for (id, (disk, _)) in (0..).zip(moved) {
+            let (id, instance) = (MetricId(id), format!("{disk}-serial"));
+            series
+                .describe(&[MetricDescriptor { id, name: name(), instance, unit, semantics, device: None }], |_| true);
+        }
+        for second in 0..3 {
+            let at = Moment { monotonic_ns: u64::from(second) * S, wall_ns: 0 };
+            series.sample(SampleHeader { sample: second, at, late_ns: 0, cpu_ns: 0, took_ns: 0 });
+            let value = |moved: i64| Some(moved * i64::from(second));
+            let changes = (0..).zip(moved).map(|(id, (_, moved))| Change {
+                sample: second,
+                metric: MetricId(id),
+                value: value(moved),
+            });
+            series.feed(&changes.collect::<Vec<_>>());
+        }
+        let rows = LatencyTimeline::default().rows(&series, &run, (0, 2 * S));
+        let names: Vec<&str> = rows.iter().map(|row| row.name.as_str()).collect();
+        assert_eq!(names, ["sdb reads, MiB/s", "sda reads, MiB/s"]);
+    }
 }
