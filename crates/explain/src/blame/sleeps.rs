@@ -61,7 +61,8 @@ pub(super) fn sleeps(
     let mut by_call: HashMap<&str, u64> = HashMap::new();
     for row in index.rows.iter().filter(is_one) {
         let call = row.call.map(|call| index.names.get(call));
-        if row.interruptible && call.is_some_and(|call| IDLE.contains(&call)) && !is_for_other(index, row) {
+        let may_idle = |call: &str| IDLE.contains(&call) || call == "futex" && idles_in_futex(index, row);
+        if row.interruptible && call.is_some_and(may_idle) && !is_for_other(index, row) {
             sleeps.idle_count += 1;
             sleeps.idle_ns = sleeps.idle_ns.saturating_add(slept_ns(row));
             sleeps.idle_throughout += u64::from(is_throughout(row));
@@ -79,6 +80,20 @@ pub(super) fn sleeps(
     calls.sort_by_key(|&(call, count)| (Reverse(count), call));
     sleeps.idle_calls = calls.into_iter().map(|(call, _)| call.to_owned()).collect();
     sleeps
+}
+
+/// Whether a futex keeps a thread until there is work for it (collectors and compilers of a runtime, pools), until another thread ends, or
+/// for as long as it wants. The first thread of a process is the program: what it waits for is listed.
+fn idles_in_futex(index: &RunIndex, row: &Row) -> bool {
+    let is_first = index.tasks.pid(row.tid, row.end_ns).is_none_or(|pid| pid == row.tid);
+    match row.awaits {
+        Some(Awaits::Child | Awaits::Interrupt) => true,
+        Some(Awaits::Work) => !is_first,
+        None if is_unfinished(row) => !is_first && index.other_ends(row.tid).is_empty(),
+        // A timer of its own.
+        None => index.stack(row.waker_stack).is_some_and(|waker| waker.timer),
+        _ => false,
+    }
 }
 
 /// Whether it is a wait that lasts, of a task that is asked about; where nobody is, of one that surely has not idled.
