@@ -193,6 +193,9 @@ const LOCKS: Rank = &[
     rule(&["percpu_rwsem_wait"], Cause::Lock, "system-wide lock"),
     innermost(&["d_alloc_parallel"], Cause::Lock, "lookup of the same name by another task"),
     innermost(&["sync_inodes_sb"], Cause::Lock, "another sync of the same file system").seen_on(ON_6_18),
+    // Closing what was traced, mounts: until every CPU has left the code that may still use it.
+    rule(&["synchronize_rcu*", "synchronize_srcu*", "rcu_barrier*", "__wait_rcu_gp"], Cause::Lock, "RCU grace period")
+        .seen_on(ON_6_18),
     rule(&["__wait_on_freeing_inode"], Cause::Lock, "inode being freed"),
     rule(&["flock_lock_inode_wait", "locks_lock_inode_wait", "__do_sys_flock"], Cause::Lock, "file lock (flock)"),
     rule(&["do_lock_file_wait", "fcntl_setlk", "posix_lock_inode_wait"], Cause::Lock, "file lock (fcntl)"),

@@ -114,6 +114,9 @@ fn real_stacks_of_6_18() {
             "lock: Lustre lock, possibly held by another client",
         ),
         ("xfs_ilock < xfs_file_buffered_write < vfs_write", "lock: inode lock of a file"),
+        // Recorded on Linux 6.18: a tracer that ends, and a umount.
+        ("synchronize_rcu_normal < tracepoint_probe_unregister < bpf_raw_tp_link_release", "lock: RCU grace period"),
+        ("synchronize_rcu_expedited < namespace_unlock < path_umount", "lock: RCU grace period"),
         ("path_openat < do_filp_open", "lock: inode lock of a directory"),
         ("ext4_read_bh < ext4_read_inode_bitmap < __ext4_new_inode < path_openat", "device: metadata block I/O"),
         ("synchronize_rcu_normal < rcu_sync_enter < freeze_super", "frozen: writers to drain before a freeze"),
