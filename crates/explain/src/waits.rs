@@ -16,6 +16,9 @@ use crate::hashing::FastMap;
 /// Kind of a wait for a discard.
 pub const DISCARD: &str = "write: discard";
 
+/// Kind of a wait for a request past the page cache.
+pub const DIRECT: &str = "direct I/O";
+
 /// Kind of the work of the operation's own process.
 pub const OWN: &str = "own";
 /// Kind of the work of a task that it waited for.
@@ -29,8 +32,8 @@ pub const ORDERED_DATA: &str = "write: data of a commit";
 pub struct Step {
     /// What the task of this step waited for, or did.
     pub cause: Cause,
-    /// Of a lock or a journal, what it is; of a limit, the direction of the throttled request; of work, whose; else, or where unknown,
-    /// empty.
+    /// Of a lock or a journal, what it is; of a limit, the direction of the throttled request; of a device, [`DIRECT`] or [`DISCARD`]; of
+    /// work, whose; else, or where unknown, empty.
     pub kind: &'static str,
     /// The disk, of waits for requests.
     pub device: Option<DeviceNumber>,

@@ -17,7 +17,8 @@ pub struct Remedy {
     /// The causes that call for it.
     pub causes: Vec<Cause>,
     /// Of the waits of its effect's edge, it changes only those whose kind begins with one of these: the words for a lock
-    /// (`inode lock of a file`), `read` or `write` for a limit, `own` or `of another task` for work. Empty: all.
+    /// (`inode lock of a file`), `read` or `write` for a limit, `own` or `of another task` for work, `direct I/O` or (`page`) all others for a
+    /// device. Empty: all.
     pub of: Vec<String>,
     /// What must hold of the run.
     pub requires: Requires,

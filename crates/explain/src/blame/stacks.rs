@@ -37,6 +37,8 @@ pub(super) struct Stack {
     pub(super) answers: bool,
     /// It sends a signal to another process: PostgreSQL wakes so who waits for a lock.
     pub(super) signals: bool,
+    /// It reads or writes past the page cache.
+    pub(super) direct: bool,
     /// It makes room in a journal, which a task does for all who fill it.
     pub(super) makes_room: bool,
     /// It reads pages of a file into the page cache.
@@ -85,6 +87,9 @@ const PAGE_READS: &[&str] = &[
     "read_cache_folio",
     "do_read_cache_folio",
 ];
+/// What functions of direct I/O begin with.
+const DIRECT: &[&str] =
+    &["__iomap_dio_", "iomap_dio_", "__blkdev_direct_IO", "blkdev_direct_", "btrfs_direct_", "btrfs_dio_"];
 const SIGNALLING: &[&str] =
     &["__x64_sys_kill", "__x64_sys_tgkill", "__arm64_sys_kill", "kill_something_info", "do_tkill", "do_send_specific"];
 const THAWS: &[&str] = &["__thaw_task", "unfreeze_cgroup"];
@@ -116,6 +121,7 @@ impl Stack {
             // A timer that interrupts an answer wakes others.
             answers: any(ANSWERS) && !interrupt,
             signals: any(SIGNALLING) && !interrupt,
+            direct: frames.iter().any(|frame| DIRECT.iter().any(|begin| frame.starts_with(begin))),
             makes_room: any(ROOM),
             reads_pages: any(PAGE_READS),
             top: names.insert(&shown.join(" < ")),

@@ -23,7 +23,7 @@ use super::timeline::{NO_ROW, Segment};
 use super::timelines::TaskTimelines;
 use super::unfinished::reads;
 use super::wording;
-use crate::waits::{DISCARD, IoLimit, Numbers, OF_ANOTHER, ORDERED_DATA, OWN, Path, Step, Waiting, Waits};
+use crate::waits::{DIRECT, DISCARD, IoLimit, Numbers, OF_ANOTHER, ORDERED_DATA, OWN, Path, Step, Waiting, Waits};
 
 /// Operations that are kept; of more, every n-th.
 const KEPT: usize = 20_000;
@@ -166,13 +166,14 @@ impl Graph<'_, '_> {
         }
     }
 
-    /// The process whose answer the task awaits there.
+    /// The process whose answer the task awaits there, unless it is of the recorded command.
     fn server(&self, segment: &Segment) -> Option<String> {
         let index = self.index;
         let row = (segment.off != NO_ROW).then(|| index.row(segment.off))?;
         let awaits_answer = matches!(row.awaits, Some(Awaits::Answer | Awaits::PartOfAnswer));
         let waker = index.waker(row).filter(|_| awaits_answer)?;
-        index.tasks.process(waker, row.runnable_ns, &index.names).name
+        let process = index.tasks.process(waker, row.runnable_ns, &index.names);
+        process.name.filter(|_| !index.of_command.contains(&process.tid))
     }
 
     fn device_time_is_unknown(&self, segment: &Segment) -> bool {
@@ -290,14 +291,17 @@ impl Graph<'_, '_> {
         }
         let Some(row) = segment.row().map(|row| self.index.row(row)) else { return "" };
         let is_of_commit = path.iter().any(|step| step.cause == Cause::Journal);
-        let rule = self.index.stack(row.stack).and_then(|stack| stack.rule);
+        let stack = self.index.stack(row.stack);
+        let (rule, is_direct) = (stack.and_then(|stack| stack.rule), || stack.is_some_and(|stack| stack.direct));
         if is_of_commit && rule.is_some_and(|rule| rule.words == PAGES_UNDER_WRITEBACK) {
             return ORDERED_DATA;
         }
         match segment.cause {
             cause @ (Cause::Lock | Cause::Journal) => wording::words(self.index, row, cause),
             cause => match self.index.request(row) {
-                Some(request) => direction(request.kind, cause),
+                Some(request) if !direction(request.kind, cause).is_empty() => direction(request.kind, cause),
+                _ if cause != Cause::IoThrottle && is_direct() => DIRECT,
+                Some(_) => "",
                 // It had not ended with the recording.
                 None if cause == Cause::IoThrottle => {
                     if reads(self.index, row) {

@@ -40,8 +40,10 @@ pub(super) const READS: [&str; 10] =
 /// The absence of a process or cgroup.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Absence {
-    /// Name of the process.
+    /// Name of the process, or of all processes of that name that are not of the recorded command.
     pub task: Option<String>,
+    /// Its id, where only one is meant.
+    pub pid: Option<u32>,
     /// Its cgroup.
     pub cgroup: Option<String>,
     /// Its threads, where they are known. What others wait for while these hold it does not take place.
@@ -130,6 +132,20 @@ fn rest(effect: Effect) -> f64 {
 }
 
 impl Absence {
+    /// Whether a thread is of what is absent. Another process of the same name is not, nor is the recorded command, which may run the same
+    /// program.
+    pub(super) fn has(&self, waits: &Waits, tid: u32) -> bool {
+        let process = waits.tasks.get(&tid).and_then(|name| name.rsplit_once('/'));
+        let pid = process.and_then(|(_, pid)| pid.parse().ok());
+        match self.pid {
+            Some(wanted) => pid == Some(wanted),
+            None => {
+                let is_named = self.task.is_some() && process.map(|(name, _)| name) == self.task.as_deref();
+                is_named && !pid.is_some_and(|pid| waits.command.contains(&pid))
+            }
+        }
+    }
+
     /// What waits for one of its threads, all; else by the operation's own cause and disk, as root blockers are.
     fn share(&self, path: &Path) -> f64 {
         let Some((first, behind)) = path.split_first() else { return 0.0 };

@@ -85,9 +85,7 @@ fn changed(waits: &Waits, change: &Change, limit: &IoLimit) -> Option<(Rate, Has
 }
 
 fn absent(waits: &Waits, absence: &Absence, limit: &IoLimit) -> HashSet<u32> {
-    let process = |tid: u32| waits.tasks.get(&tid).and_then(|name| name.split('/').next());
-    let is_it =
-        |tid: u32| absence.threads.contains(&tid) || absence.task.is_some() && process(tid) == absence.task.as_deref();
+    let is_it = |tid: u32| absence.threads.contains(&tid) || absence.has(waits, tid);
     limit.loops.iter().map(|each| each.tid).filter(|tid| is_it(*tid)).collect()
 }
 

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use model::cause::Cause;
 use model::effect::Edge;
 
-use super::change::{Absence, Change, concerns, is_absorbed_by_limit, raised_limit, remains};
+use super::change::{Change, concerns, is_absorbed_by_limit, raised_limit, remains};
 use super::ends;
 use super::level::Levels;
 use super::throttle::SLICE_NS;
@@ -77,10 +77,11 @@ impl Saved {
 }
 
 fn is_absent(waits: &Waits, operation: &Waiting, change: &Change) -> bool {
-    let Change::Absent(Absence { task, cgroup, .. }) = change else { return false };
-    let name = |number: Option<u32>| number.and_then(|number| waits.names.get(number as usize));
-    let is = |wanted: &Option<String>, number| wanted.as_ref().is_none_or(|wanted| name(number) == Some(wanted));
-    (task.is_some() || cgroup.is_some()) && is(task, operation.task) && is(cgroup, operation.cgroup)
+    let Change::Absent(absence) = change else { return false };
+    // A culprit's cgroup may be that of a limit, in another hierarchy than the operation's (version 1): one process needs none.
+    let cgroup = operation.cgroup.and_then(|number| waits.names.get(number as usize));
+    let is_in_cgroup = absence.cgroup.as_ref().is_none_or(|wanted| cgroup == Some(wanted));
+    absence.has(waits, operation.tid) && (absence.pid.is_some() || is_in_cgroup)
 }
 
 fn unexplained(waits: &Waits, operation: &Waiting) -> u64 {

@@ -45,6 +45,7 @@ fn draw(drawing: &str) -> Waits {
     }
     waits.paths = paths.into_values();
     waits.names = (0..20).map(|number| format!("task{number}")).collect();
+    waits.tasks = waits.operations.iter().map(|one| (one.tid, format!("task{0}/{0}", one.tid))).collect();
     waits
 }
 
@@ -219,6 +220,22 @@ fn an_absent_culprit_takes_its_share_and_its_own_operations() {
     check(drawing, &Change::Absent(absence.clone()), &[(0, 2)]);
     let prediction = predict(&draw(drawing), &Change::Absent(absence));
     assert_eq!((prediction.recorded.total_ns, prediction.total_ns.value), (10 * MS, 2 * MS));
+}
+
+/// fio beside fio: one is the recorded command, or is asked about.
+#[test]
+fn another_process_of_the_same_program_is_not_absent() {
+    let mut waits = draw("7 |dddddddddd|");
+    waits.tasks.insert(7, "fio/7".into());
+    let left_ms = |waits: &Waits, pid: Option<u32>| {
+        let shares = vec![(Cause::Device, None, 0.8)];
+        let absence = Absence { task: Some("fio".into()), pid, shares, ..Absence::default() };
+        predict(waits, &Change::Absent(absence)).total_ns.value / MS
+    };
+    assert_eq!((left_ms(&waits, Some(9)), left_ms(&waits, Some(7))), (2, 0));
+    assert_eq!(left_ms(&waits, None), 0, "all of that name");
+    waits.command.insert(7);
+    assert_eq!(left_ms(&waits, None), 2, "all neighbours of that name");
 }
 
 /// A wait for a loop device is blamed on those who use the disk beneath.

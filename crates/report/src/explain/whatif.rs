@@ -115,6 +115,7 @@ pub(crate) fn title(choice: &Choice) -> String {
         (_, Some(remedy)) => printable(&remedy.title),
         (Change::Absent(absence), None) => {
             let task = absence.task.as_deref().map_or_else(|| "others".to_owned(), printable);
+            let task = absence.pid.map_or_else(|| task.clone(), |pid| format!("{task}/{pid}"));
             let cgroup = absence.cgroup.as_deref().filter(|cgroup| *cgroup != "/");
             let cgroup = cgroup.map_or_else(String::new, |cgroup| format!(" of {}", printable(cgroup)));
             let why = if absence.evicts.is_some() { " (it evicts what is read again)" } else { "" };

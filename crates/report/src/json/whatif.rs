@@ -1,7 +1,7 @@
 //! The keys `what_if` and `behind` of `explain --json`.
 
 use explain::waits::Behind;
-use explain::whatif::{Advice, Change, Choice, Estimate, Prediction, Spread};
+use explain::whatif::{Absence, Advice, Change, Choice, Estimate, Prediction, Spread};
 use remedy::{Change as Changes, Remedy};
 use serde_json::{Value, json};
 
@@ -55,7 +55,8 @@ fn change(change: &Change) -> Value {
         Change::Edge { effect, of } => json!({"edge": effect.edge, "factor": effect.factor, "of": of}),
         Change::Refaults(refaults) => json!({"edge": "refault", "cgroup": refaults.cgroup, "share": refaults.share}),
         Change::Absent(absence) => {
-            json!({"absent": {"task": absence.task, "cgroup": absence.cgroup, "evicts": absence.evicts}})
+            let Absence { task, pid, cgroup, evicts, .. } = absence;
+            json!({"absent": {"task": task, "pid": pid, "cgroup": cgroup, "evicts": evicts}})
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Whose absence would help, and who is needed.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
 use model::block::DeviceNumber;
 use model::cause::Cause;
@@ -31,7 +31,7 @@ pub(super) fn concerned<'a>(explanation: &'a Explanation, waits: &Waits) -> (&'a
 /// to be undone.
 pub(super) fn absences(explanation: &Explanation, waits: &Waits, evictor: Option<Absence>) -> Vec<Absence> {
     let mut sums: Vec<Sum> = Vec::new();
-    let (own, servers) = (own(waits), servers(waits));
+    let servers = servers(waits);
     let (culprits, _) = concerned(explanation, waits);
     let is_wanted = |culprit: &&Culprit| {
         let is_of_command = culprit.task.as_ref().is_some_and(|task| waits.command.contains(&task.tid));
@@ -45,7 +45,8 @@ pub(super) fn absences(explanation: &Explanation, waits: &Waits, evictor: Option
         let share = (culprit.cause, culprit.device, culprit.time_ns as f64 / sum(culprits, culprit).max(1) as f64);
         let same = |Sum { absence, .. }: &Sum| absence.task.as_ref() == Some(&name) && absence.cgroup == culprit.cgroup;
         let at = sums.iter().position(same).unwrap_or_else(|| {
-            let absence = Absence { task: Some(name), cgroup: culprit.cgroup.clone(), ..Absence::default() };
+            let pid = culprit.task.as_ref().map(|task| task.tid).filter(|_| culprit.tasks < 2);
+            let absence = Absence { task: Some(name), pid, cgroup: culprit.cgroup.clone(), ..Absence::default() };
             sums.push(Sum { absence, ..Sum::default() });
             sums.len() - 1
         });
@@ -53,7 +54,7 @@ pub(super) fn absences(explanation: &Explanation, waits: &Waits, evictor: Option
     }
     let costs_others = |sum: &Sum| {
         let name = sum.absence.task.as_deref().unwrap_or_default();
-        !is_of_kernel(name) && sum.ns > own.get(name).copied().unwrap_or(0)
+        !is_of_kernel(name) && sum.ns > own_ns(waits, &sum.absence)
     };
     sums.retain(costs_others);
     sums.sort_by_key(|sum| Reverse(sum.ns));
@@ -70,6 +71,8 @@ struct Sum {
 
 impl Sum {
     fn add(&mut self, culprit: &Culprit, threads: BTreeSet<u32>, share: (Cause, Option<DeviceNumber>, f64)) {
+        let is_same = culprit.tasks < 2 && culprit.task.as_ref().map(|task| task.tid) == self.absence.pid;
+        self.absence.pid = self.absence.pid.filter(|_| is_same);
         self.absence.threads.extend(threads);
         self.absence.shares.push(share);
         self.ns += culprit.time_ns;
@@ -94,40 +97,36 @@ fn with_evictor(mut absences: Vec<Absence>, evictor: Option<Absence>) -> Vec<Abs
     absences
 }
 
-/// The time of the operations of each process, by its name.
-fn own(waits: &Waits) -> HashMap<&str, u64> {
-    let mut own: HashMap<&str, u64> = HashMap::new();
-    for operation in &waits.operations {
-        if let Some(name) = operation.task.and_then(|name| waits.names.get(name as usize)) {
-            *own.entry(name).or_default() += operation.duration_ns() * waits.stands_for;
-        }
-    }
-    own
+/// The time of the operations of what is absent.
+fn own_ns(waits: &Waits, absence: &Absence) -> u64 {
+    let its = waits.operations.iter().filter(|operation| absence.has(waits, operation.tid));
+    its.map(|operation| operation.duration_ns() * waits.stands_for).sum()
 }
 
 /// The threads of a culprit: of the process, or of all of its name where it stands for several.
 fn threads(waits: &Waits, culprit: &Culprit) -> BTreeSet<u32> {
     let Some(task) = &culprit.task else { return BTreeSet::new() };
-    let is_it = |process: &str| match (&task.name, culprit.tasks, process.split_once('/')) {
-        (Some(name), 2.., Some((of, _))) => of == name,
-        (.., Some((_, pid))) => pid.parse() == Ok(task.tid),
-        (.., None) => false,
-    };
-    waits.tasks.iter().filter(|(_, name)| is_it(name)).map(|(tid, _)| *tid).collect()
+    let pid = Some(task.tid).filter(|_| culprit.tasks < 2 || task.name.is_none());
+    let its = Absence { task: task.name.clone(), pid, ..Absence::default() };
+    waits.tasks.keys().copied().filter(|tid| its.has(waits, *tid)).collect()
 }
 
 /// Names of the processes whose work the operations need: those whose answers they await, servers of file systems too, and those that
-/// these wait for in turn.
+/// these wait for in turn. Processes of the recorded command are wanted anyway: another one of the same program need not be.
 fn servers(waits: &Waits) -> BTreeSet<&str> {
     let mut servers: BTreeSet<&str> = waits.servers.iter().map(String::as_str).collect();
     for operation in &waits.operations {
         for (path, _) in &operation.pieces {
             let path = &waits.paths[*path as usize];
             let process = |tid: u32| waits.tasks.get(&tid).map(String::as_str);
+            let name = |tid: u32| {
+                let (name, pid) = process(tid)?.rsplit_once('/')?;
+                (!pid.parse().is_ok_and(|pid| waits.command.contains(&pid))).then_some(name)
+            };
             let is_of_server = process(path[0].tid) != process(operation.tid);
             let asked = path.iter().position(|step| Edge::Server.changes(step.cause)).map(|at| at + 1);
             if let Some(from) = is_of_server.then_some(0).or(asked) {
-                servers.extend(path[from..].iter().filter_map(|step| process(step.tid)?.split('/').next()));
+                servers.extend(path[from..].iter().filter_map(|step| name(step.tid)));
             }
         }
     }

@@ -77,6 +77,21 @@ fn what_the_user_wants_done_is_not_advised_away() {
     assert!(!advises_absence_of(Cause::Lock, waits), "another process of the server that it asks");
 }
 
+/// The command's fio waits for threads of its own, and beside it runs another fio.
+#[test]
+fn a_neighbour_of_the_same_program_can_be_advised_away() {
+    let mut waits = Waits { command: BTreeSet::from([7]), ..waits(Cause::Device) };
+    waits.names = vec!["fio".into()];
+    waits.tasks = [(7, "fio/7".to_owned()), (8, "fio/7".to_owned()), (9, "fio/9".to_owned())].into();
+    waits.paths[0][0].tid = 8;
+    let advice = advise(&explanation(Cause::Device, Some("fio")), &waits, &Remedies::shipped(), &run());
+    let absences = advice.choices.iter().filter_map(|choice| match &choice.change {
+        Change::Absent(absence) => Some((absence.task.as_deref(), absence.pid)),
+        _ => None,
+    });
+    assert_eq!(absences.collect::<Vec<_>>(), [(Some("fio"), Some(9))]);
+}
+
 /// Tasks are known by their cgroup of another hierarchy (version 1).
 #[test]
 fn the_limit_of_the_cgroup_that_used_it_up_is_changed() {
