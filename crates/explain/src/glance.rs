@@ -233,7 +233,7 @@ impl Glancer {
         let whole = explanation.stalls.iter().map(|stall| whole_of(stall, &whole, window)).collect();
         let samples = samples(series, window);
         let mut stuck = stuck.finish();
-        stuck.retain(|one| scope.has_named(&one.task, one.cgroup.as_deref()) && scope.has_path(one.path.as_deref()));
+        stuck.retain(|one| scope.has_named(&one.task, one.cgroups()) && scope.has_path(one.path.as_deref()));
         Glance {
             window,
             phase,

@@ -98,7 +98,15 @@ mod tests {
 
     #[test]
     fn a_reused_thread_id_has_a_key_for_each_thread() {
-        let task = |seen_ns| TaskRecord { tid: 7, pid: 7, name: "a".into(), cgroup: None, started_by: None, seen_ns };
+        let task = |seen_ns| TaskRecord {
+            tid: 7,
+            pid: 7,
+            name: "a".into(),
+            cgroup: None,
+            started_by: None,
+            io_cgroup: None,
+            seen_ns,
+        };
         let mut keys = TaskKeys::default();
         keys.add(&[task(50), task(10)]);
         for (at_ns, expected) in [(0, "7-0"), (10, "7-0"), (49, "7-0"), (50, "7-1"), (u64::MAX, "7-1")] {

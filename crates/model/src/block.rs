@@ -28,6 +28,18 @@ impl DeviceNumber {
     pub const fn minor(self) -> u32 {
         self.0 & 0xf_ffff
     }
+
+    /// The name of a disk that a run does not describe because it came later, where its number says it (Documentation/admin-guide/devices.txt
+    /// of the kernel): many drivers get theirs when they are loaded.
+    pub fn registered_name(self) -> Option<String> {
+        let driver = match self.major() {
+            1 => "ram",
+            7 => "loop",
+            9 => "md",
+            _ => return None,
+        };
+        Some(format!("{driver}{}", self.minor()))
+    }
 }
 
 /// `8,16`, as blkparse writes it.

@@ -101,6 +101,8 @@ pub struct TaskRecord {
     pub name: String,
     /// Its memory cgroup (v1), or its cgroup (v2), as a path below the hierarchy's root. `None` where the task was gone.
     pub cgroup: Option<String>,
+    /// Its cgroup of the I/O controller, where that hierarchy (v1) has another path for it.
+    pub io_cgroup: Option<String>,
     /// The program or script that started its process, and that one's id: `rotate.sh/812`. `None` where it is unknown, or of no interest.
     pub started_by: Option<String>,
     /// When it was seen, on the monotonic clock.

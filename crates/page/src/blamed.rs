@@ -14,7 +14,7 @@ fn culprit(one: &Culprit) -> Value {
         "cause": one.cause.name(),
         "task": one.task.as_ref().and_then(|task| task.name.clone()),
         "cgroup": one.cgroup,
-        "device": one.device.map(|device| device.to_string()),
+        "device": one.device_name.clone().or_else(|| Some(one.device?.to_string())),
         "file_system": one.file_system,
         "time_ns": one.time_ns,
     })

@@ -11,7 +11,7 @@ pub(crate) fn lanes(lanes: &Lanes, start_ns: u64) -> Value {
     let tasks = lanes.tasks.iter().map(|lane| json!({"task": lane.task.to_string(), "pieces": pieces(&lane.pieces)}));
     let requests = lanes.requests.iter().map(|lane| {
         json!({
-            "device": lane.request.device.to_string(),
+            "device": lane.request.device_name.clone().unwrap_or_else(|| lane.request.device.to_string()),
             "rwbs": lane.request.kind.to_string(),
             "bytes": lane.request.bytes,
             "sector": lane.request.sector,

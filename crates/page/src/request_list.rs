@@ -85,5 +85,6 @@ fn counts(counts: &KindCounts) -> String {
 
 /// The device's name, or its number where the run does not describe it.
 pub(crate) fn device_name(run: &RunDescription, number: DeviceNumber) -> String {
-    run.device(number).map_or_else(|| number.to_string(), |device| device.name.clone())
+    let described = run.device(number).map(|device| device.name.clone());
+    described.or_else(|| number.registered_name()).unwrap_or_else(|| number.to_string())
 }

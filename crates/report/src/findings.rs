@@ -208,7 +208,18 @@ fn culprit(document: &Value, part: &str) -> Option<Sentence> {
     place(&mut writer, &path, known)?;
     writer.say(if are_many(culprit) { ": they cost " } else { ": it cost " });
     cost(&mut writer, &path)?;
+    convoy(&mut writer, &path, culprit)?;
     Some(writer.end())
+}
+
+/// `, and held up 16 tasks at once`
+fn convoy(writer: &mut Writer<'_>, path: &str, culprit: &Value) -> Option<()> {
+    if !culprit["at_once"].is_null() {
+        writer.say(", and held up ");
+        writer.counted(&format!("{path}/at_once"), "task")?;
+        writer.say(" at once");
+    }
+    Some(())
 }
 
 /// `2.40 s (lock)`

@@ -30,10 +30,12 @@ impl Table for TaskTable {
         started_by: Later<String>, "text";
         /// when it was seen
         seen_ns: u64, "nanoseconds";
+        /// its cgroup of the I/O controller (v1), if its path is another one than `cgroup`
+        io_cgroup: Later<String>, "text";
     }
 
     fn weight(row: &TaskRecord) -> usize {
-        let texts = [&row.cgroup, &row.started_by].into_iter().flatten().map(String::len);
+        let texts = [&row.cgroup, &row.io_cgroup, &row.started_by].into_iter().flatten().map(String::len);
         size_of::<TaskRecord>() + row.name.len() + texts.sum::<usize>()
     }
 }

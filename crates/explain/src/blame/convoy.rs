@@ -1,4 +1,5 @@
-//! Convoys: tasks that waited at the same time for one holder of one lock, one journal commit, one freeze, one server.
+//! Convoys: tasks that waited at the same time for one holder of one lock, one journal, one freeze, one server. However often they did,
+//! it is one convoy.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap};
@@ -61,9 +62,14 @@ pub(super) fn convoys(
             waits.entry(key).or_default().push(Wait { start_ns, end_ns, tid, row });
         }
     }
-    let convoys =
-        waits.into_iter().flat_map(|(key, waits)| overlapping(waits).into_iter().map(move |wait| (key, wait)));
-    let mut convoys: Vec<Convoy> = convoys.filter_map(|(key, waits)| convoy(index, key, &waits)).collect();
+    let mut convoys: Vec<Convoy> = waits
+        .into_iter()
+        .filter_map(|(key, waits)| {
+            let mut times = overlapping(waits);
+            times.retain(|waits| tasks(waits) >= LEAST);
+            convoy(index, key, &times)
+        })
+        .collect();
     convoys.sort_by_key(|convoy| (Reverse(convoy.time_ns), convoy.start_ns));
     convoys.truncate(LISTED);
     convoys
@@ -82,7 +88,7 @@ pub(super) fn name_convoys<'a>(index: &RunIndex, culprits: impl Iterator<Item = 
         let Some(task) = &culprit.task else { continue };
         let is_it = |holder: &Who| holder.tid == task.tid || culprit.tasks > 1 && holder.name == task.name;
         let its = holders.iter().filter(|(holder, convoy)| convoy.cause == culprit.cause && is_it(holder));
-        culprit.at_once = its.map(|(_, convoy)| convoy.victims).max().unwrap_or_default();
+        culprit.at_once = its.map(|(_, convoy)| convoy.at_once).max().unwrap_or_default();
     }
 }
 
@@ -113,18 +119,21 @@ fn overlapping(mut waits: Vec<Wait>) -> Vec<Vec<Wait>> {
     groups
 }
 
-fn convoy(index: &RunIndex, (cause, ..): Key, waits: &[Wait]) -> Option<Convoy> {
-    let mut times: HashMap<u32, u64> = HashMap::new();
-    for wait in waits {
-        *times.entry(wait.tid).or_default() += wait.end_ns - wait.start_ns;
+fn tasks(waits: &[Wait]) -> usize {
+    waits.iter().map(|wait| wait.tid).collect::<BTreeSet<u32>>().len()
+}
+
+/// `times`: the waits of each time at which there was a convoy.
+fn convoy(index: &RunIndex, (cause, ..): Key, times: &[Vec<Wait>]) -> Option<Convoy> {
+    let waits = || times.iter().flatten();
+    let mut by_task: HashMap<u32, u64> = HashMap::new();
+    for wait in waits() {
+        *by_task.entry(wait.tid).or_default() += wait.end_ns - wait.start_ns;
     }
-    if times.len() < LEAST {
-        return None;
-    }
-    let longest = waits.iter().max_by_key(|wait| (wait.end_ns - wait.start_ns, Reverse(wait.tid)))?;
+    let longest = waits().max_by_key(|wait| (wait.end_ns - wait.start_ns, Reverse(wait.tid)))?;
     let row = index.row(longest.row);
     let end = end(index, longest.row, cause);
-    let mut victims: Vec<(u32, u64)> = times.iter().map(|(&tid, &ns)| (tid, ns)).collect();
+    let mut victims: Vec<(u32, u64)> = by_task.into_iter().collect();
     victims.sort_by_key(|&(tid, ns)| (Reverse(ns), tid));
     let who = |tid: u32| index.tasks.who(tid, row.end_ns, &index.names);
     let processes: BTreeSet<u32> =
@@ -133,15 +142,20 @@ fn convoy(index: &RunIndex, (cause, ..): Key, waits: &[Wait]) -> Option<Convoy> 
         cause,
         holder: end.tid.map(|tid| index.tasks.who(tid, end.at_ns, &index.names)),
         device: end.request.map(|request| request.device),
-        device_name: end.request.and_then(|request| index.disk_names.get(&request.device).cloned()),
+        device_name: end.request.and_then(|request| index.disk_name(request.device)),
         detail: describe(index, row, cause),
         lock: row.lock,
-        start_ns: waits.iter().map(|wait| wait.start_ns).min()?,
-        end_ns: waits.iter().map(|wait| wait.end_ns).max()?,
+        start_ns: waits().map(|wait| wait.start_ns).min()?,
+        end_ns: waits().map(|wait| wait.end_ns).max()?,
+        times: times.len() as u64,
+        at_once: times.iter().map(|waits| tasks(waits)).max()? as u64,
         victims: victims.len() as u64,
         processes: processes.len() as u64,
+        process: Some(*processes.first()?)
+            .filter(|_| processes.len() == 1)
+            .map(|pid| index.tasks.process(pid, row.end_ns, &index.names)),
         time_ns: victims.iter().map(|&(_, ns)| ns).sum(),
-        longest_ns: victims.first()?.1,
+        longest_ns: longest.end_ns - longest.start_ns,
         named: victims.iter().take(NAMED).map(|&(tid, ns)| (who(tid), ns)).collect(),
     })
 }

@@ -21,6 +21,7 @@ use std::collections::HashMap;
 use super::cause::Cause;
 use super::disks::Disks;
 use super::explanation::Culprit;
+use super::names::Name;
 use super::operations::Operation;
 use super::run_index::RunIndex;
 use super::timelines::TaskTimelines;
@@ -79,23 +80,43 @@ impl<'a> RootBlockers<'a> {
         });
         let mut times: Vec<(Key, Cost)> = sums.into_iter().map(|(key, cost)| (key.clone(), cost)).collect();
         times.sort_unstable_by(|a, b| b.1.total_ns.cmp(&a.1.total_ns).then_with(|| a.0.cmp(&b.0)));
-        let mut culprits = grouped(self.index, times);
+        let mut culprits = grouped(self.index, by_process(self.index, times));
         culprits.sort_by_key(|(_, cost)| Reverse(cost.total_ns));
         culprits.truncate(KEPT);
         culprits.into_iter().map(|(key, cost)| culprit(self.index, key, &cost, self.disks)).collect()
     }
 }
 
-/// Processes that differ only in their id are one culprit, named by the first. So are those of one script, however often it ran.
+/// What a process cost before and after it executed a program is one culprit, under the name with the most time.
+fn by_process(index: &RunIndex, times: Vec<(Key, Cost)>) -> Vec<(Key, Cost)> {
+    let mut processes: Vec<(Key, Cost)> = Vec::new();
+    let mut places: HashMap<(Name, u32, Key), usize> = HashMap::new();
+    for (key, cost) in times {
+        let program = key.process.as_ref().and_then(|process| {
+            let rest = Key { process: None, ..key.clone() };
+            Some((index.tasks.program_of(process, &index.names)?, process.tid, rest))
+        });
+        let place = program.map(|program| *places.entry(program).or_insert(processes.len()));
+        match place.and_then(|place| processes.get_mut(place)) {
+            Some((_, sum)) => sum.add_time(&cost),
+            None => processes.push((key, cost)),
+        }
+    }
+    processes
+}
+
+/// Processes that differ only in their id are one culprit, named by the first. So are those of one script, however often it ran. Those of the
+/// recorded command are not one with its neighbours: both may run the same program.
 fn grouped(index: &RunIndex, times: Vec<(Key, Cost)>) -> Vec<(Key, Cost)> {
     let mut groups: Vec<(Key, Cost)> = Vec::new();
-    let mut places: HashMap<(String, Option<&str>, Key), usize> = HashMap::new();
+    let mut places: HashMap<(String, bool, Option<&str>, Key), usize> = HashMap::new();
     for (key, cost) in times {
         let starter = key.process.as_ref().and_then(|process| index.tasks.started_by(process.tid));
         let starter = starter.and_then(|starter| Some(index.names.get(starter).rsplit_once('/')?.0));
         let name = key.process.as_ref().and_then(|process| process.name.clone());
+        let is_of_command = key.process.as_ref().is_some_and(|process| index.of_command.contains(&process.tid));
         let rest = Key { process: None, ..key.clone() };
-        let place = name.map(|name| *places.entry((name, starter, rest)).or_insert(groups.len()));
+        let place = name.map(|name| *places.entry((name, is_of_command, starter, rest)).or_insert(groups.len()));
         match place.and_then(|place| groups.get_mut(place)) {
             Some((_, sum)) => sum.add(&cost),
             None => groups.push((key, cost)),
@@ -115,7 +136,7 @@ fn culprit(index: &RunIndex, key: Key, cost: &Cost, disks: &Disks) -> Culprit {
         task: key.process,
         cgroup: key.cgroup.map(|name| index.names.get(name).to_owned()),
         device: key.device,
-        device_name: key.device.and_then(|device| index.disk_names.get(&device).cloned()),
+        device_name: key.device.and_then(|device| index.disk_name(device)),
         file_system: key.device.and_then(|device| disks.file_system(device)),
         cause: key.cause,
         time_ns: cost.total_ns,

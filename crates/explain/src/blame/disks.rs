@@ -39,6 +39,10 @@ impl Disks {
             }
             let Some(number) = disk.or(own) else { continue };
             found.points.push((mount.point.clone(), number));
+            // A partition, and btrfs, have a number of their own.
+            if let Some(own) = own.filter(|_| mount.source.starts_with("/dev/")) {
+                found.names.entry(own).or_insert_with(|| source.to_owned());
+            }
             if !source.is_empty() {
                 found.aliases.insert(source.to_owned(), number);
             }
@@ -113,7 +117,7 @@ pub(super) fn loop_of(work: &str) -> Option<DeviceNumber> {
 }
 
 /// `7,0` or `7:0` as a device number.
-fn device(text: &str) -> Option<DeviceNumber> {
+pub(super) fn device(text: &str) -> Option<DeviceNumber> {
     let (major, minor) = text.split_once([',', ':'])?;
     Some(DeviceNumber::new(major.parse().ok()?, minor.parse().ok()?))
 }

@@ -303,10 +303,16 @@ pub struct Convoy {
     pub start_ns: u64,
     /// End of the last one.
     pub end_ns: u64,
-    /// Threads that waited.
+    /// How many times tasks waited together: a lock that is taken again and again has one convoy.
+    pub times: u64,
+    /// The most threads that waited at one of these times.
+    pub at_once: u64,
+    /// Threads that waited, each counted once.
     pub victims: u64,
     /// Their processes.
     pub processes: u64,
+    /// Their process, where it is only one.
+    pub process: Option<Who>,
     /// Sum of their waits, ns.
     pub time_ns: u64,
     /// The longest wait of one of them, ns.
@@ -333,6 +339,8 @@ pub enum Holds {
 pub struct RequestLife {
     /// The disk.
     pub device: DeviceNumber,
+    /// Its name.
+    pub device_name: Option<String>,
     /// First sector.
     pub sector: u64,
     /// Length.

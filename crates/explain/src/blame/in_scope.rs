@@ -18,10 +18,10 @@ const LISTED: usize = 8;
 
 impl Scope {
     /// Whether a thread is in scope of which only this is known.
-    pub(crate) fn has_named(&self, task: &Who, cgroup: Option<&str>) -> bool {
+    pub(crate) fn has_named<'a>(&self, task: &Who, cgroups: impl Iterator<Item = &'a str> + Clone) -> bool {
         any(&self.pids, |&pid| pid == task.tid)
             && any(&self.comms, |pattern| task.name.as_deref().is_some_and(|name| is_comm(pattern, name)))
-            && any(&self.cgroups, |pattern| cgroup.is_some_and(|cgroup| holds(pattern, cgroup)))
+            && any(&self.cgroups, |pattern| cgroups.clone().any(|cgroup| holds(pattern, cgroup)))
     }
 
     /// Whether a file is in scope.
@@ -37,10 +37,9 @@ impl Scope {
             let of = |tid: u32| tasks.name(tid, at_ns).is_some_and(|name| is_comm(pattern, names.get(name)));
             of(tid) || of(pid)
         };
-        let cgroup = tasks.cgroup(tid, at_ns);
         let is_below = |pattern: &String| {
             let is_wanted = |cgroup| holds(pattern, names.get(cgroup));
-            cgroup.is_some_and(is_wanted) || index.usage.is_in(pid, is_wanted)
+            tasks.cgroups(tid, at_ns).any(is_wanted) || index.usage.is_in(pid, is_wanted)
         };
         any(&self.pids, |&wanted| wanted == tid || wanted == pid)
             && any(&self.comms, is_named)
@@ -127,7 +126,7 @@ fn names_of(
     match kind {
         "comm" => tasks.name(operation.tid, operation.end_ns).map(name).into_iter().collect(),
         "pid" => vec![tasks.process(operation.tid, operation.end_ns, names).to_string()],
-        "cgroup" => tasks.cgroup(operation.tid, operation.end_ns).map(name).into_iter().collect(),
+        "cgroup" => tasks.cgroups(operation.tid, operation.end_ns).map(name).collect(),
         "path" => operation.path.map(name).into_iter().collect(),
         _ => devices(index, disks, timelines, operation).into_iter().map(|disk| disks.name(disk)).collect(),
     }

@@ -10,6 +10,7 @@ use super::run_index::RunIndex;
 pub(super) fn lifecycle(index: &RunIndex, record: &RequestRecord) -> RequestLife {
     RequestLife {
         device: record.device,
+        device_name: index.disk_name(record.device),
         sector: record.sector,
         bytes: record.bytes,
         kind: record.kind,

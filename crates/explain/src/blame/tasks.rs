@@ -11,6 +11,10 @@ use crate::hashing::FastMap;
 /// Names of kernel threads that work for others.
 const WORKERS: [&str; 2] = ["kworker/", "jbd2/"];
 
+/// A process seen under two names within this time has executed a program in between: its number is not used again so soon, which would
+/// need thousands of new processes a second.
+const EXECUTED_NS: u64 = 10_000_000_000;
+
 /// All threads, by id and time seen.
 #[derive(Debug, Default)]
 pub(super) struct Tasks {
@@ -22,17 +26,23 @@ struct Seen {
     seen_ns: u64,
     pid: u32,
     name: Name,
+    /// The program that the process executes soon: a shell's or wrapper's name is that of its first moments.
+    program: Name,
     cgroup: Option<Name>,
+    io_cgroup: Option<Name>,
     started_by: Option<Name>,
 }
 
 impl Tasks {
     pub(super) fn insert(&mut self, record: &TaskRecord, names: &mut Names) {
+        let name = names.insert(&record.name);
         let seen = Seen {
             seen_ns: record.seen_ns,
             pid: record.pid,
-            name: names.insert(&record.name),
+            name,
+            program: name,
             cgroup: names.insert_some(record.cgroup.as_ref()),
+            io_cgroup: names.insert_some(record.io_cgroup.as_ref()),
             started_by: names.insert_some(record.started_by.as_ref()),
         };
         self.seen.entry(record.tid).or_default().push(seen);
@@ -40,7 +50,16 @@ impl Tasks {
 
     /// Call after the last insert.
     pub(super) fn sort(&mut self) {
-        self.seen.values_mut().for_each(|seen| seen.sort_by_key(|seen| seen.seen_ns));
+        for (tid, seen) in &mut self.seen {
+            seen.sort_by_key(|seen| seen.seen_ns);
+            for at in (1..seen.len()).rev() {
+                let (before, later) = (&seen[at - 1], &seen[at]);
+                let is_process = before.pid == *tid && later.pid == *tid;
+                if is_process && later.seen_ns - before.seen_ns <= EXECUTED_NS {
+                    seen[at - 1].program = seen[at].program;
+                }
+            }
+        }
     }
 
     /// The latest record before the moment; else the first, because a thread is recorded just after it acts.
@@ -71,6 +90,17 @@ impl Tasks {
         self.who(pid, self.at_or_after(pid, at_ns, began_ns), names)
     }
 
+    /// The name of a process, one across an exec.
+    pub(super) fn program(&self, pid: u32, at_ns: u64) -> Option<Name> {
+        self.at(pid, at_ns).map(|seen| seen.program)
+    }
+
+    /// The program that a process executed soon after it was seen under that name, or that name.
+    pub(super) fn program_of(&self, process: &Who, names: &Names) -> Option<Name> {
+        let name = process.name.as_deref()?;
+        self.seen.get(&process.tid)?.iter().find(|seen| names.get(seen.name) == name).map(|seen| seen.program)
+    }
+
     fn first_seen_ns(&self, tid: u32, pid: u32) -> Option<u64> {
         self.seen.get(&tid)?.iter().find(|seen| seen.pid == pid).map(|seen| seen.seen_ns)
     }
@@ -99,5 +129,34 @@ impl Tasks {
 
     pub(super) fn cgroup(&self, tid: u32, at_ns: u64) -> Option<Name> {
         self.at(tid, at_ns).and_then(|seen| seen.cgroup)
+    }
+
+    /// Its cgroups: that of its memory (v1) and that of its I/O, whose limits on disks output names.
+    pub(super) fn cgroups(&self, tid: u32, at_ns: u64) -> impl Iterator<Item = Name> {
+        self.at(tid, at_ns).into_iter().flat_map(|seen| seen.cgroup.into_iter().chain(seen.io_cgroup))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const S: u64 = 1_000_000_000;
+
+    /// A wrapper was listed beside the program that it executes, with the same id.
+    #[test]
+    fn a_process_has_one_name_across_an_exec() {
+        let (mut tasks, mut names) = (Tasks::default(), Names::default());
+        for (tid, pid, name, second) in [(7, 7, "sh", 0), (7, 7, "fio", 2), (8, 7, "fio-io", 3), (7, 7, "tar", 60)] {
+            let (name, seen_ns) = (name.to_owned(), second * S);
+            let record = TaskRecord { tid, pid, name, cgroup: None, io_cgroup: None, started_by: None, seen_ns };
+            tasks.insert(&record, &mut names);
+        }
+        tasks.sort();
+        let program = |second| tasks.program(7, second * S).map(|name| names.get(name));
+        assert_eq!([0, 1, 2, 59].map(program), [Some("fio"); 4]);
+        assert_eq!(program(61), Some("tar"), "the number is used again");
+        let of = |name: &str| tasks.program_of(&Who { tid: 7, name: Some(name.into()) }, &names);
+        assert_eq!((of("sh"), of("tar")), (names.find("fio"), names.find("tar")));
     }
 }

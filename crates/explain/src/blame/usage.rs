@@ -204,6 +204,18 @@ impl Usage {
         self.writers.get(&(device, cgroup)).is_some_and(|pids| pids.contains(&pid))
     }
 
+    /// Whether a process read from a device at any time, in that cgroup.
+    pub(super) fn reads_in(&self, device: DeviceNumber, cgroup: Name, pid: u32) -> bool {
+        self.readers.get(&device).and_then(|of| of.get(&pid)).is_some_and(|cgroups| cgroups.contains(&cgroup))
+    }
+
+    /// Whether a process used a device in another cgroup than that one.
+    pub(super) fn is_elsewhere(&self, device: DeviceNumber, cgroup: Name, pid: u32) -> bool {
+        let reads = self.readers.get(&device).and_then(|of| of.get(&pid)).into_iter().flatten().any(|of| *of != cgroup);
+        let mut writers = self.writers.iter().filter(|((on, of), _)| *on == device && *of != cgroup);
+        reads || writers.any(|(_, pids)| pids.contains(&pid))
+    }
+
     /// Whether a process used a device in such a cgroup: with cgroups of version 1, not the one in whose memory limits it is.
     pub(super) fn is_in(&self, pid: u32, is_wanted: impl Fn(Name) -> bool) -> bool {
         let reads_in =

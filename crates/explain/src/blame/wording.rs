@@ -1,10 +1,14 @@
 //! Descriptions of waits.
 
+use std::borrow::Cow;
+
+use model::block::DeviceNumber;
 use model::quantity::{Bytes, Nanoseconds};
 use model::stall::{Awaits, KindCounts, RequestRecord, StallKind};
 
 use super::beneath;
 use super::cause::Cause;
+use super::disks::device;
 use super::request;
 use super::rows::Row;
 use super::run_index::RunIndex;
@@ -29,7 +33,8 @@ pub(super) fn describe(index: &RunIndex, row: &Row, cause: Cause) -> Option<Stri
             if std::ptr::eq(cause_of, request) { String::new() } else { format!(", beneath {}", disk(index, request)) };
         return Some(format!("{times}{}{above}", request_words(index, cause_of)));
     }
-    let detail = row.detail.map(|detail| format!(" ({})", index.names.get(detail))).unwrap_or_default();
+    let detail =
+        row.detail.map(|detail| format!(" ({})", with_names(index, index.names.get(detail)))).unwrap_or_default();
     let stack = index.stack(row.stack);
     let rule = stack.and_then(|stack| stack.rule);
     let words = words(index, row, cause);
@@ -105,9 +110,32 @@ fn stolen(index: &RunIndex, cpu: u32, from_ns: u64, to_ns: u64) -> Option<String
     Some(format!("about {} of it stolen by the hypervisor from CPU {cpu}", Nanoseconds(ns)))
 }
 
+/// The words of a detail, with the names of the disks that it has by number: `inode 12 on 7,2` as `inode 12 on loop2`.
+fn with_names(index: &RunIndex, detail: &str) -> String {
+    let named = |word: &str| {
+        let number = word.trim_end_matches([',', ':', ')']);
+        let name = index.disk_name(device(number)?)?;
+        Some(format!("{name}{}", &word[number.len()..]))
+    };
+    let mut is_disk = false;
+    let words = detail.split(' ').map(|word| {
+        let disk = if is_disk { named(word) } else { None };
+        is_disk = word == "on";
+        disk.map_or(Cow::Borrowed(word), Cow::Owned)
+    });
+    words.collect::<Vec<_>>().join(" ")
+}
+
+impl RunIndex {
+    /// The name of a disk, also of one that came after the recording had begun, where its number says it.
+    pub(super) fn disk_name(&self, device: DeviceNumber) -> Option<String> {
+        self.disk_names.get(&device).cloned().or_else(|| device.registered_name())
+    }
+}
+
 /// The name of a request's disk; its number where that is unknown.
 fn disk(index: &RunIndex, request: &RequestRecord) -> String {
-    index.disk_names.get(&request.device).cloned().unwrap_or_else(|| request.device.to_string())
+    index.disk_name(request.device).unwrap_or_else(|| request.device.to_string())
 }
 
 /// `R on sda, 256 KiB (queued 200 ms, at the device 1.7 s; at least 445 R overtook it)`.

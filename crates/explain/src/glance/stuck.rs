@@ -28,6 +28,8 @@ pub struct Stuck {
     pub task: Who,
     /// Its cgroup.
     pub cgroup: Option<String>,
+    /// Its cgroup of the I/O controller, where that is another one.
+    pub io_cgroup: Option<String>,
     /// Class of the load, or system call, if known.
     pub operation: Option<String>,
     /// File.
@@ -40,6 +42,13 @@ pub struct Stuck {
     pub holder: Option<Who>,
     /// Kernel stack, innermost first; empty if unknown.
     pub frames: Vec<String>,
+}
+
+impl Stuck {
+    /// Those that it is in, as far as they are known.
+    pub(super) fn cgroups(&self) -> impl Iterator<Item = &str> + Clone {
+        [&self.cgroup, &self.io_cgroup].into_iter().flatten().map(String::as_str)
+    }
 }
 
 /// A wait or an operation, as reported last.
@@ -175,6 +184,7 @@ impl StuckBuilder {
         let stuck = found.entry(tid).or_insert_with(|| Stuck {
             task: Who { tid, name: task.map(|task| task.name.clone()) },
             cgroup: task.and_then(|task| task.cgroup.clone()),
+            io_cgroup: task.and_then(|task| task.io_cgroup.clone()),
             operation: None,
             path: None,
             since_ns,

@@ -62,6 +62,7 @@ fn glance(window: Window, rows: &[StallRecord]) -> Glance {
         name: name.into(),
         cgroup: None,
         started_by: None,
+        io_cgroup: None,
         seen_ns: 100 * S,
     };
     glancer.tasks([task(7, "dd"), task(8, "tar"), task(9, "other")].iter());

@@ -66,7 +66,15 @@ fn a_wait_lies_in_the_call_that_it_happened_in() {
         StallRecord::new(StallKind::OffCpu, 7, 90, 120),
     ];
     let written = trace(|trace| {
-        let task = TaskRecord { tid: 7, pid: 6, name: "t".into(), cgroup: None, started_by: None, seen_ns: 0 };
+        let task = TaskRecord {
+            tid: 7,
+            pid: 6,
+            name: "t".into(),
+            cgroup: None,
+            started_by: None,
+            io_cgroup: None,
+            seen_ns: 0,
+        };
         trace.tasks(&[task]).unwrap();
         trace.stalls(stalls).unwrap();
     });
@@ -78,7 +86,15 @@ fn a_wait_lies_in_the_call_that_it_happened_in() {
 
 #[test]
 fn a_thread_id_that_comes_again_is_another_thread() {
-    let task = |pid, seen_ns| TaskRecord { tid: 7, pid, name: "t".into(), cgroup: None, started_by: None, seen_ns };
+    let task = |pid, seen_ns| TaskRecord {
+        tid: 7,
+        pid,
+        name: "t".into(),
+        cgroup: None,
+        started_by: None,
+        io_cgroup: None,
+        seen_ns,
+    };
     let written = trace(|trace| {
         trace.tasks(&[task(6, 100), task(5, 1000)]).unwrap();
         let stall = |at_ns| StallRecord::new(StallKind::OffCpu, 7, at_ns, at_ns + 1);

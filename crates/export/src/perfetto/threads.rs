@@ -47,7 +47,15 @@ impl Threads {
         if let Some(number) = self.known.get(&tid).and_then(latest) {
             return Ok(number);
         }
-        let unknown = TaskRecord { tid, pid: tid, name: String::new(), cgroup: None, started_by: None, seen_ns: 0 };
+        let unknown = TaskRecord {
+            tid,
+            pid: tid,
+            name: String::new(),
+            cgroup: None,
+            started_by: None,
+            io_cgroup: None,
+            seen_ns: 0,
+        };
         self.add(packets, &unknown)
     }
 

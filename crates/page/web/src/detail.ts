@@ -37,7 +37,7 @@ export function detail(run: Run, stall: Stall, from: number): HTMLElement[] {
   if (request !== null) {
     const kinds = (counts: Record<string, number>) => Object.entries(counts).map(([kind, number]) => `${number} ${kind}`).join(", ");
     const facts = [
-      `${request.rwbs} on ${request.device}, ${bytes(request.bytes)} from sector ${request.sector}, submitted by ${request.task}`,
+      `${request.rwbs} on ${request.device_name ?? request.device}, ${bytes(request.bytes)} from sector ${request.sector}, submitted by ${request.task}`,
       request.throttled ? "throttled by its cgroup" : "",
       request.queue_ns === null ? "" : `queue ${duration(request.queue_ns)}`,
       request.device_ns === null ? "" : `device ${duration(request.device_ns)}`,

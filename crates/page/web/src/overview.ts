@@ -109,7 +109,7 @@ function culprits(run: Run): HTMLElement | null {
   const worst = (run.explanation?.culprits ?? []).slice(0, 5);
   if (worst.length === 0) return null;
   const rows = worst.map((one) => [
-    `${one.tasks > 1 ? `${count(one.tasks)} ${(one.task ?? "").replace(/\/\d+$/, "")} tasks` : one.task ?? (one.device === null ? "unknown" : "–")}${one.device === null ? "" : ` on ${one.device}`}${one.file_system === null ? "" : ` (${one.file_system})`}`,
+    `${one.tasks > 1 ? `${count(one.tasks)} ${(one.task ?? "").replace(/\/\d+$/, "")} tasks` : one.task ?? (one.device === null ? "unknown" : "–")}${one.device === null ? "" : ` on ${one.device_name ?? one.device}`}${one.file_system === null ? "" : ` (${one.file_system})`}`,
     words(run, one.cause), duration(one.time_ns), delayed(one),
   ]);
   return element("section", {}, element("h3", {}, "Root blockers"), table(["task", "cause", "time", "delayed"], rows, "wide"));

@@ -96,6 +96,7 @@ export interface Stall {
   chain: Link[];
   request: null | {
     device: string;
+    device_name: string | null;
     sector: number;
     bytes: number;
     rwbs: string;
@@ -156,6 +157,9 @@ export interface Convoy {
   holder: string | null;
   start_ns: number;
   end_ns: number;
+  /** How many times tasks waited together, and the most at one of these times. */
+  times: number;
+  at_once: number;
   victims: number;
   time_ns: number;
   longest_ns: number;
@@ -236,6 +240,7 @@ export interface Explanation {
     tasks: number;
     cgroup: string | null;
     device: string | null;
+    device_name: string | null;
     file_system: string | null;
     cause: string;
     time_ns: number;

@@ -59,6 +59,7 @@ export function convoy(run: Run, stall: Stall): HTMLElement[] {
   const found = run.explanation?.convoys.find(isOf);
   if (found === undefined) return [];
   const holder = found.holder === null ? "one holder" : found.holder;
-  const text = `${count(found.victims)} tasks waited at once for ${holder}: ${duration(found.time_ns)} together, the longest ${duration(found.longest_ns)}`;
+  const times = found.times > 1 ? `, ${count(found.times)} times` : "";
+  const text = `${count(found.at_once)} tasks waited at once for ${holder}${times}: ${duration(found.time_ns)} together, the longest ${duration(found.longest_ns)}`;
   return [element("p", {}, text)];
 }

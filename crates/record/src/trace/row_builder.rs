@@ -8,7 +8,7 @@ use model::stall::{RequestParts, RequestRecord, StackRecord, StallKind, StallRec
 use super::background::Background;
 use super::blocked::BlockedWait;
 use super::bounded_cache::BoundedCache;
-use super::cgroup_path::memory_cgroup;
+use super::cgroup_path::{memory_cgroup, other_io_cgroup};
 use super::cpu_quota::CpuQuotas;
 use super::earlier_locks::EarlierLocks;
 use super::event::{
@@ -245,10 +245,11 @@ impl RowBuilder {
                 None => return,
             },
         };
-        let cgroup = std::fs::read_to_string(self.proc.join(format!("{tid}/cgroup"))).ok();
-        let cgroup = cgroup.as_deref().and_then(memory_cgroup).map(str::to_owned);
+        let cgroups = std::fs::read_to_string(self.proc.join(format!("{tid}/cgroup"))).unwrap_or_default();
+        let cgroup = memory_cgroup(&cgroups).map(str::to_owned);
+        let io_cgroup = other_io_cgroup(&cgroups).map(str::to_owned);
         self.tasks.insert(tid, EmittedTask { name: name.clone(), started_by: started_by.clone(), emitted: true });
-        traced.tasks.push(TaskRecord { tid, pid, name, cgroup, started_by, seen_ns });
+        traced.tasks.push(TaskRecord { tid, pid, name, cgroup, io_cgroup, started_by, seen_ns });
     }
 
     fn stack(&mut self, addresses: &[u64], traced: &mut Traced) -> Option<u32> {

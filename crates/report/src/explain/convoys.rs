@@ -23,12 +23,16 @@ pub(super) fn convoys(text: &mut String, explanation: &Explanation, style: Style
     }
 }
 
-/// `16 tasks of 2 processes waited, the longest 1.96 s, for neighbour/123: lock: inode lock of a file (rwsem write)`.
+/// `4 threads of fio/12 waited, 3 times, at most 1.96 s each, for neighbour/123: lock: inode lock of a file (rwsem write)`.
 fn line(convoy: &Convoy) -> String {
-    let tasks = match convoy.processes {
-        one_each if one_each == convoy.victims => format!("{} processes", grouped(convoy.victims)),
-        1 => format!("{} threads of a process", grouped(convoy.victims)),
-        processes => format!("{} threads of {} processes", grouped(convoy.victims), grouped(processes)),
+    let tasks = match (&convoy.process, convoy.processes) {
+        (_, one_each) if one_each == convoy.victims => format!("{} processes", grouped(convoy.victims)),
+        (Some(process), _) => format!("{} threads of {}", grouped(convoy.victims), printable(&process.to_string())),
+        (None, processes) => format!("{} threads of {} processes", grouped(convoy.victims), grouped(processes)),
+    };
+    let times = match convoy.times {
+        1 => String::new(),
+        times => format!(", {} times, up to {} at once", grouped(times), grouped(convoy.at_once)),
     };
     let holder = convoy.holder.as_ref().map_or_else(|| "a task that is not known".to_owned(), ToString::to_string);
     let device = convoy.device_name.clone().or_else(|| Some(convoy.device?.to_string()));
@@ -36,7 +40,7 @@ fn line(convoy: &Convoy) -> String {
     let detail = convoy.detail.as_deref().map_or_else(String::new, |detail| format!(": {}", printable(detail)));
     let longest = Nanoseconds(convoy.longest_ns);
     format!(
-        "{tasks} waited, at most {longest} each, for {}{device}: {}{detail}",
+        "{tasks} waited{times}, at most {longest} each, for {}{device}: {}{detail}",
         printable(&holder),
         words(convoy.cause)
     )

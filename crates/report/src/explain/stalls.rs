@@ -1,8 +1,9 @@
 //! The worst stalls, individually.
 
+use std::collections::HashMap;
 use std::fmt::Write as _;
 
-use explain::blame::{Cause, Explanation, Holds, Link, STOPPED, Served, Stall, StallCause};
+use explain::blame::{Cause, Convoy, Explanation, Holds, Link, STOPPED, Served, Stall, StallCause};
 use model::quantity::Nanoseconds;
 
 use super::{user_stack, wording::words};
@@ -17,21 +18,53 @@ const LEAST: f64 = 0.01;
 const LEAST_SERVED: f64 = 0.1;
 
 pub(super) fn stalls(text: &mut String, explanation: &Explanation, limit: usize, style: Style) {
-    let shown = &explanation.stalls[..limit.min(explanation.stalls.len())];
+    let shown = folded(explanation, limit);
     if shown.is_empty() {
         return;
     }
     let _ = writeln!(text, "\n{}", style.heading("Worst stalls"));
-    for (at, stall) in shown.iter().enumerate() {
+    for (at, (stall, alike)) in shown.iter().enumerate() {
         if at > 0 {
             text.push('\n');
         }
         one(text, stall, style);
+        if *alike > 0 {
+            let alike = counted(*alike, "more stall");
+            let _ = writeln!(text, "   {}", style.faint(&format!("{alike} of the same convoy")));
+        }
     }
-    let more = explanation.slow_operations.saturating_sub(shown.len() as u64);
+    let listed: u64 = shown.iter().map(|(_, alike)| 1 + alike).sum();
+    let more = explanation.slow_operations.saturating_sub(listed);
     if more > 0 {
         let _ = writeln!(text, "{}", style.faint(&format!(" {more} more; see --worst and --json")));
     }
+}
+
+/// The worst stalls, of each convoy the longest alone, with the number of the others: they would say the same again.
+fn folded(explanation: &Explanation, limit: usize) -> Vec<(&Stall, u64)> {
+    let mut shown: Vec<(&Stall, u64)> = Vec::new();
+    let mut of_convoys: HashMap<usize, usize> = HashMap::new();
+    for stall in &explanation.stalls {
+        let convoy = explanation.convoys.iter().position(|convoy| is_in(convoy, stall));
+        match convoy.and_then(|convoy| of_convoys.get(&convoy)) {
+            Some(at) => shown[*at].1 += 1,
+            None if shown.len() < limit => {
+                of_convoys.extend(convoy.map(|convoy| (convoy, shown.len())));
+                shown.push((stall, 0));
+            }
+            None => {}
+        }
+    }
+    shown
+}
+
+/// Whether a stall is mostly the wait of a convoy.
+fn is_in(convoy: &Convoy, stall: &Stall) -> bool {
+    let is_victim = || convoy.named.iter().any(|(task, _)| task.tid == stall.task.tid);
+    stall.causes.first().is_some_and(|most| most.cause == convoy.cause)
+        && stall.start_ns < convoy.end_ns
+        && convoy.start_ns < stall.start_ns.saturating_add(stall.duration_ns)
+        && is_victim()
 }
 
 /// The worst one.

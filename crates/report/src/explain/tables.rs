@@ -132,18 +132,18 @@ fn delayed(culprit: &Culprit) -> String {
     if culprit.task.is_none() || culprit.victims.is_empty() {
         return String::new();
     }
+    let at_once = match culprit.at_once {
+        0 => String::new(),
+        tasks => format!(" ({} tasks at once)", grouped(tasks)),
+    };
     if culprit.own_ns == culprit.time_ns {
-        return ": itself".to_owned();
+        return format!(": itself{at_once}");
     }
     let is_other = |task: &&Who| culprit.tasks > 1 || culprit.task.as_ref() != Some(task);
     let mut names: Vec<String> = culprit.victims.iter().map(|(task, _)| task).filter(is_other).map(name).collect();
     let mut seen = HashSet::new();
     names.retain(|name| seen.insert(name.clone()));
     names.truncate(VICTIMS);
-    let at_once = match culprit.at_once {
-        0 => String::new(),
-        tasks => format!(" ({} tasks at once)", grouped(tasks)),
-    };
     format!(": delayed {}{at_once}", names.join(", "))
 }
 

@@ -44,7 +44,15 @@ fn description(traced: bool) -> RunDescription {
 }
 
 fn task(tid: u32, name: &str) -> TaskRecord {
-    TaskRecord { tid, pid: tid, name: name.into(), cgroup: Some("/box".into()), started_by: None, seen_ns: 0 }
+    TaskRecord {
+        tid,
+        pid: tid,
+        name: name.into(),
+        cgroup: Some("/box".into()),
+        started_by: None,
+        io_cgroup: None,
+        seen_ns: 0,
+    }
 }
 
 fn stack(stack: u32, frames: &[&str]) -> StackRecord {
@@ -115,6 +123,39 @@ fn rows(run: &RunDescription, slower_than_ns: Option<u64>) -> Explanation {
 fn text_of_a_traced_run() {
     let text = text("runs/a", &rows(&description(true), Some(10 * MS)), "", 1, Style::PLAIN);
     insta::assert_snapshot!(text);
+}
+
+/// Four threads of one program wait twice for the writer that has the lock of their file.
+#[test]
+fn a_convoy_is_one_line_and_one_of_the_worst_stalls() {
+    let mut blame = Blame::new(None, &description(true));
+    let wait = |tid, from: u64, to: u64| StallRecord {
+        state: Some(2),
+        woken_ns: Some(to * MS),
+        tracepoint: Some("contention_begin".into()),
+        stack: Some(0),
+        lock: Some(1),
+        holder_tid: Some(20),
+        waker_tid: Some(20),
+        ..StallRecord::new(StallKind::OffCpu, tid, from * MS, to * MS)
+    };
+    for (from, to) in [(100, 1100), (2000, 2900)] {
+        let operations: Vec<_> = (11..15).map(|tid| operation("write", tid, from, to - from, "/mnt/a/log")).collect();
+        blame.operations(&operations);
+        blame.stalls(&(11..15).map(|tid| wait(tid, from, to)).collect::<Vec<_>>());
+    }
+    blame.operations(&[operation("fsync", 9, 5000, 200, "/mnt/a/other")]);
+    blame.stacks(&[stack(0, &["ext4_buffered_write_iter", "vfs_write"])]);
+    let threads = (11..15).map(|tid| TaskRecord { pid: 10, ..task(tid, "worker") });
+    blame.tasks(&threads.chain([task(10, "fio"), task(20, "tar"), task(9, "dd")]).collect::<Vec<_>>());
+    let text = text("runs/a", &blame.finish(), "", 5, Style::PLAIN);
+    assert!(
+        text.contains("4 threads of fio/10 waited, 2 times, up to 4 at once, at most 1.00 s each, for tar/20"),
+        "{text}"
+    );
+    assert!(text.contains("   7 more stalls of the same convoy\n"), "{text}");
+    assert!(text.contains("fsync of /mnt/a/other by dd/9 took 200 ms"), "another stall is seen: {text}");
+    assert!(!text.contains("see --worst"), "{text}");
 }
 
 #[test]

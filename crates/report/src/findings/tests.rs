@@ -242,6 +242,12 @@ fn the_root_blocker_is_named_with_all_its_tasks_and_only_if_it_matters() {
 }
 
 #[test]
+fn who_holds_up_many_at_once_is_said_to() {
+    let many = of_blocker(0.9, |culprit| culprit["at_once"] = json!(16));
+    assert!(many.contains("), and held up 16 tasks at once."), "{many}");
+}
+
+#[test]
 fn slow_operations_of_others_are_not_taken_for_those_of_the_command() {
     let mut document = document(2, 3_000_000_000, 1.0);
     document["command"] = json!({"operations": 0});

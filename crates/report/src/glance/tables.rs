@@ -281,7 +281,7 @@ fn culprit(one: &Culprit) -> RowParts {
         ),
         Nanoseconds(one.time_ns).to_string(),
         words(one.cause).to_owned(),
-        dash(one.device.map(|device| device.to_string())),
+        dash(one.device_name.as_deref().map(printable).or_else(|| Some(one.device?.to_string()))),
         dash(one.file_system.as_deref().map(printable)),
         dash(one.cgroup.as_deref().map(printable)),
     ];

@@ -12,6 +12,7 @@ fn stuck(tid: u32, name: &str, lasts_ns: u64) -> Stuck {
     Stuck {
         task: Who { tid, name: Some(name.into()) },
         cgroup: Some("/box".into()),
+        io_cgroup: None,
         operation: Some("fsync".into()),
         path: Some("/mnt/a\x1b]0;owned\x07".into()),
         since_ns: 1,

@@ -94,8 +94,15 @@ fn write(directory: &Path, seed: &mut u64) {
     (wait.call, wait.path, wait.detail) = (Some(named()), Some(named()), Some(named()));
     (wait.stack, wait.state, wait.waker_tid) = (Some(1), Some(2), Some(8));
     (wait.woken_ns, wait.work) = (Some(6 * SECOND), Some(named()));
-    let task =
-        |tid, name, cgroup| TaskRecord { tid, pid: tid, name, cgroup: Some(cgroup), started_by: None, seen_ns: SECOND };
+    let task = |tid, name, cgroup| TaskRecord {
+        tid,
+        pid: tid,
+        name,
+        cgroup: Some(cgroup),
+        started_by: None,
+        io_cgroup: None,
+        seen_ns: SECOND,
+    };
     let mut traced = Traced {
         stalls: vec![wait, call],
         stacks: vec![StackRecord { stack: 1, frames: vec![named(), "io_schedule".into(), named()] }],

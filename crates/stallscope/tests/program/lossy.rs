@@ -33,7 +33,15 @@ fn write(directory: &Path, events: &[RunEvent], inconsistent: bool) {
     if inconsistent {
         stall.duration_ns = u64::MAX;
     }
-    let task = TaskRecord { tid: 7, pid: 7, name: "dd".into(), cgroup: None, started_by: None, seen_ns: SECOND };
+    let task = TaskRecord {
+        tid: 7,
+        pid: 7,
+        name: "dd".into(),
+        cgroup: None,
+        started_by: None,
+        io_cgroup: None,
+        seen_ns: SECOND,
+    };
     writer.traced(&mut Traced { stalls: vec![stall], tasks: vec![task], ..Traced::default() });
     events.iter().for_each(|event| writer.event(event.clone()));
     writer.event(RunEvent::Ended { at_ns: 11 * SECOND, how: Ending::Done });

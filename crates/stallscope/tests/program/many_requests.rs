@@ -76,7 +76,15 @@ fn stalls(request: &RequestRecord) -> Vec<StallRecord> {
 fn write(run: &Path) {
     let frames = ["io_schedule", "folio_wait_bit_common", "filemap_read", "vfs_read", "__x64_sys_pread64"];
     let stack = |stack| StackRecord { stack, frames: frames.map(str::to_owned).into() };
-    let task = |tid| TaskRecord { tid, pid: 100, name: "reader".into(), cgroup: None, started_by: None, seen_ns: 1 };
+    let task = |tid| TaskRecord {
+        tid,
+        pid: 100,
+        name: "reader".into(),
+        cgroup: None,
+        started_by: None,
+        io_cgroup: None,
+        seen_ns: 1,
+    };
     let options = WriterOptions { sync: false, ..WriterOptions::default() };
     let mut writer = Writer::create(run, &description(), options).unwrap();
     let mut traced = Traced {

@@ -38,6 +38,7 @@ fn glance() -> Glance {
         name: if tid == 30 { "t\x1b[2Jar".into() } else { "simoop".into() },
         cgroup: Some("/box".into()),
         started_by: None,
+        io_cgroup: None,
         seen_ns: 0,
     };
     glancer.tasks((20..31).map(task).collect::<Vec<_>>().iter());
@@ -89,6 +90,7 @@ fn glance() -> Glance {
     let blocked = Stuck {
         task: Who { tid: 99, name: Some("jbd2/loop1-8".into()) },
         cgroup: None,
+        io_cgroup: None,
         operation: None,
         path: None,
         since_ns: 159 * S,

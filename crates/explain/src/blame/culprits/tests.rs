@@ -25,6 +25,7 @@ fn check(need: &Need, used: &[Use], expected: &[(u32, u128)]) {
         name: "kworker/u8:1".into(),
         cgroup: None,
         started_by: None,
+        io_cgroup: None,
         seen_ns: 0,
     };
     index.tasks.insert(&worker, &mut index.names);
@@ -205,7 +206,7 @@ fn one_that_lacked_the_cpu_itself_is_not_to_blame_for_its_lack() {
         let mut index = RunIndex::default();
         for (tid, cgroup) in [(8, if same_cgroup { "/9" } else { "/8" }), (9, "/9")] {
             let (name, cgroup) = (format!("task{tid}"), Some(cgroup.to_owned()));
-            let task = TaskRecord { tid, pid: tid, name, cgroup, started_by: None, seen_ns: 0 };
+            let task = TaskRecord { tid, pid: tid, name, cgroup, started_by: None, io_cgroup: None, seen_ns: 0 };
             index.tasks.insert(&task, &mut index.names);
         }
         let ran = |waiting, pid, busy_ns| UsageRecord {
@@ -344,6 +345,19 @@ fn a_discard_uses_no_bytes() {
 /// A worker dispatches what a limit delayed: a process that wrote a little to the same file is not in that cgroup.
 #[test]
 fn what_a_limit_delayed_is_of_those_in_its_cgroup() {
+    check_limited(&[(Resource::DeviceWrite, 9, Some("/limited")), (Resource::DeviceRead, 7, None)], 9);
+}
+
+/// ext4lazyinit writes to the disk outside of the cgroup, and the process in it is known there by its reads.
+#[test]
+fn what_a_limit_delayed_is_not_of_those_who_write_outside_of_it() {
+    let outside = (Resource::DeviceWrite, 7, Some("/"));
+    check_limited(&[outside, (Resource::DeviceRead, 9, Some("/limited"))], 9);
+    check_limited(&[outside, (Resource::DeviceRead, 9, None)], 9);
+}
+
+/// Processes 7 and 9 made pages dirty; who wrote what a worker dispatched for a cgroup.
+fn check_limited(known: &[(Resource, u32, Option<&str>)], expected: u32) {
     let mut index = RunIndex::default();
     let worker = TaskRecord {
         tid: KWORKER,
@@ -351,6 +365,7 @@ fn what_a_limit_delayed_is_of_those_in_its_cgroup() {
         name: "kworker/1:2".into(),
         cgroup: None,
         started_by: None,
+        io_cgroup: None,
         seen_ns: 0,
     };
     index.tasks.insert(&worker, &mut index.names);
@@ -362,18 +377,16 @@ fn what_a_limit_delayed_is_of_those_in_its_cgroup() {
         bytes,
         ..UsageRecord::new(resource, 20 * S, 21 * S)
     };
-    for record in [
-        used(Resource::DeviceWrite, KWORKER, Some("/limited"), 4 << 20),
-        used(Resource::DeviceWrite, 9, Some("/limited"), 1),
-        used(Resource::DeviceRead, 7, None, 1),
-        used(Resource::Dirtied, 7, None, 1 << 20),
-        used(Resource::Dirtied, 9, None, 1 << 20),
-    ] {
+    let by_worker = used(Resource::DeviceWrite, KWORKER, Some("/limited"), 4 << 20);
+    let dirtied = [7, 9].map(|pid| used(Resource::Dirtied, pid, None, 1 << 20));
+    let known = known.iter().map(|(resource, pid, cgroup)| used(*resource, *pid, *cgroup, 1));
+    for record in known.chain(dirtied).chain([by_worker]) {
         assert!(index.usage.insert(&record, &mut index.names));
     }
     index.usage.sort();
-    let need = Need::Limit { device: BASE, writes: Some(true), by_count: false, domain: Domain::Everybody };
-    assert_eq!(users(&index, &need, (20 * S, 21 * S)).into_keys().collect::<Vec<_>>(), [Some(9)]);
+    let limited = index.names.find("/limited").unwrap();
+    let need = Need::Limit { device: BASE, writes: Some(true), by_count: false, domain: Domain::Cgroup(limited) };
+    assert_eq!(users(&index, &need, (20 * S, 21 * S)).into_keys().collect::<Vec<_>>(), [Some(expected)]);
 }
 
 /// The limit of a disk beneath a loop device delays what workers submit for the tasks that write above.

@@ -273,13 +273,20 @@ impl UsedWithin<'_> {
         known_on(self.index, device, self.writers(device))
     }
 
-    /// The writers that are known to write to a device in a cgroup, if any is: the others wrote elsewhere or are not limited.
+    /// The writers that are known to write to a device in a cgroup; if none is, those that read there in it, else those that are not
+    /// known to use the device in another cgroup: what these wrote counts elsewhere, or is not limited.
     fn in_cgroup(&self, writers: &Users, device: DeviceNumber, cgroup: Option<Name>) -> Users {
-        let devices = self.index.usage.on(device);
-        let writes_in = |cgroup, pid| devices.iter().any(|device| self.index.usage.writes_in(*device, cgroup, pid));
-        let is_in = |pid: &Option<u32>| cgroup.zip(*pid).is_some_and(|(cgroup, pid)| writes_in(cgroup, pid));
-        let inside: Users = writers.iter().filter(|(pid, _)| is_in(pid)).map(|(pid, weight)| (*pid, *weight)).collect();
-        if inside.is_empty() { writers.clone() } else { inside }
+        let (usage, devices) = (&self.index.usage, self.index.usage.on(device));
+        let Some(cgroup) = cgroup else { return writers.clone() };
+        let those = |is_it: &dyn Fn(DeviceNumber, u32) -> bool| {
+            let is_inside = |pid| devices.iter().any(|device| is_it(*device, pid));
+            let inside = writers.iter().filter(|(pid, _)| pid.is_some_and(is_inside));
+            Some(inside.map(|(pid, weight)| (*pid, *weight)).collect::<Users>()).filter(|inside| !inside.is_empty())
+        };
+        those(&|device, pid| usage.writes_in(device, cgroup, pid))
+            .or_else(|| those(&|device, pid| usage.reads_in(device, cgroup, pid)))
+            .or_else(|| those(&|_, pid| !devices.iter().any(|device| usage.is_elsewhere(*device, cgroup, pid))))
+            .unwrap_or_else(|| writers.clone())
     }
 
     /// Those that a worker may have read for, on behalf of a cgroup: what they read in all, without what they read elsewhere.

@@ -17,7 +17,7 @@ pub(in crate::blame) struct Victims {
 impl Victims {
     pub(in crate::blame) fn of(index: &RunIndex, operation: &Operation) -> Victims {
         let (tid, at_ns) = (operation.tid, operation.end_ns);
-        let of_process = index.tasks.pid(tid, at_ns).and_then(|pid| index.tasks.name(pid, at_ns));
+        let of_process = index.tasks.pid(tid, at_ns).and_then(|pid| index.tasks.program(pid, at_ns));
         Victims {
             are_others: operation.is_of_command(index) == Some(false),
             process: of_process.or_else(|| index.tasks.name(tid, at_ns)),

@@ -3,7 +3,7 @@
 use model::usage::{Resource, UsageRecord};
 
 use super::stage::{MS, Stage, chain, shares, stage};
-use crate::blame::{Culprit, Explanation};
+use crate::blame::{Cause, Culprit, Explanation};
 
 fn first_chain(drawing: &str) -> String {
     chain(&stage(drawing).explain().stalls[0])
@@ -254,6 +254,22 @@ fn a_thread_that_waits_for_its_workers_takes_their_causes() {
     assert_eq!(chain(&explanation.stalls[0]), "thread 7: fs_log 5 < thread 8: fs_log 5 < thread 3: unexplained 5");
 }
 
+/// A wrapper and the program that it executes were two root blockers of the same id.
+#[test]
+fn a_process_is_one_root_blocker_across_an_exec() {
+    let drawing = "
+        task     7 |n         | name=app
+        task     8 |n         | name=sh
+        task     8 |     n    | name=java
+        op:write 7 |==========|
+        off      7 | sss      | tp=contention_begin waker=8
+        off      7 |     ssss | tp=contention_begin waker=8";
+    let explanation = stage(drawing).explain();
+    let blockers: Vec<_> = explanation.culprits.iter().filter(|culprit| culprit.cause == Cause::Lock).collect();
+    assert_eq!(blockers.len(), 1, "{blockers:?}");
+    assert_eq!((culprit(&explanation), blockers[0].time_ns, blockers[0].tasks), ("lock java/8".to_owned(), 7 * MS, 1));
+}
+
 #[test]
 fn a_task_that_reclaims_for_itself_is_its_own_culprit() {
     let drawing = "
@@ -265,7 +281,7 @@ fn a_task_that_reclaims_for_itself_is_its_own_culprit() {
     assert_eq!(culprit(&explanation), "shrinker app/7");
     assert_eq!(explanation.culprits[0].cgroup.as_deref(), Some("/limited"));
     let detail = explanation.stalls[0].causes[0].detail.as_deref();
-    assert_eq!(detail, Some("slab shrinker (super_cache_scan of xfs on 7,0)"));
+    assert_eq!(detail, Some("slab shrinker (super_cache_scan of xfs on loop0)"));
 }
 
 #[test]

@@ -162,9 +162,34 @@ fn tasks_that_wait_for_one_holder_are_one_convoy() {
     // It is in the order of the root blockers, too.
     let holder = explanation.culprits.iter().find(|culprit| culprit.task.as_ref().is_some_and(|task| task.tid == 9));
     assert_eq!(holder.map(|culprit| culprit.at_once), Some(3));
+    assert_eq!((convoy.times, convoy.at_once), (1, 3));
     // Another lock of the same holder, and a wait at another time, are not part of it.
     let of_two = drawing.replacen("lock=1", "lock=2", 1);
     assert!(stage(&of_two).explain().convoys.is_empty());
+}
+
+/// A log that is locked again and again filled the list with one convoy after the other.
+#[test]
+fn tasks_that_wait_for_one_holder_again_are_the_same_convoy() {
+    let drawing = "
+        op:write 5 |============================|
+        op:write 6 |============================|
+        op:write 7 |============================|
+        op:write 8 |============================|
+        off      5 |   ssssssssss               | tp=contention_begin lock=1 holder=9 waker=9
+        off      6 |  ssssssssss                | tp=contention_begin lock=1 holder=9 waker=9
+        off      7 | ssssssssssss               | tp=contention_begin lock=1 holder=9 waker=9
+        off      5 |                 ssssssss   | tp=contention_begin lock=1 holder=9 waker=9
+        off      6 |                 ssssssss   | tp=contention_begin lock=1 holder=9 waker=9
+        off      7 |                 ssssssss   | tp=contention_begin lock=1 holder=9 waker=9
+        off      8 |                 ssssssss   | tp=contention_begin lock=1 holder=9 waker=9
+        off      9 | sssssssssss     ssssssss   | stack=xfs_log_force";
+    let explanation = stage(drawing).explain();
+    let [convoy] = &explanation.convoys[..] else { panic!("{:?}", explanation.convoys) };
+    assert_eq!((convoy.times, convoy.at_once, convoy.victims), (2, 4, 4));
+    assert_eq!((convoy.time_ns / MS, convoy.longest_ns / MS), (64, 12));
+    let holder = explanation.culprits.iter().find(|culprit| culprit.task.as_ref().is_some_and(|task| task.tid == 9));
+    assert_eq!(holder.map(|culprit| culprit.at_once), Some(4));
 }
 
 /// Threads that write and sync a log in turns (Java, Go): a wait for a turn looks like one for work.

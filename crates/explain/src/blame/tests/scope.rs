@@ -157,6 +157,19 @@ fn the_cgroup_in_which_a_disk_was_used_is_in_scope() {
     }
 }
 
+/// Tasks that wait for a lock, and use no disk, are in the cgroup of the I/O controller too.
+#[test]
+fn the_cgroup_of_the_io_controller_is_in_scope() {
+    for (cgroup, expected) in [("/io/slow", vec![7]), ("slow", vec![7]), ("/x/own", vec![7, 8])] {
+        let drawing = TWO_PROGRAMS.replacen("pid=7 cgroup=/x/own", "pid=7 cgroup=/x/own io_cgroup=/io/slow", 1);
+        let stage = stage(&drawing);
+        let mut blame = Blame::new(None, &run()).scoped(Scope { cgroups: vec![cgroup.into()], ..Scope::default() });
+        blame.stalls(&stage.stalls);
+        blame.tasks(&stage.tasks);
+        assert_eq!(tids(&blame.finish()), expected, "{cgroup}");
+    }
+}
+
 /// The request does not exist yet: its disk is that of the file.
 #[test]
 fn who_keeps_a_writer_waiting_for_a_request_used_the_disk_of_its_file() {
