@@ -8,15 +8,12 @@ use model::preflight::Finding;
 use remedy::Remedies;
 
 use crate::reading::archived_run;
-use crate::reading::explanation::{advice, explanation_in};
+use crate::reading::explanation::{STALLS_LISTED, advice, explanation_in};
 use crate::reading::integrity::Integrity;
 use crate::reading::scope::ScopeArgs;
 use crate::ui::args::positive_duration;
 use crate::ui::failure::{Exit, Failure};
 use crate::ui::screen::Screen;
-
-/// Stalls in the document, unless `--worst` says otherwise.
-const STALLS_LISTED: usize = 200;
 
 /// Options of `explain`.
 #[derive(Debug, Args)]
@@ -53,7 +50,9 @@ pub fn explain(args: &ExplainArgs, screen: &Screen) -> Result<Exit, Failure> {
     }
     let name = args.run.display().to_string();
     let busy = screen.busy(&format!("explaining {name}"));
-    let listed = args.worst.unwrap_or(if args.json { STALLS_LISTED } else { report::explain::STALLS_SHOWN });
+    let shown = args.worst.unwrap_or(if args.json { STALLS_LISTED } else { report::explain::STALLS_SHOWN });
+    // The text counts the other stalls of a convoy of which it shows one.
+    let listed = if args.json { shown } else { shown.max(STALLS_LISTED) };
     let scope = args.scope.of(run.description())?;
     let (explanation, accounting) =
         explanation_in(scope, &run, args.slower_than, listed, |warning| screen.warning(warning));
@@ -66,7 +65,7 @@ pub fn explain(args: &ExplainArgs, screen: &Screen) -> Result<Exit, Failure> {
     } else {
         let style = screen.style();
         let findings = report::findings::text(&report::findings::findings(&document), style);
-        let text = report::explain::text(&name, &explanation, &findings, listed, style);
+        let text = report::explain::text(&name, &explanation, &findings, shown, style);
         screen.result(&(integrity.banner(style) + &text));
         if args.what_if {
             screen.result(&report::explain::ranking(&advice, style));

@@ -24,9 +24,14 @@ pub fn print_brief(directory: &Path, scope: Scope, hurry: bool, screen: &Screen)
     }
 }
 
+/// Stalls in the document, unless `--worst` says otherwise.
+pub const STALLS_LISTED: usize = 200;
+
 /// Prints the full explanation of a run that has just ended, with the `worst` stalls.
 pub fn print_full(directory: &Path, worst: usize, screen: &Screen) {
-    if let Some((explanation, findings)) = of_finished((directory, Scope::default()), false, worst, screen) {
+    if let Some((explanation, findings)) =
+        of_finished((directory, Scope::default()), false, worst.max(STALLS_LISTED), screen)
+    {
         let name = directory.display().to_string();
         let text = report::explain::text(&name, &explanation, &findings, worst, screen.style());
         screen.result(&format!("\n{text}"));
