@@ -92,6 +92,20 @@ fn a_neighbour_of_the_same_program_can_be_advised_away() {
     assert_eq!(absences.collect::<Vec<_>>(), [(Some("fio"), Some(9))]);
 }
 
+#[test]
+fn read_ahead_helps_no_direct_reads() {
+    let is_advised = |kind: &'static str| {
+        let mut waits = waits(Cause::Device);
+        waits.paths[0][0].kind = kind;
+        let mut explained = explanation(Cause::Device, None);
+        let causes = explained.causes.clone();
+        explained.classes.push(ClassTimes { class: "pread64".into(), operations: 1, wall_ns: 100 * MS, causes });
+        let advice = advise(&explained, &waits, &Remedies::shipped(), &run());
+        advice.choices.iter().flat_map(|choice| &choice.remedies).any(|remedy| remedy.id == "read-ahead")
+    };
+    assert_eq!((is_advised(""), is_advised("direct I/O")), (true, false));
+}
+
 /// Tasks are known by their cgroup of another hierarchy (version 1).
 #[test]
 fn the_limit_of_the_cgroup_that_used_it_up_is_changed() {
