@@ -308,3 +308,19 @@ fn a_command_that_hangs_is_looked_at_before_it_is_ended() {
     assert!(text.contains("which no process has open at its other end"), "{text}");
     assert!(!text.contains("stallscope"), "{text}");
 }
+
+/// The lock of its journal is the recorder's while it records.
+#[test]
+fn the_recorder_is_to_blame_for_a_lock_that_it_holds() {
+    if !is_root("tracing") {
+        return;
+    }
+    let folder = folder();
+    let out = folder.path().join("run").display().to_string();
+    let waits = format!("flock --timeout 1 --conflict-exit-code 0 {out}/journal true");
+    run(&format!("record --slower-than 200ms --out {out} -- {waits}")).expect_code(0);
+    let document = run(&format!("explain --json {out}")).expect_code(0).document();
+    let culprit = &document["culprits"][0];
+    assert!(culprit["task"].as_str().is_some_and(|task| task.starts_with("stallscope/")), "{culprit:#}");
+    assert_eq!(culprit["cause"], "lock", "{culprit:#}");
+}
