@@ -81,6 +81,8 @@ pub(super) struct Usage {
     rows: FastMap<Target, Vec<Used>>,
     /// Of those, the rows of each process that have a cgroup.
     by_process: FastMap<(Target, u32), Vec<u32>>,
+    /// CPU time of each process: start and end of an interval, and nanoseconds.
+    runs: FastMap<u32, Vec<(u64, u64, u64)>>,
     /// Where intervals begin and end, in order: those of short-lived processes within those of others.
     borders: Vec<u64>,
     longest_ns: u64,
@@ -147,6 +149,11 @@ impl Usage {
                 self.by_process.entry((*target, row.pid.unwrap_or_default())).or_default().extend(row.pid.map(|_| at));
             }
         }
+        for row in self.rows.iter().filter(|(target, _)| matches!(target, Target::Cpu(_))).flat_map(|(_, rows)| rows) {
+            let runs = row.pid.map(|pid| self.runs.entry(pid).or_default());
+            runs.into_iter().for_each(|runs| runs.push((row.start_ns, row.end_ns, row.busy_ns)));
+        }
+        self.runs.values_mut().for_each(|runs| runs.sort_unstable());
         self.borders.sort_unstable();
         self.borders.dedup();
     }
@@ -168,22 +175,22 @@ impl Usage {
         let rows = self.rows.get(&target).map_or(&[][..], Vec::as_slice);
         let first = rows.partition_point(|row| row.start_ns.saturating_add(self.longest_ns) <= from_ns);
         let until = rows[first..].iter().take_while(move |row| row.start_ns < to_ns);
-        until.filter_map(move |row| Some((row, overlap_ns(row, from_ns, to_ns)?)))
+        until.filter_map(move |row| {
+            let overlap_ns = row.end_ns.min(to_ns).saturating_sub(row.start_ns.max(from_ns));
+            (overlap_ns > 0).then_some((row, overlap_ns))
+        })
     }
 
-    /// The rows of a process that overlap a time, and for how long each; only those whose cgroup is known.
-    pub(super) fn of_process_between(
-        &self,
-        target: Target,
-        pid: u32,
-        from_ns: u64,
-        to_ns: u64,
-    ) -> impl Iterator<Item = (&Used, u64)> {
-        let rows = self.rows.get(&target).map_or(&[][..], Vec::as_slice);
-        let its = self.by_process.get(&(target, pid)).map_or(&[][..], Vec::as_slice);
-        let first = its.partition_point(|&at| rows[at as usize].start_ns.saturating_add(self.longest_ns) <= from_ns);
-        let its = its[first..].iter().map(|&at| &rows[at as usize]).take_while(move |row| row.start_ns < to_ns);
-        its.filter_map(move |row| Some((row, overlap_ns(row, from_ns, to_ns)?)))
+    /// The CPU time of a process within a time. What it ran in an interval is taken to be even.
+    pub(super) fn ran_ns(&self, pid: u32, (from_ns, to_ns): (u64, u64)) -> u64 {
+        let runs = self.runs.get(&pid).map_or(&[][..], Vec::as_slice);
+        let first = runs.partition_point(|run| run.0.saturating_add(self.longest_ns) <= from_ns);
+        let within = runs[first..].iter().take_while(|run| run.0 < to_ns);
+        let part = |&(start_ns, end_ns, busy_ns): &(u64, u64, u64)| {
+            let overlap_ns = end_ns.min(to_ns).saturating_sub(start_ns.max(from_ns));
+            u128::from(busy_ns) * u128::from(overlap_ns) / u128::from(end_ns - start_ns)
+        };
+        u64::try_from(within.map(part).sum::<u128>()).unwrap_or(u64::MAX)
     }
 
     /// The row of a process that is the latest before a moment, else its first.
@@ -337,9 +344,4 @@ impl Usage {
     pub(super) fn cpus(&self) -> impl Iterator<Item = Target> {
         self.rows.keys().copied().filter(|target| matches!(target, Target::Cpu(_)))
     }
-}
-
-fn overlap_ns(row: &Used, from_ns: u64, to_ns: u64) -> Option<u64> {
-    let ns = row.end_ns.min(to_ns).saturating_sub(row.start_ns.max(from_ns));
-    (ns > 0).then_some(ns)
 }

@@ -1,12 +1,10 @@
 //! For whom a process ran that reclaimed memory: those that filled it.
 
 use super::super::run_index::RunIndex;
-use super::super::usage::Target;
 use super::need::{Domain, Need};
 use super::times::Times;
-use super::used_within::UsedWithin;
 use super::users::users as users_of;
-use super::weights::{Users, WEIGHT, share};
+use super::weights::{Users, share};
 use crate::hashing::FastMap;
 
 /// When processes ran within a reclaim, in slow operations, and whose memory it was.
@@ -36,20 +34,13 @@ impl Reclaimed {
             let Some(ran) = users.get_mut(&Some(pid)).filter(|_| filled.values().any(|weight| *weight > 0)) else {
                 continue;
             };
-            let part = reclaimed_ns(pid) as f64 / ran_ns(index, pid, span).max(reclaimed_ns(pid)) as f64;
+            let part = reclaimed_ns(pid) as f64 / index.usage.ran_ns(pid, span).max(reclaimed_ns(pid)) as f64;
             let passed = (*ran as f64 * part) as u128;
             *ran = ran.saturating_sub(passed);
             share(users, passed, &filled);
         }
         users.retain(|_, weight| *weight > 0);
     }
-}
-
-/// The CPU time of a process.
-fn ran_ns(index: &RunIndex, pid: u32, (from_ns, to_ns): (u64, u64)) -> u64 {
-    let time = UsedWithin { index, from_ns, to_ns };
-    let on = |cpu: Target| time.of(cpu, |used| used.busy_ns, Domain::Everybody).remove(&Some(pid)).unwrap_or_default();
-    (index.usage.cpus().map(on).sum::<u128>() / WEIGHT) as u64
 }
 
 #[cfg(test)]

@@ -125,9 +125,8 @@ impl UsedWithin<'_> {
     fn lacked_cpu(&self, pid: u32, ran: u128) -> bool {
         let time = self.also_before(WAITED_NS);
         let waited = time.of(Target::RunQueue(pid), |used| used.busy_ns, Domain::Everybody);
-        let on = |cpu: Target| self.index.usage.of_process_between(cpu, pid, time.from_ns, time.to_ns);
-        let ran_ns = self.index.usage.cpus().flat_map(on).map(|(used, ns)| weight(used, used.busy_ns, ns)).sum();
-        waited.values().sum::<u128>() > ran.max(ran_ns)
+        let ran_ns = self.index.usage.ran_ns(pid, (time.from_ns, time.to_ns));
+        waited.values().sum::<u128>() > ran.max(u128::from(ran_ns) * WEIGHT)
     }
 
     /// Those that ran in a cgroup or below it, also in the period before.
