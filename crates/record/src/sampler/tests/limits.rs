@@ -44,7 +44,7 @@ fn slab_caches_are_counted_when_shrinkers_have_run_and_at_the_end() {
 
 #[test]
 fn what_is_left_out_of_very_many_is_reported_once() {
-    let kernel = Kernel::new();
+    let kernel = Kernel::new().with(&[("proc/self/statm", "3000 1 500 200 0 400 0\n")]);
     let disk = |number: usize| format!("   8 {number} sd{number} 1 2 3 4 5 6 7 8 9 10 11\n");
     (0..1100).for_each(|number| kernel.write(&format!("sys/class/block/sd{number}/size"), "2048\n"));
     kernel.write("proc/diskstats", (0..1100).map(disk).collect::<String>());
