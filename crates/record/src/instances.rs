@@ -93,7 +93,6 @@ impl<I: Instance> Instances<I> {
         make: &mut impl FnMut(&str, &mut SampleWriter<'_>) -> Option<I>,
     ) -> Result<bool, SourceError> {
         if self.is_as_listed() {
-            self.unlisted += 1;
             return Ok(true);
         }
         for entry in &mut self.entries {
@@ -131,10 +130,11 @@ impl<I: Instance> Instances<I> {
 
     /// Whether the list of the last listing still holds. Each folder within has a link to the folder, `..`; some file systems do not
     /// count them, and one without any may have been removed.
-    fn is_as_listed(&self) -> bool {
+    fn is_as_listed(&mut self) -> bool {
         let Some(folder) = self.folder.as_ref().filter(|_| self.links > 2 && self.unlisted < UNLISTED) else {
             return false;
         };
+        self.unlisted += 1;
         links_of(folder) == self.links
     }
 

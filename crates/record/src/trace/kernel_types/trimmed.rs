@@ -1,4 +1,4 @@
-//! Some of the kernel's types, with all that lies within them, numbered anew.
+//! Some of the kernel's types, with all that lies within them and new numbers.
 
 use std::collections::HashMap;
 
