@@ -52,8 +52,8 @@ pub struct Observers {
 
 impl Observers {
     /// Looks for the slowest operation, if nobody else sees the rows.
-    fn slowest(&self, screen: &Screen) -> Option<Slowest> {
-        Slowest::new(screen).filter(|_| self.tap.is_none())
+    fn slowest(&self, screen: &Screen, slow_ns: u64) -> Option<Slowest> {
+        Slowest::new(screen, slow_ns).filter(|_| self.tap.is_none())
     }
 }
 
@@ -80,7 +80,7 @@ impl Session {
         let Probes { samplers, tracing, findings } = probes;
         let description = machine::describe(intent, is_tracing, rig.limits.clone(), findings);
         let archive = create_archive(&chosen.directory, &description, tracing.is_some())?;
-        let slowest = observers.slowest(screen);
+        let slowest = observers.slowest(screen, description.slower_than_ns);
         let tap = observers.tap.or_else(|| slowest.as_ref().map(Slowest::tap));
         let start = Start { samplers, renew: None, interval_ns, tracing, watch: observers.watch, tap };
         let recorder = Recorder::start(start, Box::new(OneRun(archive)))?;

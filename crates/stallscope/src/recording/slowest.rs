@@ -39,8 +39,8 @@ pub struct Slowest {
 
 impl Slowest {
     /// `None` where nothing is to be said: it costs memory and time.
-    pub fn new(screen: &Screen) -> Option<Slowest> {
-        let history = Arc::new(RecentHistory::bounded(ROWS));
+    pub fn new(screen: &Screen, slow_ns: u64) -> Option<Slowest> {
+        let history = Arc::new(RecentHistory::bounded(ROWS, slow_ns));
         let (due, is_live) = (Instant::now(), screen.is_live());
         (!screen.is_quiet()).then(|| Slowest { history, due, line: String::new(), is_live, reported_ns: 0 })
     }
@@ -61,7 +61,7 @@ impl Slowest {
         if Instant::now() >= self.due {
             let began = Instant::now();
             let window = Window { from_ns: now_ns.saturating_sub(WINDOW_NS), to_ns: now_ns };
-            let is_slow = self.history.has_stalls_since(window.from_ns);
+            let is_slow = self.history.has_slow_since(window.from_ns);
             let glance = is_slow.then(|| self.history.glance(run, &Scope::default(), window));
             let slowest = glance.and_then(|glance| report::glance::slowest(&glance));
             let every = if slowest.is_some() { EVERY } else { EVERY_BEFORE };
