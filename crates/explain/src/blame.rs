@@ -46,6 +46,7 @@ mod queues;
 mod refaults;
 mod request;
 mod request_life;
+mod row_order;
 mod rows;
 mod rules;
 mod run_index;

@@ -4,6 +4,7 @@ mod advice;
 mod calls;
 mod change;
 mod dirty;
+mod draws;
 mod ends;
 mod level;
 mod looped;
@@ -19,5 +20,6 @@ mod tests;
 
 pub use advice::{Advice, Choice, advise};
 pub use change::{Absence, Change, Refaults};
+pub use draws::Estimate;
 pub use replay::{Replayed, replay};
-pub use spread::{Estimate, Prediction, SameTime, Spread, predict, recorded};
+pub use spread::{Prediction, SameTime, Spread, predict, recorded};

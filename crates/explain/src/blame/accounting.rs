@@ -9,11 +9,14 @@ use super::lanes::{Lanes, lanes};
 use super::operations::Operation;
 use super::piece::Piece;
 use super::run_index::RunIndex;
-use super::timelines::TaskTimelines;
+use super::timelines::{Built, TaskTimelines};
 use super::totals::stall;
 use super::wait_graph::waits;
 use super::who::Who;
 use crate::waits::Waits;
+
+/// Starts and ends by task.
+type Covered = HashMap<u32, Vec<(u64, u64)>>;
 
 /// Every explained slow operation, ordered by start. An operation's number is its position in that order.
 #[derive(Debug)]
@@ -24,8 +27,10 @@ pub struct Accounting {
     /// Waits of the recorded command that are no operations, and shorter.
     short: Vec<Operation>,
     /// Starts and ends of all operations by task, also of those that are not in scope.
-    covered: HashMap<u32, Vec<(u64, u64)>>,
+    covered: Covered,
     silent: HashMap<u32, u64>,
+    /// Timelines that the explanation was made from.
+    built: Built,
 }
 
 /// One slow operation in brief.
@@ -51,14 +56,12 @@ pub struct OperationAccount<'a> {
 
 impl Accounting {
     pub(super) fn new(
-        index: RunIndex,
-        disks: Disks,
+        (covered, silent, built): (Covered, HashMap<u32, u64>, Built),
+        (index, disks): (RunIndex, Disks),
         (mut operations, short): (Vec<Operation>, Vec<Operation>),
-        covered: HashMap<u32, Vec<(u64, u64)>>,
-        silent: HashMap<u32, u64>,
     ) -> Accounting {
         operations.sort_by_key(|operation| (operation.start_ns, operation.end_ns, operation.tid, operation.class));
-        Accounting { index, disks, operations, short, covered, silent }
+        Accounting { index, disks, operations, short, covered, silent, built }
     }
 
     /// Number of operations.
@@ -176,6 +179,6 @@ impl Accounting {
     }
 
     fn timelines(&self) -> TaskTimelines<'_> {
-        TaskTimelines::new(&self.index, self.covered.clone(), self.silent.clone())
+        TaskTimelines::new(&self.index, self.covered.clone(), self.silent.clone()).with(self.built.clone())
     }
 }

@@ -287,8 +287,8 @@ impl Blame {
         }
         drop_listed(&index, &mut timelines, &mut operations);
         refuse_overflow(&mut operations, &mut explanation);
-        explain(&index, (operations.clone(), listed), timelines, &disks, &mut explanation);
-        (explanation, Accounting::new(index, disks, (operations, short), covered, silent))
+        explain(&index, (operations.clone(), listed), &mut timelines, &disks, &mut explanation);
+        (explanation, Accounting::new((covered, silent, timelines.into_built()), (index, disks), (operations, short)))
     }
 }
 

@@ -5,6 +5,7 @@ mod costs;
 mod evicted;
 mod lacked;
 mod need;
+mod pieces;
 mod reclaimed;
 mod syncers;
 #[cfg(test)]
@@ -27,12 +28,15 @@ use super::run_index::RunIndex;
 use super::timelines::TaskTimelines;
 pub(super) use costs::blamed_disk;
 use costs::{Cost, Costs, Key};
+use pieces::Waiting;
 pub(super) use victims::Victims;
 
 /// Culprits kept: those with the most time.
 const KEPT: usize = 100;
 /// Victims of each that are named: those that lost the most.
 const VICTIMS: usize = 5;
+/// Segments of timelines whose blame is searched at once, on threads.
+const SEGMENTS_AT_ONCE: usize = 256 << 10;
 
 /// The time that each root blocker cost, by victims.
 pub(super) struct RootBlockers<'a> {
@@ -50,6 +54,7 @@ impl<'a> RootBlockers<'a> {
         disks: &'a Disks,
     ) -> RootBlockers<'a> {
         let mut costs = Costs::new(index, disks);
+        let (mut waiting, mut segments) = (Vec::new(), 0);
         let same_time =
             |a: &Operation, b: &Operation| a.tid == b.tid && a.asynchronous.is_none() && b.asynchronous.is_none();
         for operations in operations.chunk_by(same_time) {
@@ -57,9 +62,17 @@ impl<'a> RootBlockers<'a> {
             for operations in operations.chunk_by(|a, b| Victims::of(index, a) == Victims::of(index, b)) {
                 let first = &operations[0];
                 let pid = index.tasks.pid(first.tid, first.end_ns).unwrap_or(first.tid);
-                costs.add_task((Victims::of(index, first), pid), operations, &timelines.of(first));
+                let (victim, timeline) = ((Victims::of(index, first), pid), timelines.of(first));
+                segments += timeline.segments().len();
+                waiting.push(Waiting { victim, operations, timeline });
+                if segments >= SEGMENTS_AT_ONCE {
+                    costs.add(&waiting);
+                    waiting.clear();
+                    segments = 0;
+                }
             }
         }
+        costs.add(&waiting);
         RootBlockers { index, disks, times: costs.into_times() }
     }
 

@@ -1,12 +1,13 @@
 //! Strings, each stored once.
 
+use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use crate::hashing::FastMap;
 
-/// A string that is stored once.
+/// A string that is stored once: its number from 1, so that millions of rows hold none at no cost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(super) struct Name(u32);
+pub(super) struct Name(NonZeroU32);
 
 /// All strings.
 #[derive(Debug, Default)]
@@ -20,9 +21,10 @@ impl Names {
         if let Some(name) = self.by_text.get(text) {
             return *name;
         }
-        let name = Name(u32::try_from(self.texts.len()).expect("memory runs out long before 2^32 names"));
         let text: Arc<str> = text.into();
         self.texts.push(text.clone());
+        let number = u32::try_from(self.texts.len()).ok().and_then(NonZeroU32::new);
+        let name = Name(number.expect("memory runs out long before 2^32 names"));
         self.by_text.insert(text, name);
         name
     }
@@ -33,7 +35,7 @@ impl Names {
     }
 
     pub(super) fn get(&self, name: Name) -> &str {
-        &self.texts[name.0 as usize]
+        &self.texts[name.0.get() as usize - 1]
     }
 
     pub(super) fn insert_some(&mut self, text: Option<&String>) -> Option<Name> {

@@ -2,7 +2,7 @@
 //! back in time, until the wait began. A client's wait thus leads through its server, whether that hands the work over to a
 //! thread or to another server.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use model::stall::{Awaits, StallKind};
 
@@ -19,7 +19,7 @@ const SEGMENTS: usize = 4096;
 
 /// The path of that row, in order of time: it covers the row until its wakeup. `timeline_of` gives what a task did by its own
 /// rows alone. Time that no task explains has the row's own cause.
-pub(super) fn path(index: &RunIndex, row: u32, mut timeline_of: impl FnMut(u32) -> Rc<TaskTimeline>) -> Vec<Segment> {
+pub(super) fn path(index: &RunIndex, row: u32, mut timeline_of: impl FnMut(u32) -> Arc<TaskTimeline>) -> Vec<Segment> {
     let wait = index.row(row);
     let mut path =
         Path { index, row, lock: None, through_idle: false, until_ns: wait.runnable_ns, segments: Vec::new() };

@@ -22,6 +22,7 @@ use super::partial_rows::drop_partial_rows;
 use super::pollers::forget_requests_of_pollers;
 use super::queues::Queues;
 use super::request;
+use super::row_order;
 use super::rows::Row;
 use super::series::continue_waits;
 use super::stacks::{Stack, Stacks};
@@ -31,6 +32,7 @@ use super::timeline::{Covered, innermost};
 use super::usage::Usage;
 use super::user_stacks::UserStacks;
 use crate::hashing::{FastMap, FastSet};
+use crate::parallel;
 
 /// The rows of a run and what they refer to.
 #[derive(Debug, Default)]
@@ -99,11 +101,7 @@ impl RunIndex {
     /// Call after the last row.
     pub(super) fn sort(&mut self) {
         self.add_standing();
-        // Also by all that tells equal times apart: the result does not depend on the order of arrival.
-        self.rows.sort_by_key(|row| {
-            let what = (row.request, row.stack, row.waker_tid, row.waker_stack, row.worker_tid);
-            (row.tid, row.start_ns, row.end_ns, row.kind.name(), row.runnable_ns, what)
-        });
+        row_order::sort(&mut self.rows);
         forget_waits_of_frozen(&mut self.rows, &self.stacks);
         forget_interrupted(&mut self.rows, &self.stacks);
         find_old_requests(&mut self.rows, &self.names, &self.stacks);
@@ -132,7 +130,7 @@ impl RunIndex {
         self.lock_turns = LockTurns::new(&self.rows, &self.names);
         self.dirty_disks = DirtyDisks::new(&self.rows, &self.names);
         self.answers = Answers::new(&self.rows);
-        self.causes = self.rows.iter().map(|row| self.find_main_cause(row)).collect();
+        self.causes = parallel::map_many(&self.rows, |row| self.find_main_cause(row));
     }
 
     /// What these rows wait for, by what their tasks and wakers do before and after.

@@ -1,7 +1,7 @@
 //! Requests to servers as operations of their clients, whichever thread of a client sent them, waited or received the answer.
 
 use std::collections::HashSet;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use model::stall::{Awaits, StallKind};
 
@@ -33,7 +33,7 @@ pub(super) fn server_requests(index: &RunIndex, slower_than_ns: u64, class: Name
 }
 
 /// The time of the request in that row: what the thread that sent the answer did before, then what the one did that received it.
-pub(super) fn timeline(index: &RunIndex, at: u32, mut own: impl FnMut(u32) -> Rc<TaskTimeline>) -> TaskTimeline {
+pub(super) fn timeline(index: &RunIndex, at: u32, mut own: impl FnMut(u32) -> Arc<TaskTimeline>) -> TaskTimeline {
     let row = index.row(at);
     let mut segments = path(index, at, &mut own);
     let mut now_ns = row.runnable_ns;

@@ -48,7 +48,7 @@ const STRIDE: usize = 64;
 #[derive(Debug, Default)]
 pub(super) struct TaskTimeline {
     segments: Vec<Segment>,
-    /// Sums of all segments before each [`STRIDE`]th.
+    /// Sums of all segments before each [`STRIDE`]th but the first. They are large, and most timelines of asynchronous operations short.
     before: Vec<Sums>,
 }
 
@@ -62,13 +62,11 @@ impl TaskTimeline {
                 _ => joined.push(segment),
             }
         }
-        let mut before = Vec::with_capacity(joined.len() / STRIDE + 1);
-        let mut sums = Sums::ZERO;
-        for (at, segment) in joined.iter().enumerate() {
-            if at % STRIDE == 0 {
-                before.push(sums);
-            }
-            sums.add(segment.cause, segment.evidence, segment.ns());
+        let strides = joined.len().saturating_sub(1) / STRIDE;
+        let (mut before, mut sums) = (Vec::with_capacity(strides), Sums::ZERO);
+        for stride in joined.chunks_exact(STRIDE).take(strides) {
+            stride.iter().for_each(|segment| sums.add(segment.cause, segment.evidence, segment.ns()));
+            before.push(sums);
         }
         joined.shrink_to_fit();
         TaskTimeline { segments: joined, before }
@@ -78,7 +76,7 @@ impl TaskTimeline {
     fn until(&self, at_ns: u64) -> Sums {
         let after = self.segments.partition_point(|segment| segment.start_ns < at_ns);
         let Some(stride) = after.checked_sub(1).map(|last| last / STRIDE) else { return Sums::ZERO };
-        let mut sums = self.before[stride];
+        let mut sums = stride.checked_sub(1).map_or(Sums::ZERO, |before| self.before[before]);
         for segment in &self.segments[stride * STRIDE..after] {
             sums.add(segment.cause, segment.evidence, segment.end_ns.min(at_ns) - segment.start_ns);
         }

@@ -1,7 +1,7 @@
 //! Builds each task's [`TaskTimeline`] from its rows.
 
 use std::collections::HashMap;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use model::stall::{RequestRecord, StallKind};
 
@@ -23,6 +23,15 @@ use crate::hashing::FastMap;
 /// Segments of another operation that are searched for examples.
 const EXAMPLES: usize = 256;
 
+/// The timelines of tasks that were built.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Built {
+    /// By the rows of each task alone; `None` while it is being built.
+    own: FastMap<u32, Option<Arc<TaskTimeline>>>,
+    /// The same, with what other tasks did where it waited for them.
+    whole: FastMap<u32, Arc<TaskTimeline>>,
+}
+
 /// The timelines of all tasks, built on demand.
 pub(super) struct TaskTimelines<'a> {
     index: &'a RunIndex,
@@ -30,12 +39,9 @@ pub(super) struct TaskTimelines<'a> {
     covered: HashMap<u32, Vec<(u64, u64)>>,
     /// The moment after which rows of a task are missing, because its last wait did not end.
     silent: HashMap<u32, u64>,
-    /// By the rows of each task alone; `None` while it is being built.
-    own: FastMap<u32, Option<Rc<TaskTimeline>>>,
-    /// The same, with what other tasks did where it waited for them.
-    whole: FastMap<u32, Rc<TaskTimeline>>,
+    built: Built,
     /// Those of asynchronous operations, by row.
-    asynchronous: FastMap<u32, Rc<TaskTimeline>>,
+    asynchronous: FastMap<u32, Arc<TaskTimeline>>,
 }
 
 impl<'a> TaskTimelines<'a> {
@@ -44,35 +50,44 @@ impl<'a> TaskTimelines<'a> {
         covered: HashMap<u32, Vec<(u64, u64)>>,
         silent: HashMap<u32, u64>,
     ) -> TaskTimelines<'a> {
-        let (own, whole, asynchronous) = (FastMap::default(), FastMap::default(), FastMap::default());
-        TaskTimelines { index, covered, silent, own, whole, asynchronous }
+        TaskTimelines { index, covered, silent, built: Built::default(), asynchronous: FastMap::default() }
+    }
+
+    /// With those that were built before from the same operations.
+    pub(super) fn with(self, built: Built) -> TaskTimelines<'a> {
+        TaskTimelines { built, ..self }
+    }
+
+    /// Those of tasks. Those of asynchronous operations are many, and soon made again.
+    pub(super) fn into_built(self) -> Built {
+        self.built
     }
 
     /// The timeline that an operation's time is taken from.
-    pub(super) fn of(&mut self, operation: &Operation) -> Rc<TaskTimeline> {
+    pub(super) fn of(&mut self, operation: &Operation) -> Arc<TaskTimeline> {
         match operation.asynchronous {
             Some(row) => self.of_asynchronous(row),
             None => self.get(operation.tid),
         }
     }
 
-    fn of_asynchronous(&mut self, row: u32) -> Rc<TaskTimeline> {
+    fn of_asynchronous(&mut self, row: u32) -> Arc<TaskTimeline> {
         if let Some(built) = self.asynchronous.get(&row) {
             return built.clone();
         }
         let timeline = if self.index.row(row).kind == StallKind::ServerRequest {
-            Rc::new(server_requests::timeline(self.index, row, |tid| self.own(tid)))
+            Arc::new(server_requests::timeline(self.index, row, |tid| self.own(tid)))
         } else {
             let worker = self.index.row(row).worker_tid.and_then(|worker| self.build(worker));
-            Rc::new(asynchronous::timeline(self.index, row, worker.as_deref()))
+            Arc::new(asynchronous::timeline(self.index, row, worker.as_deref()))
         };
         self.asynchronous.insert(row, timeline.clone());
         timeline
     }
 
     /// The timeline of a task, from the first to the last moment of its rows and operations.
-    pub(super) fn get(&mut self, tid: u32) -> Rc<TaskTimeline> {
-        if let Some(whole) = self.whole.get(&tid) {
+    pub(super) fn get(&mut self, tid: u32) -> Arc<TaskTimeline> {
+        if let Some(whole) = self.built.whole.get(&tid) {
             return whole.clone();
         }
         let own = self.own(tid);
@@ -86,23 +101,23 @@ impl<'a> TaskTimelines<'a> {
                 segments.push(*segment);
             }
         }
-        let whole = Rc::new(TaskTimeline::new(segments));
-        self.whole.insert(tid, whole.clone());
+        let whole = Arc::new(TaskTimeline::new(segments));
+        self.built.whole.insert(tid, whole.clone());
         whole
     }
 
-    fn own(&mut self, tid: u32) -> Rc<TaskTimeline> {
+    fn own(&mut self, tid: u32) -> Arc<TaskTimeline> {
         self.build(tid).unwrap_or_default()
     }
 
     /// `None` while it is being built: tasks may wait for each other's asynchronous operations and requests.
-    fn build(&mut self, tid: u32) -> Option<Rc<TaskTimeline>> {
-        if let Some(own) = self.own.get(&tid) {
+    fn build(&mut self, tid: u32) -> Option<Arc<TaskTimeline>> {
+        if let Some(own) = self.built.own.get(&tid) {
             return own.clone();
         }
-        self.own.insert(tid, None);
-        let own = Rc::new(self.assemble(tid));
-        self.own.insert(tid, Some(own.clone()));
+        self.built.own.insert(tid, None);
+        let own = Arc::new(self.assemble(tid));
+        self.built.own.insert(tid, Some(own.clone()));
         Some(own)
     }
 

@@ -21,13 +21,13 @@ use super::wording::{describe, running, running_of_other};
 pub(super) fn explain(
     index: &RunIndex,
     (mut operations, listed): (Vec<Operation>, usize),
-    mut timelines: TaskTimelines<'_>,
+    timelines: &mut TaskTimelines<'_>,
     disks: &Disks,
     explanation: &mut Explanation,
 ) {
     operations.sort_by_key(|of| (of.tid, of.asynchronous, of.start_ns, of.end_ns, of.class));
-    let blockers = RootBlockers::new(index, &operations, &mut timelines, disks);
-    let accounted = Accounted::new(&operations, &mut timelines);
+    let blockers = RootBlockers::new(index, &operations, timelines, disks);
+    let accounted = Accounted::new(&operations, timelines);
     let all = part(index, &accounted, |_| true, blockers.of(|_| true));
     let is_others = |operation: &Operation| operation.is_of_command(index) == Some(false);
     let others = operations.iter().filter(|operation| is_others(operation)).count();
@@ -48,7 +48,7 @@ pub(super) fn explain(
     explanation.others = operations.iter().filter(|operation| !operation.own).count() as u64;
     explanation.wall_ns = all.wall_ns;
     (explanation.causes, explanation.classes, explanation.culprits) = (all.causes, all.classes, all.culprits);
-    explanation.convoys = convoys(index, &operations, &mut timelines, explanation.slower_than_ns);
+    explanation.convoys = convoys(index, &operations, timelines, explanation.slower_than_ns);
     let parts = [&mut explanation.command, &mut explanation.neighbours].into_iter().flatten();
     let culprits = parts.flat_map(|part| &mut part.culprits).chain(&mut explanation.culprits);
     name_convoys(index, culprits, &explanation.convoys);

@@ -111,8 +111,8 @@ fn limited(graph: &mut Graph, operations: &[SlowOperation], stands_for: usize) -
 fn device_ns(index: &RunIndex) -> Option<u64> {
     let requests = index.requests.values().flatten();
     let mut times: Vec<u64> = requests.filter_map(|request| request::device_ns(request)).collect();
-    times.sort_unstable();
-    times.get(times.len() / 2).copied()
+    let middle = times.len() / 2;
+    (!times.is_empty()).then(|| *times.select_nth_unstable(middle).1)
 }
 
 struct Graph<'a, 'b> {

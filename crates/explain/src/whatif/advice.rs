@@ -15,6 +15,7 @@ use super::change::{Absence, Change, READS};
 use super::memory::{change, is_at_limit, limit_of};
 use super::spread::{Prediction, Spread, predict, recorded};
 use crate::blame::{ClassTimes, Culprit, Explanation};
+use crate::parallel;
 use crate::waits::{Behind, MemoryLimit, Path, Waits, behind};
 
 mod absences;
@@ -129,9 +130,11 @@ pub fn advise(explanation: &Explanation, waits: &Waits, remedies: &Remedies, run
         }
     }
     choices.extend(absences(explanation, waits, evictor(waits)).into_iter().map(|absence| {
-        let change = Change::Absent(absence);
-        Choice { prediction: predict(waits, &change), change, remedies: Vec::new(), target: Target::default() }
+        let (change, prediction) = (Change::Absent(absence), Prediction::default());
+        Choice { change, remedies: Vec::new(), target: Target::default(), prediction }
     }));
+    let predictions = parallel::map(&choices, |choice| predict(waits, &choice.change));
+    choices.iter_mut().zip(predictions).for_each(|(choice, prediction)| choice.prediction = prediction);
     choices.retain(|choice| choice.saved() >= LEAST);
     sort(&mut choices, concerned(explanation, waits).1.first());
     let of_short_waits = waits.are_short;
@@ -165,6 +168,7 @@ fn lost(waits: &Waits) -> HashMap<Cause, u64> {
     lost
 }
 
+/// Adds a remedy, whose effect is predicted later.
 fn add(choices: &mut Vec<Choice>, remedy: &Remedy, Place { mut target, limit, .. }: Place<'_>, waits: &Waits) {
     let Some(change) = change(remedy, limit, waits.dirtying.as_ref()) else { return };
     if let (Edge::Memory | Edge::Refault, Some(limit)) = (remedy.effect.edge, limit) {
@@ -173,7 +177,7 @@ fn add(choices: &mut Vec<Choice>, remedy: &Remedy, Place { mut target, limit, ..
     match choices.iter_mut().find(|choice| choice.change == change) {
         Some(choice) => choice.remedies.push(remedy.clone()),
         None => {
-            let prediction = predict(waits, &change);
+            let prediction = Prediction::default();
             choices.push(Choice { change, remedies: vec![remedy.clone()], target, prediction });
         }
     }

@@ -13,6 +13,10 @@ pub(super) trait Drawn {
     fn duration_ns(&self) -> u64;
     /// The same if all unexplained time were of the changed kind.
     fn at_least_ns(&self) -> u64;
+    /// How often it is done.
+    fn times(&self) -> f64 {
+        1.0
+    }
 }
 
 impl Drawn for Replayed {
@@ -42,6 +46,10 @@ impl Drawn for Call {
 
     fn at_least_ns(&self) -> u64 {
         self.at_least_ns
+    }
+
+    fn times(&self) -> f64 {
+        self.times
     }
 }
 

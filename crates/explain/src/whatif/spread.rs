@@ -2,15 +2,11 @@
 
 use super::calls::{Call, Calls, Drawn};
 use super::change::Change;
-use super::random::Random;
+use super::draws::{Draws, Estimate, ONCE, Ranked, Sorted};
 use super::replay::{Replayed, replay};
 use super::same_time::Multiples;
 use crate::waits::Waits;
 
-/// Blocks of time that are drawn with repetition.
-const BLOCKS: usize = 20;
-/// Draws.
-const DRAWS: usize = 200;
 /// Another recording differs by more than its blocks: the ends of intervals of the same time are off by these factors, as measured
 /// (docs/WHATIF.md). How many operations are slow, and of these, how many are of one kind rather than another.
 const COUNTS_OFF: f64 = 2.0;
@@ -19,8 +15,6 @@ const P50_OFF: f64 = 1.25;
 const P99_OFF: f64 = 2.25;
 /// Operations that must still be slow for percentiles of them to be predicted.
 const FEWEST: usize = 10;
-/// An interval leaves out this share at each side.
-const OUTSIDE: f64 = 0.05;
 
 /// The distribution of some operations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -35,24 +29,6 @@ pub struct Spread {
     pub p99_ns: u64,
     /// The longest, ns.
     pub max_ns: u64,
-}
-
-/// A predicted figure with a 90 % interval.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Estimate {
-    /// The prediction.
-    pub value: u64,
-    /// Lower end.
-    pub low: u64,
-    /// Upper end.
-    pub high: u64,
-}
-
-impl Estimate {
-    fn widened(self, factor: f64) -> Estimate {
-        let (low, high) = (self.low as f64 / factor, self.high as f64 * factor);
-        Estimate { low: low.round() as u64, high: high.round() as u64, ..self }
-    }
 }
 
 /// What the recorded slow operations would have taken. Percentiles are over the same operations, slow or not.
@@ -110,7 +86,7 @@ pub fn predict(waits: &Waits, change: &Change) -> Prediction {
     let assumed = replayed.iter().filter(|of| of.assumed).count() as u64;
     let ends = replayed.iter().map(|of| of.start_ns + of.duration_ns);
     let starts = replayed.iter().map(|of| of.start_ns);
-    let draws = Draws::of(&replayed, 1, |taken, ns| Spread::of(waits, taken.iter().map(ns).collect()));
+    let draws = Draws::of(&replayed, 1, |sorted, drawn| Spread::drawn(waits, sorted, drawn));
     Prediction {
         recorded: Spread::of(waits, replayed.iter().map(before).collect()),
         slow: draws.estimate(now.slow, |spread| spread.slow),
@@ -128,8 +104,8 @@ pub fn predict(waits: &Waits, change: &Change) -> Prediction {
 fn in_same_time(waits: &Waits, change: &Change, replayed: &[Replayed]) -> SameTime {
     let multiples = Multiples::of(waits, replayed);
     let calls = Calls::of(waits, change, replayed, &multiples);
-    let now = slow(waits, &calls.all, Call::duration_ns, calls.copies);
-    let draws = Draws::of(&calls.all, calls.copies, |taken, ns| slow(waits, taken, ns, 1));
+    let now = Slow::of(waits, &Sorted::whole(&calls.all, Call::duration_ns), &ONCE, calls.copies);
+    let draws = Draws::of(&calls.all, calls.copies, |sorted, drawn| Slow::of(waits, sorted, drawn, 1));
     let percentile = |of: fn(&Slow) -> Ranks, factor: f64| {
         let estimate = || draws.between(of(&now).value, |slow| of(slow).low, |slow| of(slow).high).widened(factor);
         (calls.left == 0 || calls.left >= FEWEST).then(estimate)
@@ -163,38 +139,43 @@ struct Ranks {
 }
 
 impl Ranks {
-    fn of(sorted: &[(u64, f64)], count: f64, share: f64) -> Ranks {
+    fn of(slow: &[Ranked], until: &[f64], share: f64) -> Ranks {
+        let count = until.last().copied().unwrap_or(0.0);
         let (below, above) = (share, 1.0 - share);
-        let at = |below: f64, above: f64| quantile(sorted, count * below / (below + above));
+        let at = |below: f64, above: f64| quantile(slow, until, count * below / (below + above));
         Ranks { value: at(below, above), low: at(below, above * COUNTS_OFF), high: at(below * COUNTS_OFF, above) }
     }
 }
 
-/// Those that are slow, given so many copies of calls and what they take, each as often as it is done.
-fn slow(waits: &Waits, taken: &[Call], ns: fn(&Call) -> u64, copies: usize) -> Slow {
-    let slow = taken.iter().filter(|call| ns(call) >= waits.slower_than_ns);
-    let mut slow: Vec<(u64, f64)> = slow.map(|call| (ns(call), call.times)).collect();
-    slow.sort_unstable_by_key(|(ns, _)| *ns);
-    let stands_for = waits.stands_for as f64 / copies as f64;
-    let count: f64 = slow.iter().map(|(_, times)| times).sum();
-    let total_ns: f64 = slow.iter().map(|(ns, times)| times * *ns as f64).sum();
-    Slow {
-        count: (count * stands_for).round() as u64,
-        total_ns: (total_ns * stands_for).round() as u64,
-        p50: Ranks::of(&slow, count, 0.5),
-        p99: Ranks::of(&slow, count, 0.99),
+impl Slow {
+    /// Those that are slow of a draw of so many copies of calls, each as often as it is done.
+    fn of(waits: &Waits, sorted: &Sorted, drawn: &[u64], copies: usize) -> Slow {
+        let calls = &sorted.operations;
+        let slow = &calls[calls.partition_point(|call| call.ns < waits.slower_than_ns)..];
+        let (mut count, mut total_ns) = (0.0, 0.0);
+        let mut until = Vec::with_capacity(slow.len());
+        for call in slow {
+            for _ in 0..drawn[call.block as usize] {
+                count += call.times;
+                total_ns += call.times * call.ns as f64;
+            }
+            until.push(count);
+        }
+        let stands_for = waits.stands_for as f64 / copies as f64;
+        Slow {
+            count: (count * stands_for).round() as u64,
+            total_ns: (total_ns * stands_for).round() as u64,
+            p50: Ranks::of(slow, &until, 0.5),
+            p99: Ranks::of(slow, &until, 0.99),
+        }
     }
 }
 
-/// The smallest of these durations up to which so many operations took, given each with how many took it.
-fn quantile(sorted: &[(u64, f64)], operations: f64) -> u64 {
-    let mut before = 0.0;
-    let reaches = |(_, times): &&(u64, f64)| {
-        before += times;
-        // Sums of fractions are off by less than this.
-        before >= operations * (1.0 - 1e-9)
-    };
-    sorted.iter().find(reaches).map_or(0, |(ns, _)| *ns)
+/// The smallest of these durations up to which so many operations took, given how many took each or less.
+fn quantile(slow: &[Ranked], until: &[f64], operations: f64) -> u64 {
+    // Sums of fractions are off by less than this.
+    let first = until.partition_point(|before| *before < operations * (1.0 - 1e-9));
+    slow.get(first).filter(|_| operations > 0.0).map_or(0, |call| call.ns)
 }
 
 impl Spread {
@@ -214,51 +195,32 @@ impl Spread {
             max_ns: durations.last().copied().unwrap_or(0),
         }
     }
-}
 
-/// What the run might have recorded: blocks of its time, drawn with repetition. Stalls come in bursts, so operations are
-/// not drawn individually.
-struct Draws<Figures> {
-    /// As predicted.
-    figures: Vec<Figures>,
-    /// If unexplained time were of the changed kind.
-    least: Vec<Figures>,
-}
-
-impl<Figures> Draws<Figures> {
-    /// `copies`: of so many, one is drawn. `figures`: those of calls, and which of their durations is meant.
-    fn of<Of: Copy + Drawn>(
-        all: &[Of],
-        copies: usize,
-        figures_of: impl Fn(&[Of], fn(&Of) -> u64) -> Figures,
-    ) -> Draws<Figures> {
-        let blocks: Vec<&[Of]> = all.chunks(all.len().div_ceil(BLOCKS * copies).max(1)).collect();
-        let (mut figures, mut least) = (Vec::new(), Vec::new());
-        if blocks.is_empty() {
-            return Draws { figures, least };
+    /// Of a draw.
+    fn drawn(waits: &Waits, sorted: &Sorted, drawn: &[u64]) -> Spread {
+        let count = sorted.count(drawn);
+        let ranks = [0.5, 0.99].map(|share: f64| (share * count as f64).ceil() as u64);
+        let (mut before, mut slow, mut total_ns, mut of_ranks, mut max_ns) = (0, 0, 0_u128, [0; 2], 0);
+        for operation in &sorted.operations {
+            let times = drawn[operation.block as usize];
+            if times == 0 {
+                continue;
+            }
+            for (rank, ns) in ranks.iter().zip(&mut of_ranks) {
+                *ns = if before < *rank { operation.ns } else { *ns };
+            }
+            before += times;
+            slow += if operation.ns < waits.slower_than_ns { 0 } else { times };
+            total_ns += u128::from(operation.ns) * u128::from(times);
+            max_ns = operation.ns;
         }
-        let mut random = Random(blocks.len() as u64);
-        for _ in 0..DRAWS {
-            let drawn = (0..blocks.len().div_ceil(copies)).map(|_| blocks[random.below(blocks.len())]);
-            let taken: Vec<Of> = drawn.flatten().copied().collect();
-            figures.push(figures_of(&taken, Of::duration_ns));
-            least.push(figures_of(&taken, Of::at_least_ns));
+        let total_ns = u64::try_from(total_ns).unwrap_or(u64::MAX);
+        Spread {
+            slow: slow * waits.stands_for,
+            total_ns: total_ns.saturating_mul(waits.stands_for),
+            p50_ns: of_ranks[0],
+            p99_ns: of_ranks[1],
+            max_ns,
         }
-        Draws { figures, least }
-    }
-
-    fn estimate(&self, value: u64, figure: impl Fn(&Figures) -> u64) -> Estimate {
-        self.between(value, &figure, &figure)
-    }
-
-    /// `low`, `high`: the figure at its least and at its most.
-    fn between(&self, value: u64, low: impl Fn(&Figures) -> u64, high: impl Fn(&Figures) -> u64) -> Estimate {
-        let mut lows: Vec<u64> = self.least.iter().map(low).collect();
-        let mut highs: Vec<u64> = self.figures.iter().map(high).collect();
-        lows.sort_unstable();
-        highs.sort_unstable();
-        let outside = (DRAWS as f64 * OUTSIDE) as usize;
-        let at = |figures: &[u64], at: usize| figures.get(at).copied().unwrap_or(value);
-        Estimate { value, low: at(&lows, outside).min(value), high: at(&highs, DRAWS - 1 - outside).max(value) }
     }
 }

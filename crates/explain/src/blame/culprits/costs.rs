@@ -1,6 +1,7 @@
 //! Time by root blocker and victims.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 use model::block::{DeviceNumber, Operation as BlockOperation};
 use model::stall::RequestRecord;
@@ -9,21 +10,22 @@ use super::super::cause::Cause;
 use super::super::chain::{End, chain_row, end};
 use super::super::disks::Disks;
 use super::super::names::Name;
-use super::super::operations::Operation;
 use super::super::rows::{freezer_cgroup, quota_cgroup};
 use super::super::run_index::RunIndex;
-use super::super::timeline::{NO_ROW, Segment, TaskTimeline};
+use super::super::timeline::{NO_ROW, Segment};
 use super::super::who::Who;
 use super::super::worked_for::{client_of, works_for};
 use super::evicted::{Evicted, acquit};
 use super::lacked::Lacked;
 use super::need::{Need, need as need_of};
+use super::pieces::{Waiting, pieces};
 use super::reclaimed::Reclaimed;
 use super::syncers::Syncers;
 use super::users::users;
-use super::victims::Victims;
+use super::victims::{Victim, Victims};
 use super::weights::{Users, divided};
 use crate::hashing::FastMap;
+use crate::parallel;
 use crate::waits::Numbers;
 
 /// A root blocker.
@@ -70,9 +72,6 @@ struct Blamed {
     reads_pages: bool,
 }
 
-/// Victims, and the process among them that lost the time.
-pub(super) type Victim = (Victims, u32);
-
 /// An interval of the usage.
 type Interval = (u64, u64);
 /// The end of a chain, by number, and the victim.
@@ -105,39 +104,45 @@ impl<'a> Costs<'a> {
         Costs { index, disks, times, keys, needs, ends, pending, lacked, reclaimed, evicted, syncers }
     }
 
-    /// Adds the waits of one task's operations. Time within several operations counts for each.
-    pub(super) fn add_task(&mut self, victim: Victim, operations: &[Operation], timeline: &TaskTimeline) {
-        let mut borders: Vec<(u64, i64)> =
-            operations.iter().flat_map(|operation| [(operation.start_ns, 1), (operation.end_ns, -1)]).collect();
-        borders.sort_unstable();
-        let (Some(&(from_ns, _)), Some(&(to_ns, _))) = (borders.first(), borders.last()) else { return };
-        let mut borders = borders.into_iter().peekable();
-        let mut covered: i64 = 0;
-        // Segments are cut at operations' borders when they are made, then joined again; cut them here once more.
-        for segment in timeline.between(from_ns, to_ns) {
-            let mut from_ns = segment.start_ns;
-            loop {
-                while let Some((_, change)) = borders.next_if(|&(at_ns, _)| at_ns <= from_ns) {
-                    covered += change;
-                }
-                let to_ns = borders.peek().map_or(segment.end_ns, |&(at_ns, _)| at_ns.min(segment.end_ns));
-                if covered > 0 && segment.is_lost() {
-                    self.add(victim, &segment, (from_ns, to_ns), covered.unsigned_abs());
-                }
-                from_ns = to_ns;
-                if from_ns >= segment.end_ns {
-                    break;
-                }
-            }
+    /// Adds the waits of tasks' operations.
+    pub(super) fn add(&mut self, waiting: &[Waiting<'_>]) {
+        self.find_ends(waiting);
+        for of in waiting {
+            pieces(of, |segment, time, times| self.add_piece(of.victim, segment, time, times));
         }
     }
 
-    fn add(&mut self, victim: Victim, segment: &Segment, (from_ns, to_ns): (u64, u64), times: u64) {
+    /// Finds what pieces lead to, on threads: it depends on the run alone.
+    fn find_ends(&mut self, waiting: &[Waiting<'_>]) {
+        let (index, disks) = (self.index, self.disks);
+        let mut new: Vec<(u32, Option<u32>, Cause)> = Vec::new();
+        for of in waiting {
+            pieces(of, |segment, _, _| {
+                let (row, by) = blamed_rows(index, segment);
+                if segment.ran != 0 {
+                    return;
+                }
+                if let Entry::Vacant(end) = self.ends.entry((row, by, segment.cause)) {
+                    new.push(*end.key());
+                    end.insert(Blamed { key: 0, need: None, reads_pages: false });
+                }
+            });
+        }
+        let blamed = |&(row, by, cause): &(u32, Option<u32>, Cause)| blamed(index, disks, (row, by), cause);
+        let found = parallel::map_many(&new, blamed);
+        for (end, (key, need, reads_pages)) in new.iter().zip(found) {
+            let (key, need) = (self.keys.of(&key), need.map(|need| self.needs.of(&need)));
+            self.ends.insert(*end, Blamed { key, need, reads_pages });
+        }
+    }
+
+    fn add_piece(&mut self, victim: Victim, segment: &Segment, (from_ns, to_ns): (u64, u64), times: u64) {
         let index = self.index;
         if segment.ran != 0 {
             return self.add_running(victim, segment.ran, (from_ns, to_ns), times);
         }
-        let Blamed { key, need, reads_pages } = self.blamed(blamed_rows(index, segment), segment.cause);
+        let (row, by) = blamed_rows(index, segment);
+        let Blamed { key, need, reads_pages } = self.ends[&(row, by, segment.cause)];
         let ns = (to_ns - from_ns) * times;
         let Some(need) = need else { return self.add_cost(key, victim, ns) };
         match self.needs.value(need) {
@@ -174,16 +179,6 @@ impl<'a> Costs<'a> {
             self.add_cost(key, victim, (until_ns - now_ns) * times);
             now_ns = until_ns;
         }
-    }
-
-    fn blamed(&mut self, (row, by): (u32, Option<u32>), cause: Cause) -> Blamed {
-        let (index, disks) = (self.index, self.disks);
-        *self.ends.entry((row, by, cause)).or_insert_with(|| {
-            let (end, need) = end_and_need(index, disks, (row, by), cause);
-            let reads_pages = reads_pages(index, row, end.as_ref());
-            let key = self.keys.of(&key(index, disks, row, cause, end));
-            Blamed { key, need: need.map(|need| self.needs.of(&need)), reads_pages }
-        })
     }
 
     fn add_cost(&mut self, key: u32, (victims, victim): Victim, ns: u64) {
@@ -273,6 +268,13 @@ fn reads_pages(index: &RunIndex, row: u32, end: Option<&End<'_>>) -> bool {
     let is_read = |request: &RequestRecord| request.kind.operation() == BlockOperation::Read;
     index.stack(index.row(row).stack).is_some_and(|stack| stack.reads_pages)
         && end.is_some_and(|end| end.request.is_none_or(is_read))
+}
+
+/// The root blocker at the end of a row's chain, what was lacking there, and whether the row is for a read into the page cache.
+fn blamed(index: &RunIndex, disks: &Disks, rows: (u32, Option<u32>), cause: Cause) -> (Key, Option<Need>, bool) {
+    let (end, need) = end_and_need(index, disks, rows, cause);
+    let reads_pages = reads_pages(index, rows.0, end.as_ref());
+    (key(index, disks, rows.0, cause, end), need, reads_pages)
 }
 
 /// The end of a row's chain, and what was lacking there.

@@ -103,8 +103,15 @@ mod tests {
         index.memory.refaults = refaults("/a/v", read_again_mib);
         for (pid, cgroup, mib) in [(7, "/a/v", 10), (9, "/a/e", 90)] {
             let cgroup = Some(cgroup.to_owned());
-            let task =
-                TaskRecord { tid: pid, pid, name: "task".into(), cgroup: cgroup.clone(), started_by: None, seen_ns: 0 };
+            let task = TaskRecord {
+                tid: pid,
+                pid,
+                name: "task".into(),
+                cgroup: cgroup.clone(),
+                io_cgroup: None,
+                started_by: None,
+                seen_ns: 0,
+            };
             index.tasks.insert(&task, &mut index.names);
             for (resource, second) in
                 [Resource::Reads, Resource::Memory].into_iter().flat_map(|of| (15..25).map(move |at| (of, at)))

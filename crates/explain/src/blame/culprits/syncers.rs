@@ -105,7 +105,15 @@ mod tests {
         }
         index.usage.sort();
         for &(call, tid) in calls {
-            let task = TaskRecord { tid, pid: tid, name: "sync".into(), cgroup: None, started_by: None, seen_ns: 0 };
+            let task = TaskRecord {
+                tid,
+                pid: tid,
+                name: "sync".into(),
+                cgroup: None,
+                io_cgroup: None,
+                started_by: None,
+                seen_ns: 0,
+            };
             index.tasks.insert(&task, &mut index.names);
             let call =
                 StallRecord { call: Some(call.into()), ..StallRecord::new(StallKind::SystemCall, tid, 20 * S, 22 * S) };

@@ -24,8 +24,8 @@ fn check(need: &Need, used: &[Use], expected: &[(u32, u128)]) {
         pid: KWORKER,
         name: "kworker/u8:1".into(),
         cgroup: None,
-        started_by: None,
         io_cgroup: None,
+        started_by: None,
         seen_ns: 0,
     };
     index.tasks.insert(&worker, &mut index.names);
@@ -237,7 +237,7 @@ fn one_that_lacked_the_cpu_just_before_is_not_to_blame_either() {
         let mut index = RunIndex::default();
         for (tid, cgroup) in [(8, "/8"), (9, "/9")] {
             let (name, cgroup) = (format!("task{tid}"), Some(cgroup.to_owned()));
-            let task = TaskRecord { tid, pid: tid, name, cgroup, started_by: None, seen_ns: 0 };
+            let task = TaskRecord { tid, pid: tid, name, cgroup, io_cgroup: None, started_by: None, seen_ns: 0 };
             index.tasks.insert(&task, &mut index.names);
         }
         let ran = |waiting, pid, busy_ns, half: u64| UsageRecord {
@@ -364,8 +364,8 @@ fn check_limited(known: &[(Resource, u32, Option<&str>)], expected: u32) {
         pid: KWORKER,
         name: "kworker/1:2".into(),
         cgroup: None,
-        started_by: None,
         io_cgroup: None,
+        started_by: None,
         seen_ns: 0,
     };
     index.tasks.insert(&worker, &mut index.names);
@@ -398,6 +398,7 @@ fn what_a_limit_beneath_a_loop_device_delayed_is_of_those_in_its_cgroup_above() 
         pid: KWORKER,
         name: "kworker/1:2".into(),
         cgroup: None,
+        io_cgroup: None,
         started_by: None,
         seen_ns: 0,
     };

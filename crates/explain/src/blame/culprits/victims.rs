@@ -14,6 +14,9 @@ pub(in crate::blame) struct Victims {
     pub(in crate::blame) cgroup: Option<Name>,
 }
 
+/// Victims, and the process among them that lost the time.
+pub(super) type Victim = (Victims, u32);
+
 impl Victims {
     pub(in crate::blame) fn of(index: &RunIndex, operation: &Operation) -> Victims {
         let (tid, at_ns) = (operation.tid, operation.end_ns);

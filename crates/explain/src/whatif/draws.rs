@@ -1,0 +1,162 @@
+//! What the run might have recorded: blocks of its time, drawn with repetition. Stalls come in bursts, so operations are not drawn
+//! individually.
+
+use super::calls::Drawn;
+use super::random::Random;
+
+/// Blocks of time that are drawn with repetition.
+const BLOCKS: usize = 20;
+/// Draws.
+const DRAWS: usize = 200;
+/// An interval leaves out this share at each side.
+const OUTSIDE: f64 = 0.05;
+
+/// A predicted figure with a 90 % interval.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Estimate {
+    /// The prediction.
+    pub value: u64,
+    /// Lower end.
+    pub low: u64,
+    /// Upper end.
+    pub high: u64,
+}
+
+impl Estimate {
+    pub(super) fn widened(self, factor: f64) -> Estimate {
+        let (low, high) = (self.low as f64 / factor, self.high as f64 * factor);
+        Estimate { low: low.round() as u64, high: high.round() as u64, ..self }
+    }
+}
+
+/// Operations by duration, each with the block that it is drawn with: they are sorted once for all draws.
+pub(super) struct Sorted {
+    pub(super) operations: Vec<Ranked>,
+    /// Operations of each block.
+    lengths: Vec<u64>,
+}
+
+/// An operation in that order.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Ranked {
+    pub(super) ns: u64,
+    /// How often it is done.
+    pub(super) times: f64,
+    pub(super) block: u32,
+}
+
+impl Sorted {
+    /// Blocks of so many operations.
+    fn of<Of: Drawn>(all: &[Of], length: usize, ns: fn(&Of) -> u64) -> Sorted {
+        let ranked = |(at, one): (usize, &Of)| Ranked { ns: ns(one), times: one.times(), block: (at / length) as u32 };
+        let mut operations: Vec<Ranked> = all.iter().enumerate().map(ranked).collect();
+        operations.sort_by_key(|operation| operation.ns);
+        Sorted { operations, lengths: all.chunks(length).map(|block| block.len() as u64).collect() }
+    }
+
+    /// All of them, as one block that is drawn once: see [`ONCE`].
+    pub(super) fn whole<Of: Drawn>(all: &[Of], ns: fn(&Of) -> u64) -> Sorted {
+        Sorted::of(all, all.len().max(1), ns)
+    }
+
+    /// How many operations a draw has that takes each block so often.
+    pub(super) fn count(&self, drawn: &[u64]) -> u64 {
+        self.lengths.iter().zip(drawn).map(|(length, times)| length * times).sum()
+    }
+}
+
+/// A draw of [`Sorted::whole`].
+pub(super) const ONCE: [u64; 1] = [1];
+
+/// The figures of all draws.
+pub(super) struct Draws<Figures> {
+    /// As predicted.
+    figures: Vec<Figures>,
+    /// If unexplained time were of the changed kind.
+    least: Vec<Figures>,
+}
+
+impl<Figures> Draws<Figures> {
+    /// `copies`: of so many, one is drawn. `figures_of`: those of operations of which each block is drawn so often.
+    pub(super) fn of<Of: Drawn>(
+        all: &[Of],
+        copies: usize,
+        figures_of: impl Fn(&Sorted, &[u64]) -> Figures,
+    ) -> Draws<Figures> {
+        let length = all.len().div_ceil(BLOCKS * copies).max(1);
+        let blocks = all.len().div_ceil(length);
+        let (mut figures, mut least) = (Vec::new(), Vec::new());
+        if blocks == 0 {
+            return Draws { figures, least };
+        }
+        let [as_predicted, at_least] = [Of::duration_ns, Of::at_least_ns].map(|ns| Sorted::of(all, length, ns));
+        let (mut random, mut drawn) = (Random(blocks as u64), vec![0; blocks]);
+        for _ in 0..DRAWS {
+            drawn.fill(0);
+            (0..blocks.div_ceil(copies)).for_each(|_| drawn[random.below(blocks)] += 1);
+            figures.push(figures_of(&as_predicted, &drawn));
+            least.push(figures_of(&at_least, &drawn));
+        }
+        Draws { figures, least }
+    }
+
+    pub(super) fn estimate(&self, value: u64, figure: impl Fn(&Figures) -> u64) -> Estimate {
+        self.between(value, &figure, &figure)
+    }
+
+    /// `low`, `high`: the figure at its least and at its most.
+    pub(super) fn between(
+        &self,
+        value: u64,
+        low: impl Fn(&Figures) -> u64,
+        high: impl Fn(&Figures) -> u64,
+    ) -> Estimate {
+        let mut lows: Vec<u64> = self.least.iter().map(low).collect();
+        let mut highs: Vec<u64> = self.figures.iter().map(high).collect();
+        lows.sort_unstable();
+        highs.sort_unstable();
+        let outside = (DRAWS as f64 * OUTSIDE) as usize;
+        let at = |figures: &[u64], at: usize| figures.get(at).copied().unwrap_or(value);
+        Estimate { value, low: at(&lows, outside).min(value), high: at(&highs, DRAWS - 1 - outside).max(value) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{BLOCKS, DRAWS, Drawn, Draws, Random};
+
+    struct One(u64);
+
+    impl Drawn for One {
+        fn duration_ns(&self) -> u64 {
+            self.0
+        }
+
+        fn at_least_ns(&self) -> u64 {
+            self.0 / 2
+        }
+    }
+
+    #[test]
+    fn a_draw_has_the_operations_of_its_blocks_in_order_of_duration() {
+        let all: Vec<One> = (0..95).map(|number| One(number * 7919 % 31)).collect();
+        let drawn = Draws::of(&all, 1, |sorted, drawn| {
+            let often = |of: &super::Ranked| std::iter::repeat_n(of.ns, drawn[of.block as usize] as usize);
+            let taken: Vec<u64> = sorted.operations.iter().flat_map(often).collect();
+            assert_eq!(taken.len() as u64, sorted.count(drawn));
+            taken
+        });
+        let blocks: Vec<&[One]> = all.chunks(all.len().div_ceil(BLOCKS)).collect();
+        let mut random = Random(blocks.len() as u64);
+        for nth in 0..DRAWS {
+            let taken: Vec<&One> = (0..blocks.len()).flat_map(|_| blocks[random.below(blocks.len())]).collect();
+            for (sorted, ns) in
+                [(&drawn.figures, One::duration_ns as fn(&One) -> u64), (&drawn.least, One::at_least_ns)]
+            {
+                let mut expected: Vec<u64> = taken.iter().map(|one| ns(one)).collect();
+                expected.sort_unstable();
+                assert_eq!(sorted[nth], expected);
+            }
+        }
+    }
+}
