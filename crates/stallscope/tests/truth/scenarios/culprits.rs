@@ -28,7 +28,6 @@ pub const TESTS: &[Test] = &[
     alone("culprit_of_dirty_pages", &[culprit_of_dirty_pages]),
     alone("culprit_of_journal", &[culprit_of_journal]),
     alone("culprit_of_memory", &[culprit_of_memory]),
-    alone("culprit_of_eviction", &[culprit_of_eviction]),
 ];
 
 const CULPRIT: Option<&str> = Some("neighbour/");
@@ -326,29 +325,4 @@ fn culprit_of_journal() -> Truth {
 /// Inodes that another task made fill the memory cgroup of the task that frees them.
 fn culprit_of_memory() -> Truth {
     Truth { culprit: CULPRIT, ..shrinker() }
-}
-
-/// Another task of the victim's memory cgroup reads each part of a file twice, on a fast disk: that evicts what the victim then reads again
-/// from its slow disk, where nobody else reads.
-fn culprit_of_eviction() -> Truth {
-    const PART_MIB: u32 = 8;
-    let ground = Ground::new();
-    let (disk, other, go) = (ground.ext4(64), ground.ext4(192), ground.at(GO));
-    let procs = ground.memory_cgroup(64).join("cgroup.procs").display().to_string();
-    let (file, filled, begin) = (disk.file("victim"), other.file("filled"), ground.at("begin"));
-    let parts = || (0..16).map(|part| format!("{filled} {}m {PART_MIB}m", part * PART_MIB));
-    let writes: String = parts().map(|part| format!("write {part}\n")).collect();
-    let reads: String = parts().map(|part| format!("read {part}\nread {part}\n")).collect();
-    ground.neighbour(&format!("put {procs} 0\nopen {filled}\n{writes}fsync {filled}\nawait {begin}\nforever\n{reads}"));
-    let script = format!(
-        "put {procs} 0\nopen {file}\nwrite {file} 0 12m\nfsync {file}\nread {file} 0 12m\nawait {go}\nduring 6000\nsleep 300\n\
-         read {file} 0 12m"
-    );
-    let victim = Victim::start(&ground, &script);
-    ground.wait_for(&format!("{go}.awaited"));
-    ground.wait_for(&format!("{begin}.awaited"));
-    ground.slow(&disk, "read_bps", 12 << 20);
-    ground.go(&begin);
-    ground.go(&go);
-    Truth { culprit: CULPRIT, ..victim.suffered("io_throttle") }
 }
