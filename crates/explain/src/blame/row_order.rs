@@ -34,6 +34,15 @@ fn by_rest(a: &Row, b: &Row) -> Ordering {
     rest(a).cmp(&rest(b))
 }
 
+/// For each row, the latest end of it and those before it.
+pub(super) fn latest_ends_ns(rows: &[Row]) -> impl Iterator<Item = u64> {
+    let mut latest_ns = 0;
+    rows.iter().map(move |row| {
+        latest_ns = row.end_ns.max(latest_ns);
+        latest_ns
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use model::stall::{StallKind, StallRecord};

@@ -118,11 +118,7 @@ impl RunIndex {
         for rows in self.rows.chunk_by(|a, b| a.tid == b.tid) {
             self.by_task.insert(rows[0].tid, from..from + rows.len());
             from += rows.len();
-            let latest_end_ns = |latest_ns: &mut u64, row: &Row| {
-                *latest_ns = row.end_ns.max(*latest_ns);
-                Some(*latest_ns)
-            };
-            self.latest_ends_ns.extend(rows.iter().scan(0, latest_end_ns));
+            self.latest_ends_ns.extend(row_order::latest_ends_ns(rows));
         }
         self.find_asynchronous();
         self.find_workers();
