@@ -7,13 +7,17 @@ use std::collections::HashMap;
 use model::block::{DeviceNumber, Kind};
 use model::stall::{RequestRecord, TraceSettings, Traced};
 use record::TraceOptions;
-use trace_stage::{Group, Stage, all_of_it, trace};
+use trace_stage::{Group, Stage, Upper, all_of_it, trace};
 
 const FIO: &str = "fio --name=x --direct=1 --ioengine=libaio --size=48m --bs=4k --output=/dev/null";
 
 fn device(stage: &Stage) -> DeviceNumber {
-    let number = stage.number();
-    let (major, minor) = number.split_once(':').unwrap();
+    device_number(&stage.number())
+}
+
+/// Of `7:3`.
+fn device_number(words: &str) -> DeviceNumber {
+    let (major, minor) = words.split_once(':').unwrap();
     DeviceNumber::new(major.parse().unwrap(), minor.parse().unwrap())
 }
 
@@ -169,8 +173,7 @@ fn a_command_to_the_device_is_counted_and_has_no_life_that_was_another_requests(
         return;
     };
     let number = std::fs::read_to_string(serial.with_file_name("dev")).unwrap();
-    let (major, minor) = number.trim().split_once(':').unwrap();
-    let disk = DeviceNumber::new(major.parse().unwrap(), minor.parse().unwrap());
+    let disk = device_number(number.trim());
     let ask = format!("for i in $(seq 20); do cat {} >/dev/null; sleep 0.02; done", serial.display());
     let Some(seen) = trace(&all_of_it(false), &ask) else { return };
     let is_command = |kind: Kind| kind.operation() == model::block::Operation::None;
@@ -188,13 +191,11 @@ fn a_command_to_the_device_is_counted_and_has_no_life_that_was_another_requests(
 #[test]
 fn what_workers_write_beneath_a_loop_device_counts_for_the_task_that_writes_above() {
     let Some(stage) = Stage::new(&[], 64) else { return };
-    let attach = ["--find", "--show", "--direct-io=on", stage.device()];
-    let attached = std::process::Command::new("losetup").args(attach).output().unwrap();
-    assert!(attached.status.success(), "{attached:?}");
-    let upper = String::from_utf8(attached.stdout).unwrap().trim().to_owned();
+    let upper = Upper::new(&stage);
     let load = format!(
         "fio --name=x --direct=1 --ioengine=io_uring --iodepth=8 --rw=randwrite --size=8m --bs=4k --output=/dev/null \
-         --filename={upper}; losetup --detach {upper}"
+         --filename={}",
+        upper.device()
     );
     let Some(seen) = trace(&all_of_it(false), &load) else { return };
     let of_lower = |used: &&model::usage::UsageRecord| {
@@ -218,22 +219,18 @@ fn requests_that_complete_at_once_share_the_time_before() {
     else {
         return;
     };
-    let attach = ["--find", "--show", "--direct-io=on", stage.device()];
-    let attached = std::process::Command::new("losetup").args(attach).output().unwrap();
-    assert!(attached.status.success(), "{attached:?}");
-    let upper = String::from_utf8(attached.stdout).unwrap().trim().to_owned();
-    let number = std::fs::read_to_string(format!("/sys/block/{}/dev", upper.trim_start_matches("/dev/"))).unwrap();
-    let (major, minor) = number.trim().split_once(':').unwrap();
-    let upper_device = DeviceNumber::new(major.parse().unwrap(), minor.parse().unwrap());
+    let upper = Upper::new(&stage);
     let load = format!(
         "{} fio --name=x --direct=1 --ioengine=psync --rw=randread --size=8m --bs=4k --numjobs=5 --time_based --runtime=4 \
-         --output=/dev/null --filename={upper}; losetup --detach {upper}",
-        group.enter()
+         --output=/dev/null --filename={}",
+        group.enter(),
+        upper.device()
     );
     let Some(seen) = trace(&all_of_it(false), &load) else { return };
     let mut used: HashMap<u32, (u64, u64)> = HashMap::new();
+    let upper = device_number(&upper.number());
     let reads = |used: &&model::usage::UsageRecord| {
-        used.device == Some(upper_device) && used.resource == model::usage::Resource::DeviceRead
+        used.device == Some(upper) && used.resource == model::usage::Resource::DeviceRead
     };
     let all: u64 = seen.traced.usage.iter().filter(reads).map(|row| row.count).sum();
     for (pid, row) in seen.traced.usage.iter().filter(reads).filter_map(|row| Some((row.pid?, row))) {

@@ -75,8 +75,40 @@ impl Stage {
 
     /// `7:3`.
     pub(crate) fn number(&self) -> String {
-        let name = self.device().trim_start_matches("/dev/");
-        std::fs::read_to_string(format!("/sys/block/{name}/dev")).unwrap().trim().to_owned()
+        number(self.device())
+    }
+}
+
+fn number(device: &str) -> String {
+    let name = device.trim_start_matches("/dev/");
+    std::fs::read_to_string(format!("/sys/block/{name}/dev")).unwrap().trim().to_owned()
+}
+
+/// A loop device on the device of a stage, without a file system between them, which it reads and writes by direct I/O.
+pub(crate) struct Upper(String);
+
+impl Upper {
+    pub(crate) fn new(stage: &Stage) -> Upper {
+        let attach = ["--find", "--show", "--direct-io=on", stage.device()];
+        let attached = Command::new("losetup").args(attach).output().unwrap();
+        assert!(attached.status.success(), "{attached:?}");
+        Upper(String::from_utf8(attached.stdout).unwrap().trim().to_owned())
+    }
+
+    /// `/dev/loop4`.
+    pub(crate) fn device(&self) -> &str {
+        &self.0
+    }
+
+    /// `7:4`.
+    pub(crate) fn number(&self) -> String {
+        number(self.device())
+    }
+}
+
+impl Drop for Upper {
+    fn drop(&mut self) {
+        let _ = Command::new("losetup").args(["--detach", self.device()]).status();
     }
 }
 

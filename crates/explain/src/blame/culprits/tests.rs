@@ -16,19 +16,16 @@ const KWORKER: u32 = 50;
 /// Amounts used: resource, device, process, bytes or a count, and the second in which it was used.
 type Use = (Resource, DeviceNumber, u32, u64, u64);
 
+fn insert_worker(index: &mut RunIndex) {
+    let (name, tid) = ("kworker/u8:1".into(), KWORKER);
+    let worker = TaskRecord { tid, pid: tid, name, cgroup: None, io_cgroup: None, started_by: None, seen_ns: 0 };
+    index.tasks.insert(&worker, &mut index.names);
+}
+
 /// The parts in percent of what was used in second 20.
 fn check(need: &Need, used: &[Use], expected: &[(u32, u128)]) {
     let mut index = RunIndex::default();
-    let worker = TaskRecord {
-        tid: KWORKER,
-        pid: KWORKER,
-        name: "kworker/u8:1".into(),
-        cgroup: None,
-        io_cgroup: None,
-        started_by: None,
-        seen_ns: 0,
-    };
-    index.tasks.insert(&worker, &mut index.names);
+    insert_worker(&mut index);
     for &(resource, device, pid, amount, second) in used {
         let record = UsageRecord {
             device: Some(device),
@@ -359,16 +356,7 @@ fn what_a_limit_delayed_is_not_of_those_who_write_outside_of_it() {
 /// Processes 7 and 9 made pages dirty; who wrote what a worker dispatched for a cgroup.
 fn check_limited(known: &[(Resource, u32, Option<&str>)], expected: u32) {
     let mut index = RunIndex::default();
-    let worker = TaskRecord {
-        tid: KWORKER,
-        pid: KWORKER,
-        name: "kworker/1:2".into(),
-        cgroup: None,
-        io_cgroup: None,
-        started_by: None,
-        seen_ns: 0,
-    };
-    index.tasks.insert(&worker, &mut index.names);
+    insert_worker(&mut index);
     let used = |resource, pid, cgroup: Option<&str>, bytes| UsageRecord {
         device: Some(BASE),
         pid: Some(pid),
@@ -393,16 +381,7 @@ fn check_limited(known: &[(Resource, u32, Option<&str>)], expected: u32) {
 #[test]
 fn what_a_limit_beneath_a_loop_device_delayed_is_of_those_in_its_cgroup_above() {
     let mut index = RunIndex::default();
-    let worker = TaskRecord {
-        tid: KWORKER,
-        pid: KWORKER,
-        name: "kworker/1:2".into(),
-        cgroup: None,
-        io_cgroup: None,
-        started_by: None,
-        seen_ns: 0,
-    };
-    index.tasks.insert(&worker, &mut index.names);
+    insert_worker(&mut index);
     let used = |device, pid, cgroup: &str, count| UsageRecord {
         device: Some(device),
         pid: Some(pid),
