@@ -321,9 +321,12 @@ fn key(index: &RunIndex, disks: &Disks, row: u32, cause: Cause, end: Option<End<
     // Also where others wait for a lock of a task that a quota holds.
     let with_quota = Some(detail).filter(|_| cause == Cause::CpuThrottle || last.held).and_then(quota_cgroup);
     let with_quota = with_quota.and_then(|path| index.names.find(path));
+    let of_itself = || frozen().filter(|_| tid == Some(last.tid));
     Key {
         process,
-        cgroup: with_quota.or_else(|| tid.map_or_else(frozen, |tid| index.tasks.cgroup(tid, end.at_ns))),
+        cgroup: with_quota
+            .or_else(of_itself)
+            .or_else(|| tid.map_or_else(frozen, |tid| index.tasks.cgroup(tid, end.at_ns))),
         device: end.request.map(|request| request.device).or_else(in_detail),
         cause,
     }

@@ -287,13 +287,18 @@ fn who_is_in_the_queue_of_a_files_lock_does_not_hold_it() {
 }
 
 #[test]
-fn the_cgroup_whose_quota_holds_the_holder_of_a_lock_is_named() {
+fn the_cgroup_whose_quota_or_freezer_holds_the_holder_of_a_lock_is_named() {
     let drawing = "
         task 9 |n               | name=gzip cgroup=/session
         call:flock 7 |==============  |
         off  7 | ssssssssssss   | call=flock tp=contention_begin lock=1 holder=9 waker=9
         off  9 | pppppppppppp   | held detail=/x:~20~ms~of~100~ms";
     assert_eq!(culprit(drawing), (Some(9), Some("/x".to_owned())));
+    // Or that is frozen.
+    let frozen = drawing.replace("pppppppppppp", "ssssssssssss");
+    let frozen =
+        frozen.replace("held detail=/x:~20~ms~of~100~ms", "stack=do_freezer_trap detail=freezer~cgroup~/maintenance");
+    assert_eq!(culprit(&frozen), (Some(9), Some("/maintenance".to_owned())));
 }
 
 /// A timer interrupts the wait for the lock: what the holder did before is its holder's time, too.
