@@ -6,7 +6,6 @@
 pub mod blame;
 pub mod glance;
 mod hashing;
-mod parallel;
 pub mod series;
 pub mod summary;
 pub mod waits;

@@ -32,7 +32,6 @@ use super::timeline::{Covered, innermost};
 use super::usage::Usage;
 use super::user_stacks::UserStacks;
 use crate::hashing::{FastMap, FastSet};
-use crate::parallel;
 
 /// The rows of a run and what they refer to.
 #[derive(Debug, Default)]
@@ -126,7 +125,7 @@ impl RunIndex {
         self.lock_turns = LockTurns::new(&self.rows, &self.names);
         self.dirty_disks = DirtyDisks::new(&self.rows, &self.names);
         self.answers = Answers::new(&self.rows);
-        self.causes = parallel::map_many(&self.rows, |row| self.find_main_cause(row));
+        self.causes = self.rows.iter().map(|row| self.find_main_cause(row)).collect();
     }
 
     /// What these rows wait for, by what their tasks and wakers do before and after.

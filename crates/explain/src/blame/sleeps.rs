@@ -88,7 +88,10 @@ fn idles_in_futex(index: &RunIndex, row: &Row) -> bool {
     let is_first = index.tasks.pid(row.tid, row.end_ns).is_none_or(|pid| pid == row.tid);
     match row.awaits {
         Some(Awaits::Child | Awaits::Interrupt) => true,
-        Some(Awaits::Work) => !is_first,
+        // What the first thread gives others to do is the program's own work.
+        Some(Awaits::Work) => {
+            !is_first && index.waker(row).is_some_and(|waker| index.tasks.pid(waker, row.end_ns) != Some(waker))
+        }
         None if is_unfinished(row) => !is_first && index.other_ends(row.tid).is_empty(),
         // A timer of its own.
         None => index.stack(row.waker_stack).is_some_and(|waker| waker.timer),

@@ -15,7 +15,6 @@ use super::change::{Absence, Change, READS};
 use super::memory::{change, is_at_limit, limit_of};
 use super::spread::{Prediction, Spread, predict, recorded};
 use crate::blame::{ClassTimes, Culprit, Explanation};
-use crate::parallel;
 use crate::waits::{Behind, MemoryLimit, Path, Waits, behind};
 
 mod absences;
@@ -133,8 +132,7 @@ pub fn advise(explanation: &Explanation, waits: &Waits, remedies: &Remedies, run
         let (change, prediction) = (Change::Absent(absence), Prediction::default());
         Choice { change, remedies: Vec::new(), target: Target::default(), prediction }
     }));
-    let predictions = parallel::map(&choices, |choice| predict(waits, &choice.change));
-    choices.iter_mut().zip(predictions).for_each(|(choice, prediction)| choice.prediction = prediction);
+    choices.iter_mut().for_each(|choice| choice.prediction = predict(waits, &choice.change));
     choices.retain(|choice| choice.saved() >= LEAST);
     sort(&mut choices, concerned(explanation, waits).1.first());
     let of_short_waits = waits.are_short;

@@ -1,8 +1,6 @@
 //! A run directory → why its slow operations were slow.
 
 use std::path::Path;
-use std::sync::mpsc::sync_channel;
-use std::thread;
 
 use archive::{ArchiveError, Batches, Run};
 use explain::blame::{Accounting, Blame, Explanation, STEAL, Scope, is_of_limits};
@@ -100,8 +98,8 @@ pub fn explanation_in(
     each(run.stacks(), &warn, |rows| blame.stacks(&rows));
     each(run.user_stacks(), &warn, |rows| blame.user_stacks(&rows));
     blame.user_frames(&user_frames(run, &warn));
-    each_ahead(run.stalls(), &warn, |rows| blame.stalls(&rows));
-    each_ahead(run.requests(), &warn, |rows| blame.requests(&rows));
+    each(run.stalls(), &warn, |rows| blame.stalls(&rows));
+    each(run.requests(), &warn, |rows| blame.requests(&rows));
     blame.damage(&run.damage());
     blame.finish_with_accounting()
 }
@@ -128,21 +126,8 @@ fn counters(run: &Run, warn: impl Fn(&str)) -> SeriesSet {
     series
 }
 
-/// The same of a large table: another thread reads and decodes the next batch while this one takes the last.
-fn each_ahead<Row: Send>(batches: Batches<Row>, warn: impl Fn(&str), take: impl FnMut(Vec<Row>)) {
-    let (sender, receiver) = sync_channel(0);
-    thread::scope(|scope| {
-        scope.spawn(move || batches.map(|batch| sender.send(batch)).take_while(Result::is_ok).for_each(drop));
-        each(receiver.into_iter(), warn, take);
-    });
-}
-
 /// A damaged batch is reported and skipped: the rest of the run is still worth explaining.
-fn each<Row>(
-    batches: impl Iterator<Item = Result<Vec<Row>, ArchiveError>>,
-    warn: impl Fn(&str),
-    mut take: impl FnMut(Vec<Row>),
-) {
+fn each<Row>(batches: Batches<Row>, warn: impl Fn(&str), mut take: impl FnMut(Vec<Row>)) {
     for batch in batches {
         match batch {
             Ok(rows) => take(rows),

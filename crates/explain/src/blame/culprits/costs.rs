@@ -25,7 +25,6 @@ use super::users::users;
 use super::victims::{Victim, Victims};
 use super::weights::{Users, divided};
 use crate::hashing::FastMap;
-use crate::parallel;
 use crate::waits::Numbers;
 
 /// A root blocker.
@@ -112,7 +111,7 @@ impl<'a> Costs<'a> {
         }
     }
 
-    /// Finds what pieces lead to, on threads: it depends on the run alone.
+    /// Finds what pieces lead to.
     fn find_ends(&mut self, waiting: &[Waiting<'_>]) {
         let (index, disks) = (self.index, self.disks);
         let mut new: Vec<(u32, Option<u32>, Cause)> = Vec::new();
@@ -128,11 +127,10 @@ impl<'a> Costs<'a> {
                 }
             });
         }
-        let blamed = |&(row, by, cause): &(u32, Option<u32>, Cause)| blamed(index, disks, (row, by), cause);
-        let found = parallel::map_many(&new, blamed);
-        for (end, (key, need, reads_pages)) in new.iter().zip(found) {
+        for (row, by, cause) in new {
+            let (key, need, reads_pages) = blamed(index, disks, (row, by), cause);
             let (key, need) = (self.keys.of(&key), need.map(|need| self.needs.of(&need)));
-            self.ends.insert(*end, Blamed { key, need, reads_pages });
+            self.ends.insert((row, by, cause), Blamed { key, need, reads_pages });
         }
     }
 

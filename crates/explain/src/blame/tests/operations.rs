@@ -178,14 +178,16 @@ fn a_listed_sleep_says_what_it_is_for() {
 /// A quiet machine of Java had 20 of them.
 #[test]
 fn sleeps_of_a_runtimes_idle_threads_are_only_summed_up() {
+    let threads = "task 7 | n | name=java pid=7\ntask 8 | n | name=GC pid=7\ntask 6 | n | name=VM pid=7";
     let idle = |row: &str| {
         let row = format!("off {row} call=futex stack=futex_do_wait state=1 watched");
-        let explanation = stage(&format!("{row}\ntask 7 | n | name=java pid=7\ntask 8 | n | name=GC pid=7")).explain();
+        let explanation = stage(&format!("{row}\n{threads}")).explain();
         let sleeps = &explanation.sleeps;
         assert_eq!((explanation.slow_operations, sleeps.count + sleeps.idle_count), (0, 1), "{row}");
         sleeps.idle_count == 1
     };
-    assert!(idle("8 |ssssssssss   | awaits=work waker=7"), "a collector");
+    assert!(idle("8 |ssssssssss   | awaits=work waker=6"), "a collector");
+    assert!(!idle("8 |ssssssssss   | awaits=work waker=7"), "a thread that the program gives work");
     assert!(idle("7 |ssssssssss   | awaits=child waker=8"), "the launcher, which waits for the program's thread");
     assert!(idle("7 |ssssssssss   | waker_stack=hrtimer_wakeup"), "a pause");
     assert!(!idle("7 |ssssssssss   | awaits=work waker=8"), "the program itself");
