@@ -50,6 +50,7 @@ pub fn record(args: RecordArgs) -> Result<Exit, Failure> {
     let interrupt = Interrupt::install()?;
     let register = machine::register(|remark| screen.remark(remark)).map_err(Failure::machine)?;
     let (mut session, scope) = open(&args, &register, &screen)?;
+    session.report_slowest_within(&scope);
     if interrupt.requests() > 0 {
         // Interrupted during setup: do not start the command.
         let outcome = Outcome { ending: Ending::Interrupted, status: None };

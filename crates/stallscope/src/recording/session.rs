@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use archive::{FlushState, Writer, WriterOptions};
+use explain::blame::Scope;
 use explain::summary::Summary;
 use model::event::{Ending, RunEvent};
 use model::metric::MetricDescriptor;
@@ -130,6 +131,11 @@ impl Session {
     pub fn report_slowest(&mut self, screen: &Screen) -> &str {
         let Session { slowest, description, .. } = self;
         slowest.as_mut().map_or("", |slowest| slowest.report(description, clock::monotonic_ns(), screen))
+    }
+
+    /// Only operations in that scope count for it.
+    pub fn report_slowest_within(&mut self, scope: &Scope) {
+        self.slowest.iter_mut().for_each(|slowest| slowest.within(scope));
     }
 
     /// Ends a recording that recorded nothing, and removes its run directory.

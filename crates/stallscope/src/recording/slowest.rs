@@ -30,6 +30,7 @@ const SLOWER: u64 = 2;
 /// Finds the slowest operation of the last seconds.
 pub struct Slowest {
     history: Arc<RecentHistory>,
+    scope: Scope,
     due: Instant,
     line: String,
     is_live: bool,
@@ -42,7 +43,19 @@ impl Slowest {
     pub fn new(screen: &Screen, slow_ns: u64) -> Option<Slowest> {
         let history = Arc::new(RecentHistory::bounded(ROWS, slow_ns));
         let (due, is_live) = (Instant::now(), screen.is_live());
-        (!screen.is_quiet()).then(|| Slowest { history, due, line: String::new(), is_live, reported_ns: 0 })
+        (!screen.is_quiet()).then(|| Slowest {
+            history,
+            scope: Scope::default(),
+            due,
+            line: String::new(),
+            is_live,
+            reported_ns: 0,
+        })
+    }
+
+    /// From now on only operations in that scope count.
+    pub fn within(&mut self, scope: &Scope) {
+        self.scope = scope.clone();
     }
 
     /// What has to see the rows.
@@ -62,7 +75,7 @@ impl Slowest {
             let began = Instant::now();
             let window = Window { from_ns: now_ns.saturating_sub(WINDOW_NS), to_ns: now_ns };
             let is_slow = self.history.has_slow_since(window.from_ns);
-            let glance = is_slow.then(|| self.history.glance(run, &Scope::default(), window));
+            let glance = is_slow.then(|| self.history.glance(run, &self.scope, window));
             let slowest = glance.and_then(|glance| report::glance::slowest(&glance));
             let every = if slowest.is_some() { EVERY } else { EVERY_BEFORE };
             self.line = slowest.map_or_else(String::new, |slowest| self.shown(&slowest, screen));
