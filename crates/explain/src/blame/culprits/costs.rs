@@ -1,7 +1,6 @@
 //! Time by root blocker and victims.
 
 use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 
 use model::block::{DeviceNumber, Operation as BlockOperation};
 use model::stall::RequestRecord;
@@ -105,33 +104,18 @@ impl<'a> Costs<'a> {
 
     /// Adds the waits of tasks' operations.
     pub(super) fn add(&mut self, waiting: &[Waiting<'_>]) {
-        self.find_ends(waiting);
         for of in waiting {
             pieces(of, |segment, time, times| self.add_piece(of.victim, segment, time, times));
         }
     }
 
-    /// Finds what pieces lead to.
-    fn find_ends(&mut self, waiting: &[Waiting<'_>]) {
+    /// What a row with a cause leads to.
+    fn blamed(&mut self, (row, by): (u32, Option<u32>), cause: Cause) -> Blamed {
         let (index, disks) = (self.index, self.disks);
-        let mut new: Vec<(u32, Option<u32>, Cause)> = Vec::new();
-        for of in waiting {
-            pieces(of, |segment, _, _| {
-                let (row, by) = blamed_rows(index, segment);
-                if segment.ran != 0 {
-                    return;
-                }
-                if let Entry::Vacant(end) = self.ends.entry((row, by, segment.cause)) {
-                    new.push(*end.key());
-                    end.insert(Blamed { key: 0, need: None, reads_pages: false });
-                }
-            });
-        }
-        for (row, by, cause) in new {
+        *self.ends.entry((row, by, cause)).or_insert_with(|| {
             let (key, need, reads_pages) = blamed(index, disks, (row, by), cause);
-            let (key, need) = (self.keys.of(&key), need.map(|need| self.needs.of(&need)));
-            self.ends.insert((row, by, cause), Blamed { key, need, reads_pages });
-        }
+            Blamed { key: self.keys.of(&key), need: need.map(|need| self.needs.of(&need)), reads_pages }
+        })
     }
 
     fn add_piece(&mut self, victim: Victim, segment: &Segment, (from_ns, to_ns): (u64, u64), times: u64) {
@@ -139,8 +123,7 @@ impl<'a> Costs<'a> {
         if segment.ran != 0 {
             return self.add_running(victim, segment.ran, (from_ns, to_ns), times);
         }
-        let (row, by) = blamed_rows(index, segment);
-        let Blamed { key, need, reads_pages } = self.ends[&(row, by, segment.cause)];
+        let Blamed { key, need, reads_pages } = self.blamed(blamed_rows(index, segment), segment.cause);
         let ns = (to_ns - from_ns) * times;
         let Some(need) = need else { return self.add_cost(key, victim, ns) };
         match self.needs.value(need) {
