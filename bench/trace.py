@@ -36,6 +36,8 @@ PEERS = os.environ.get("TRACE_PEERS", "1") != "0"
 CPUS = sorted(os.sched_getaffinity(0))
 DISK = os.path.basename(DEVICE)
 PROGRAM, SWITCH = "target/release/stallscope", "target/release/examples/switch"
+# The same example of another version, whose programs are measured beside these: what a change of them costs.
+OTHER_SWITCH = os.environ.get("TRACE_OTHER_SWITCH")
 SWITCH_ROUNDS = int(os.environ.get("TRACE_SWITCH_ROUNDS", 60))
 SWITCH_SECONDS = 0.25
 # The tracer measures its programs within its first second, which costs more than they do.
@@ -183,34 +185,37 @@ class Record(Method):
         return f"{statistics.median(self.values):.1f} archive bytes per request" if self.values else ""
 
 
-class Switch(Method):
-    """Programs alone, without a recorder: their events are read and dropped. All methods share the process."""
+class Switcher:
+    """A process that attaches programs alone, without a recorder: their events are read and dropped."""
 
-    process = None
-
-    def __init__(self, to):
-        super().__init__()
-        self.to = to
-
-    def begin(self):
-        self.set(self.to)
-
-    def end(self, done):
+    def __init__(self, program):
+        self.program = program
+        self.process = start([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
+        self.answer()
         self.set("off")
 
-    @classmethod
-    def set(cls, to):
-        if not cls.process:
-            cls.process = start([SWITCH], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
-            cls.answer()
-        cls.process.stdin.write(to + "\n")
-        cls.answer()
+    def set(self, to):
+        self.process.stdin.write(to + "\n")
+        self.answer()
         time.sleep(0.03)
 
-    @classmethod
-    def answer(cls):
-        if cls.process.stdout.readline() != "ok\n":
-            raise OSError(f"{SWITCH} has ended")
+    def answer(self):
+        if self.process.stdout.readline() != "ok\n":
+            raise OSError(f"{self.program} has ended")
+
+
+class Switch(Method):
+    """Programs that a switcher attaches."""
+
+    def __init__(self, switcher, to):
+        super().__init__()
+        self.switcher, self.to = switcher, to
+
+    def begin(self):
+        self.switcher.set(self.to)
+
+    def end(self, done):
+        self.switcher.set("off")
 
 
 class BlkTracer(Method):
@@ -276,9 +281,12 @@ def switched_methods():
     if not os.path.exists(SWITCH):
         print(f"{SWITCH} is missing: cargo build --release -p record --example switch")
         return {}
-    Switch.set("off")
-    return {"programs that do nothing": Switch("nothing"), "programs of the default": Switch("default"),
-            "programs of --requests all": Switch("all"), "nothing (the error of the bench)": Switch("off")}
+    this = Switcher(SWITCH)
+    methods = {"programs that do nothing": Switch(this, "nothing"), "programs of the default": Switch(this, "default"),
+               "programs of --requests all": Switch(this, "all"), "nothing (the error of the bench)": Switch(this, "off")}
+    if OTHER_SWITCH:
+        methods["default of the other version"] = Switch(Switcher(OTHER_SWITCH), "default")
+    return methods
 
 
 def recorded_methods():
@@ -393,7 +401,10 @@ def main():
         if methods:
             title = f"Unlimited rate, programs switched on and off: {SWITCH_ROUNDS} rounds of {SWITCH_SECONDS} s"
             measure(title, None, spare, methods, SWITCH_ROUNDS, SWITCH_SECONDS)
-            end(Switch.process)
+            for switcher in {method.switcher for method in methods.values()}:
+                end(switcher.process)
+        if not ROUNDS:
+            return
         methods = recorded_methods()
         measure(f"Unlimited rate: {ROUNDS} rounds of {SECONDS:g} s", None, spare, methods, ROUNDS, SECONDS)
         for method in methods.values():

@@ -4,6 +4,9 @@
 #
 #     TRACE_ROUNDS=5 TRACE_SECONDS=2 TRACE_RATE=50000 TRACE_ENGINE=io_uring TRACE_SCHEDULER=none TRACE_PEERS=1 \
 #         bench/trace.sh
+#
+# TRACE_SWITCH_ROUNDS=60 sets the number of short windows of each set of programs, TRACE_OTHER_SWITCH another version's
+# target/release/examples/switch that is measured beside this one's, and TRACE_ROUNDS=0 leaves it at that.
 name=Tracing
 . "$(dirname "$0")/common.sh"
 needs_root

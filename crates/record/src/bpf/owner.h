@@ -160,7 +160,7 @@ __noinline u32 owner_of(u64 request)
 		if (!bio)
 			return 0;
 		bio = whole_bio(bio);
-		above = any_loop ? upper_of(bio) : 0;
+		above = loop_seen ? upper_of(bio) : 0;
 		if (!above)
 			return owner_of_bio(bio);
 		if (writes_metadata(above))

@@ -326,7 +326,7 @@ static __always_inline void emit_done(struct request_note *note, struct slot *sl
 
 	if (any_operation && (slow || note->throttled || note->completed_ns - began >= settings.slow_ns / 4))
 		link_operations(note);
-	if (any_loop && (is_direct(view->bio_end_io) || view->is_merged))
+	if (may_be_beneath_loop(note->device) && (is_direct(view->bio_end_io) || view->is_merged))
 		serve_upper(note, view, slow || settings.all_requests);
 	if (slow)
 		emit_slow_request(note, slot, view->queue);

@@ -197,10 +197,29 @@ static __always_inline u64 began_at(struct slot *slot)
 	return slot->queued_ns ? slot->queued_ns : slot->inserted_ns ? slot->inserted_ns : slot->issued_ns;
 }
 
-/* Whether any request of a loop device was seen. */
-u32 any_loop SEC(".data.loop") = 0;
-
 #define LOOP_MAJOR 7
+#define SEVERAL_LOOPS (~0u)
+
+/* The loop device of which requests were seen; 0: none. */
+u32 loop_seen SEC(".data.loop") = 0;
+
+static __always_inline void note_loop(u32 device)
+{
+	u32 known = loop_seen;
+
+	if (device >> 20 != LOOP_MAJOR || known == device || known == SEVERAL_LOOPS)
+		return;
+	if (!known)
+		known = __sync_val_compare_and_swap(&loop_seen, 0, device);
+	if (known && known != device)
+		loop_seen = SEVERAL_LOOPS;
+}
+
+/* Whether a disk's requests may serve those of a loop device, which it cannot be itself. */
+static __always_inline int may_be_beneath_loop(u32 device)
+{
+	return loop_seen && loop_seen != device;
+}
 
 /* R, RA, RM, W, WS, WM, D, others: `CLASSES` of `trace/requests.rs`. */
 static __always_inline u32 class_of(u32 flags)

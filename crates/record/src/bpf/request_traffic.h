@@ -129,8 +129,7 @@ static __always_inline void count_arrival(struct slot *slot, struct view *view)
 	u32 number = view->device, class = class_of(view->flags), before;
 
 	slot->device = number;
-	if (number >> 20 == LOOP_MAJOR && !any_loop)
-		any_loop = 1;
+	note_loop(number);
 	if (!device || !counts) {
 		count_loss(DEVICES_BEYOND);
 		return;

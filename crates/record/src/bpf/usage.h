@@ -217,7 +217,7 @@ static __always_inline void use_device(struct request_note *note, struct device 
 	more.throttled = note->throttled;
 	if (device)
 		share_batch(&device->batch, &key, &more, note->issued_ns, note->completed_ns);
-	add_usage(&key, &more);
+	add_usage_here(&key, &more);
 }
 
 /* The time that a device worked on a request: since its issue, or since the device completed another request, if that was later.

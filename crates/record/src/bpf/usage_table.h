@@ -119,14 +119,12 @@ __noinline int add_to_map(struct usage_key *key, struct usage *more)
 	return 0;
 }
 
-/* Verified once. The key's state is 0. */
-__noinline int add_usage(struct usage_key *key, struct usage *more)
+/* Adds to the sum of that key, whose state is 0. */
+static __always_inline int add_usage_here(struct usage_key *key, struct usage *more)
 {
 	struct usage_place *place;
 	u32 first, way, at;
 
-	if (!key || !more)
-		return 0;
 	first = bpf_get_smp_processor_id() << USAGE_BITS | place_of_usage(key);
 #pragma unroll
 	for (way = 0; way < WAYS; way++) {
@@ -142,4 +140,10 @@ __noinline int add_usage(struct usage_key *key, struct usage *more)
 			return 0;
 	}
 	return add_to_map(key, more);
+}
+
+/* Verified once, for callers to which a call costs little. */
+__noinline int add_usage(struct usage_key *key, struct usage *more)
+{
+	return key && more ? add_usage_here(key, more) : 0;
 }
