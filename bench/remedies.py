@@ -229,7 +229,8 @@ def tried(scenario, remedy):
     spans = {side: [(p["counted_from_ns"], p["ended_ns"]) for p in document["periods"] if p["side"] == side] for side in "AB"}
     calls = calls_of(log)
     a, b = figures(calls, spans["A"]), figures(calls, spans["B"])
-    verdict = next(effect["verdict"] for effect in document["effects"] if effect["figure"] == "stall_time")
+    # Where nothing was slow there is no such figure.
+    verdict = next((effect["verdict"] for effect in document["effects"] if effect["figure"] == "stall_time"), "nothing slow")
     case = {
         "scenario": scenario.name,
         "remedy": remedy.name,
@@ -281,6 +282,12 @@ def ms(ns):
     return f"{ns / 1e6:.3g}" if ns else "-"
 
 
+# Percentiles of fewer calls are not compared: chance decides which of them are slow. The prediction gives none of fewer either.
+LEAST_SLOW = 10
+# Of the time lost before: less is as good as gone.
+GONE = 0.05
+
+
 def close(one, other, share):
     """Whether a percentile is that close to another. Where no call is slow, both sides must say so."""
     if not one or not other:
@@ -293,14 +300,31 @@ def within(case, figure, share):
 
 
 def repeatable(cases):
-    """How often the two halves of a trial agree."""
-    agree = lambda figure, share: sum(close(*(half[figure] for half in case["halves"]), share) for case in cases)
-    return f"halves of the trials agree: p50 in {agree('p50', 0.2)}, p99 in {agree('p99', 0.35)} of {len(cases)}"
+    """How often the two halves of a trial agree, where both have slow calls."""
+    some = [case["halves"] for case in cases if all(half["slow"] >= LEAST_SLOW for half in case["halves"])]
+    agree = lambda figure, share: sum(close(*(half[figure] for half in halves), share) for halves in some)
+    return f"halves of the trials agree: p50 in {agree('p50', 0.2)}, p99 in {agree('p99', 0.35)} of {len(some)}"
+
+
+def is_comparable(case, figure):
+    """Whether calls that stay slow are predicted, and enough of them are."""
+    estimate = case["predicted"][figure]
+    return bool(estimate and estimate["value"]) and case["b"]["slow"] >= LEAST_SLOW
 
 
 def known(cases, figure):
-    """Those for which it is predicted: of few operations that stay slow, percentiles are not."""
-    return [case for case in cases if case["predicted"][figure]]
+    """Those in which the figure can be compared."""
+    return [case for case in cases if figure == "lost" or is_comparable(case, figure)]
+
+
+def is_gone(case, lost):
+    return lost <= GONE * case["a"]["lost"]
+
+
+def told_gone(cases):
+    """Those of which nearly no time is predicted to be lost, and how many lose nearly none."""
+    gone = [case for case in cases if is_gone(case, case["predicted"]["lost"]["value"])]
+    return f"nearly all time predicted to be gone in {len(gone)}, and measured so in {sum(is_gone(c, c['b']['lost']) for c in gone)}"
 
 
 def holds(case, figure):
@@ -328,7 +352,7 @@ def row(case):
     p = case["predicted"]
     bound = "at most: " if case["at_most"] else ""
     estimate = lambda e: f"{ms(e['value'])} ({ms(e['low'])} to {ms(e['high'])})" if e else "too few stay slow"
-    misses = [figure for figure, share in (("p50", 0.2), ("p99", 0.35)) if p[figure] and not within(case, figure, share)]
+    misses = [figure for figure, share in (("p50", 0.2), ("p99", 0.35)) if is_comparable(case, figure) and not within(case, figure, share)]
     return (
         f"{name} {bound}{estimate(p['p50'])} | {ms(b['p50'])} | {estimate(p['p99'])} | {ms(b['p99'])} | {p['lost']['value']:.2f} | "
         f"{b['lost']:.2f} ({a['lost']:.2f}) | {case['verdict']} | {', '.join(misses) or '-'} |"
@@ -347,7 +371,7 @@ def summary(cases):
         tau = kendall([(c["predicted"]["share"], c["b"]["mean"] / max(c["a"]["mean"], 1)) for c in some])
         print(f"{name}: {count} cases; p50 within 20 %: {sum(good['p50'])} of {len(good['p50'])}; p99 within 35 %: {sum(good['p99'])} of "
               f"{len(good['p99'])}; intervals held {sum(held)} of {len(held)}; "
-              f"Kendall's tau of the time of a call: {tau:.2f}")
+              f"Kendall's tau of the time of a call: {tau:.2f}; {told_gone(some)}")
     helps = [c for c in advised if c["predicted"]["lost"]["value"] < 0.9 * c["a"]["lost"] and c["verdict"] in ("worse", "equivalent")]
     print(f"not advised: {len(cases) - len(advised)}; said to save a tenth of the time, and measured worse or equivalent: "
           f"{len(helps)} {[c['scenario'] + ': ' + c['remedy'] for c in helps]}", flush=True)
