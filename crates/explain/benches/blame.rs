@@ -69,6 +69,7 @@ fn explain(tasks: u64, operations: u64, behind: bool) -> Explanation {
         name: format!("task{tid}"),
         cgroup: None,
         started_by: None,
+        role: None,
         io_cgroup: None,
         seen_ns: 0,
     };

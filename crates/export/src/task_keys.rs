@@ -104,6 +104,7 @@ mod tests {
             name: "a".into(),
             cgroup: None,
             started_by: None,
+            role: None,
             io_cgroup: None,
             seen_ns,
         };

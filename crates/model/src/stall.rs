@@ -105,6 +105,8 @@ pub struct TaskRecord {
     pub io_cgroup: Option<String>,
     /// The program or script that started its process, and that one's id: `rotate.sh/812`. `None` where it is unknown, or of no interest.
     pub started_by: Option<String>,
+    /// What its process says in its title that it is, where programs of one name have several: `checkpointer` of PostgreSQL.
+    pub role: Option<String>,
     /// When it was seen, on the monotonic clock.
     pub seen_ns: u64,
 }

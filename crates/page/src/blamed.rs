@@ -12,10 +12,15 @@ pub(crate) fn blamed(accounting: &Accounting) -> Value {
 fn culprit(one: &Culprit) -> Value {
     json!({
         "cause": one.cause.name(),
-        "task": one.task.as_ref().and_then(|task| task.name.clone()),
+        "task": one.task.as_ref().and_then(|task| Some(with_role(task.name.as_deref()?, one.role.as_deref()))),
         "cgroup": one.cgroup,
         "device": one.device_name.clone().or_else(|| Some(one.device?.to_string())),
         "file_system": one.file_system,
         "time_ns": one.time_ns,
     })
+}
+
+/// `postgres (checkpointer)`
+fn with_role(name: &str, role: Option<&str>) -> String {
+    role.map_or_else(|| name.to_owned(), |role| format!("{name} ({role})"))
 }

@@ -178,6 +178,7 @@ fn stalls_are_listed_by_time_and_their_time_by_cause_is_drawn() {
         name: "worker".to_owned(),
         cgroup: None,
         started_by: None,
+        role: None,
         io_cgroup: None,
         seen_ns: 0,
     });

@@ -27,6 +27,7 @@ mod options;
 mod paths;
 mod programs;
 mod requests;
+mod roles;
 mod row_builder;
 mod running_kernel;
 mod settings;
@@ -35,6 +36,7 @@ mod starters;
 mod symbols;
 mod system_call_names;
 mod system_calls;
+mod task_rows;
 mod threads;
 mod tracepoints;
 mod usage;
@@ -213,7 +215,7 @@ impl Tracing {
             if let Some(peer) = wait.row.holder_tid {
                 // Who has the other end may have no row of its own.
                 let pid = process_of(&self.proc, peer).unwrap_or(peer);
-                self.rows.task(peer, pid, None, wait.row.end_ns(), traced);
+                self.rows.tasks.emit(peer, pid, None, wait.row.end_ns(), traced);
             }
             self.rows.add_blocked(wait, traced);
         }

@@ -253,6 +253,11 @@ fn blocker(writer: &mut Writer<'_>, path: &str, culprit: &Value) -> Option<()> {
         writer.say("The largest root blocker is ");
     }
     writer.value(&format!("{path}/task"), Kind::Name)?;
+    if !culprit["role"].is_null() {
+        writer.say(" (");
+        writer.value(&format!("{path}/role"), Kind::Name)?;
+        writer.say(")");
+    }
     if !culprit["started_by"].is_null() {
         writer.say(" (started by ");
         writer.value(&format!("{path}/started_by"), Kind::Name)?;

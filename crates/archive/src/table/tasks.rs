@@ -32,10 +32,13 @@ impl Table for TaskTable {
         seen_ns: u64, "nanoseconds";
         /// its cgroup of the I/O controller (v1), if its path is another one than `cgroup`
         io_cgroup: Later<String>, "text";
+        /// what its process says in its title that it is, if programs of that name are several: `checkpointer` of PostgreSQL,
+        /// `redis-rdb-bgsave` of Redis
+        role: Later<String>, "text";
     }
 
     fn weight(row: &TaskRecord) -> usize {
-        let texts = [&row.cgroup, &row.io_cgroup, &row.started_by].into_iter().flatten().map(String::len);
+        let texts = [&row.cgroup, &row.io_cgroup, &row.started_by, &row.role].into_iter().flatten().map(String::len);
         size_of::<TaskRecord>() + row.name.len() + texts.sum::<usize>()
     }
 }

@@ -118,18 +118,21 @@ fn by_process(index: &RunIndex, times: Vec<(Key, Cost)>) -> Vec<(Key, Cost)> {
     processes
 }
 
-/// Processes that differ only in their id are one culprit, named by the first. So are those of one script, however often it ran. Those of the
+/// Processes that differ only in their id are one culprit, named by the first, but for those of another role. So are those of one script, however often it ran. Those of the
 /// recorded command are not one with its neighbours: both may run the same program.
 fn grouped(index: &RunIndex, times: Vec<(Key, Cost)>) -> Vec<(Key, Cost)> {
     let mut groups: Vec<(Key, Cost)> = Vec::new();
-    let mut places: HashMap<(String, bool, Option<&str>, Key), usize> = HashMap::new();
+    let mut places: HashMap<(String, bool, [Option<&str>; 2], Key), usize> = HashMap::new();
     for (key, cost) in times {
         let starter = key.process.as_ref().and_then(|process| index.tasks.started_by(process.tid));
         let starter = starter.and_then(|starter| Some(index.names.get(starter).rsplit_once('/')?.0));
+        let role =
+            key.process.as_ref().and_then(|process| index.tasks.role(process.tid)).map(|role| index.names.get(role));
         let name = key.process.as_ref().and_then(|process| process.name.clone());
         let is_of_command = key.process.as_ref().is_some_and(|process| index.of_command.contains(&process.tid));
         let rest = Key { process: None, ..key.clone() };
-        let place = name.map(|name| *places.entry((name, is_of_command, starter, rest)).or_insert(groups.len()));
+        let place =
+            name.map(|name| *places.entry((name, is_of_command, [starter, role], rest)).or_insert(groups.len()));
         match place.and_then(|place| groups.get_mut(place)) {
             Some((_, sum)) => sum.add(&cost),
             None => groups.push((key, cost)),
@@ -143,9 +146,11 @@ fn culprit(index: &RunIndex, key: Key, cost: &Cost, disks: &Disks) -> Culprit {
     victims.sort_by_key(|(pid, ns)| (Reverse(*ns), *pid));
     let victims = victims.into_iter().take(VICTIMS).map(|(pid, ns)| (index.tasks.who(pid, u64::MAX, &index.names), ns));
     let started_by = key.process.as_ref().and_then(|process| index.tasks.started_by(process.tid));
+    let role = key.process.as_ref().and_then(|process| index.tasks.role(process.tid));
     Culprit {
         tasks: if key.process.is_some() { cost.processes } else { 0 },
         started_by: started_by.map(|name| index.names.get(name).to_owned()),
+        role: role.map(|name| index.names.get(name).to_owned()),
         task: key.process,
         cgroup: key.cgroup.map(|name| index.names.get(name).to_owned()),
         device: key.device,

@@ -167,6 +167,8 @@ pub struct Culprit {
     pub tasks: u64,
     /// The program or script that started it: `rotate.sh/812`.
     pub started_by: Option<String>,
+    /// What it says that it is: `checkpointer`.
+    pub role: Option<String>,
     /// Its cgroup.
     pub cgroup: Option<String>,
     /// The disk.

@@ -31,6 +31,7 @@ struct Seen {
     cgroup: Option<Name>,
     io_cgroup: Option<Name>,
     started_by: Option<Name>,
+    role: Option<Name>,
 }
 
 impl Tasks {
@@ -44,6 +45,7 @@ impl Tasks {
             cgroup: names.insert_some(record.cgroup.as_ref()),
             io_cgroup: names.insert_some(record.io_cgroup.as_ref()),
             started_by: names.insert_some(record.started_by.as_ref()),
+            role: names.insert_some(record.role.as_ref()),
         };
         self.seen.entry(record.tid).or_default().push(seen);
     }
@@ -127,6 +129,11 @@ impl Tasks {
         self.seen.get(&tid)?.iter().rev().find_map(|seen| seen.started_by)
     }
 
+    /// What its process says that it is.
+    pub(super) fn role(&self, tid: u32) -> Option<Name> {
+        self.seen.get(&tid)?.iter().rev().find_map(|seen| seen.role)
+    }
+
     pub(super) fn cgroup(&self, tid: u32, at_ns: u64) -> Option<Name> {
         self.at(tid, at_ns).and_then(|seen| seen.cgroup)
     }
@@ -149,7 +156,8 @@ mod tests {
         let (mut tasks, mut names) = (Tasks::default(), Names::default());
         for (tid, pid, name, second) in [(7, 7, "sh", 0), (7, 7, "fio", 2), (8, 7, "fio-io", 3), (7, 7, "tar", 60)] {
             let (name, seen_ns) = (name.to_owned(), second * S);
-            let record = TaskRecord { tid, pid, name, cgroup: None, io_cgroup: None, started_by: None, seen_ns };
+            let record =
+                TaskRecord { tid, pid, name, cgroup: None, io_cgroup: None, started_by: None, role: None, seen_ns };
             tasks.insert(&record, &mut names);
         }
         tasks.sort();

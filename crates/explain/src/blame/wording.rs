@@ -25,6 +25,9 @@ pub(super) fn describe(index: &RunIndex, row: &Row, cause: Cause) -> Option<Stri
     if let Some(call) = row.call.filter(|_| sleeps) {
         return Some(format!("asleep in {}", index.names.get(call)));
     }
+    if let Some(words) = row.awaits.filter(|_| cause == Cause::Unexplained).and_then(other_awaited) {
+        return Some(words.to_owned());
+    }
     let is_sum = row.kind != StallKind::Span && row.count > 1;
     let times = if is_sum { format!("{} short waits: ", row.count) } else { String::new() };
     if let Some(request) = index.request(row).filter(|_| index.is_of_request(row, cause)) {
@@ -47,6 +50,15 @@ pub(super) fn describe(index: &RunIndex, row: &Row, cause: Cause) -> Option<Stri
     let function = function.map(|function| format!(" in {function}")).unwrap_or_default();
     (rule.is_some() || row.announced.is_some() || !function.is_empty())
         .then(|| format!("{times}{words}{detail}{function}"))
+}
+
+/// What a sleep that nothing explains is for, as far as it is known.
+fn other_awaited(awaits: Awaits) -> Option<&'static str> {
+    match awaits {
+        Awaits::Child => Some("waits for its child"),
+        Awaits::Message => Some("waits for a message"),
+        _ => None,
+    }
 }
 
 /// What a row with that cause waits for, without particulars.

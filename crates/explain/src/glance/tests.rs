@@ -62,6 +62,7 @@ fn glance(window: Window, rows: &[StallRecord]) -> Glance {
         name: name.into(),
         cgroup: None,
         started_by: None,
+        role: None,
         io_cgroup: None,
         seen_ns: 100 * S,
     };

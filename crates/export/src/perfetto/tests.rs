@@ -72,6 +72,7 @@ fn a_wait_lies_in_the_call_that_it_happened_in() {
             name: "t".into(),
             cgroup: None,
             started_by: None,
+            role: None,
             io_cgroup: None,
             seen_ns: 0,
         };
@@ -92,6 +93,7 @@ fn a_thread_id_that_comes_again_is_another_thread() {
         name: "t".into(),
         cgroup: None,
         started_by: None,
+        role: None,
         io_cgroup: None,
         seen_ns,
     };

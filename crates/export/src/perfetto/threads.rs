@@ -53,6 +53,7 @@ impl Threads {
             name: String::new(),
             cgroup: None,
             started_by: None,
+            role: None,
             io_cgroup: None,
             seen_ns: 0,
         };

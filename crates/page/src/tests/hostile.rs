@@ -27,6 +27,7 @@ fn hostile(name: &str) -> Rows {
         name: name.into(),
         cgroup: Some(name.into()),
         started_by: None,
+        role: None,
         io_cgroup: None,
         seen_ns: 0,
     });

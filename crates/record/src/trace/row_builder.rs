@@ -3,12 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use model::signal::{Signal, SignalDetail};
-use model::stall::{RequestParts, RequestRecord, StackRecord, StallKind, StallRecord, TaskRecord, Traced};
+use model::stall::{RequestParts, RequestRecord, StackRecord, StallKind, StallRecord, Traced};
 
 use super::background::Background;
 use super::blocked::BlockedWait;
 use super::bounded_cache::BoundedCache;
-use super::cgroup_path::{memory_cgroup, other_io_cgroup};
 use super::cpu_quota::CpuQuotas;
 use super::earlier_locks::EarlierLocks;
 use super::event::{
@@ -20,8 +19,8 @@ use super::kinds::kind_of;
 use super::lock_numbers::LockNumbers;
 use super::paths::Paths;
 use super::requests::{by_kind, record};
-use super::starters::Starters;
 use super::symbols::Symbols;
+use super::task_rows::TaskRows;
 use super::threads::process_of;
 use super::{asynchronous, awaits, detail, system_calls};
 
@@ -30,14 +29,6 @@ const TASK_FROZEN: u32 = 0x8000;
 /// Requests that several waits may refer to; older ones are forgotten.
 const REQUESTS: usize = 4096;
 const STACKS: usize = 16_384;
-const TASKS: usize = 16_384;
-
-/// A thread as it was emitted.
-struct EmittedTask {
-    name: String,
-    started_by: Option<String>,
-    emitted: bool,
-}
 
 /// Builds rows from events, and numbers stacks, tasks and requests, which are emitted once.
 pub(super) struct RowBuilder {
@@ -52,8 +43,7 @@ pub(super) struct RowBuilder {
     /// Stacks that came with names, not addresses.
     named_stacks: BoundedCache<Vec<String>, (u32, bool)>,
     next_stack: u32,
-    tasks: BoundedCache<u32, EmittedTask>,
-    pub(super) starters: Starters,
+    pub(super) tasks: TaskRows,
     /// By address and completion time.
     requests: BoundedCache<(u64, u64), u32>,
     next_request: u32,
@@ -68,7 +58,7 @@ impl RowBuilder {
         RowBuilder {
             quotas: CpuQuotas::new(proc.clone(), cgroup),
             freezers: Freezers::new(proc.clone()),
-            starters: Starters::new(proc.clone()),
+            tasks: TaskRows::new(proc.clone()),
             paths: Paths::new(proc.clone()),
             proc,
             symbols,
@@ -76,7 +66,6 @@ impl RowBuilder {
             stacks: BoundedCache::new(STACKS),
             named_stacks: BoundedCache::new(STACKS / 16),
             next_stack: 0,
-            tasks: BoundedCache::new(TASKS),
             requests: BoundedCache::new(REQUESTS),
             next_request: 0,
             locks: LockNumbers::new(),
@@ -89,7 +78,7 @@ impl RowBuilder {
     pub(super) fn reset_emitted(&mut self) {
         self.stacks.values_mut().for_each(|known| known.1 = false);
         self.named_stacks.values_mut().for_each(|known| known.1 = false);
-        self.tasks.values_mut().for_each(|known| known.emitted = false);
+        self.tasks.reset();
         self.requests.clear();
         self.last_submitter = 0;
     }
@@ -103,13 +92,13 @@ impl RowBuilder {
         let Some(kind) = kind_of(event) else { return };
         // An asynchronous operation may complete in any context.
         let by_other = event.kind == ASYNCHRONOUS && event.comm.is_empty();
-        let comm = if by_other { self.name_in_proc(event.tid) } else { Some(event.comm.clone()) };
-        self.task(event.tid, event.pid, comm.as_deref(), event.end_ns, traced);
+        let comm = if by_other { self.tasks.name_in_proc(event.tid) } else { Some(event.comm.clone()) };
+        self.tasks.emit(event.tid, event.pid, comm.as_deref(), event.end_ns, traced);
         if event.waker_tid != 0 {
             let name = Some(&event.waker).filter(|name| !name.is_empty());
             // The waker's name dates from the wakeup; the woken task may have run much later.
             let seen_ns = if event.woken_ns == 0 { event.end_ns } else { event.woken_ns };
-            self.task(event.waker_tid, event.waker_pid, name.map(String::as_str), seen_ns, traced);
+            self.tasks.emit(event.waker_tid, event.waker_pid, name.map(String::as_str), seen_ns, traced);
         }
         let mut row = StallRecord {
             busy_ns: event.busy_ns,
@@ -166,9 +155,9 @@ impl RowBuilder {
         if event.behind_tid != 0 {
             row.behind_tid = Some(event.behind_tid);
             // The name may be older than one that is known.
-            let is_new = self.tasks.get(&event.behind_tid).is_none();
+            let is_new = !self.tasks.is_known(event.behind_tid);
             let name = Some(event.behind.as_str()).filter(|name| is_new && !name.is_empty());
-            self.task(event.behind_tid, event.behind_pid, name, event.end_ns, traced);
+            self.tasks.emit(event.behind_tid, event.behind_pid, name, event.end_ns, traced);
         }
         self.lock(event, row, traced);
         let announced = Signal::from_mark(event.source);
@@ -188,11 +177,11 @@ impl RowBuilder {
         if event.holder_tid != 0 {
             row.holder_tid = Some(event.holder_tid);
             let name = Some(event.holder.as_str()).filter(|name| !name.is_empty());
-            self.task(event.holder_tid, event.holder_pid, name, event.start_ns, traced);
+            self.tasks.emit(event.holder_tid, event.holder_pid, name, event.start_ns, traced);
         } else if event.flags & CUT != 0 && event.lock == 0 {
             let Some(earlier) = self.earlier_locks.get().of(event.pid, row.call.as_deref()) else { return };
             (row.lock, row.holder_tid) = (Some(self.locks.number(earlier.inode)), Some(earlier.holder));
-            self.task(earlier.holder, earlier.holder, None, event.start_ns, traced);
+            self.tasks.emit(earlier.holder, earlier.holder, None, event.start_ns, traced);
         }
     }
 
@@ -220,38 +209,6 @@ impl RowBuilder {
         row.detail = detail::of_span(span, &event.detail, event.state, &event.texts, name);
     }
 
-    fn name_in_proc(&self, tid: u32) -> Option<String> {
-        let name = std::fs::read_to_string(self.proc.join(format!("{tid}/comm"))).ok()?;
-        Some(name.trim_end().to_owned())
-    }
-
-    /// Emits a thread that was not emitted under this name before, or without who started it. A missing name is read from /proc.
-    pub(super) fn task(&mut self, tid: u32, pid: u32, name: Option<&str>, seen_ns: u64, traced: &mut Traced) {
-        let known = self.tasks.get(&tid);
-        let started_by = self.starters.of(pid);
-        let is_same = |known: &EmittedTask| {
-            name.is_none_or(|name| known.name == name) && known.started_by.as_deref() == started_by
-        };
-        if known.as_ref().is_some_and(|known| known.emitted && is_same(known)) {
-            return;
-        }
-        let started_by = started_by.map(str::to_owned);
-        let name = match (name, known) {
-            (Some(name), _) => name.to_owned(),
-            (None, Some(known)) => known.name.clone(),
-            (None, None) => match self.name_in_proc(tid) {
-                Some(name) => name,
-                // The thread is gone and its name unknown: no row.
-                None => return,
-            },
-        };
-        let cgroups = std::fs::read_to_string(self.proc.join(format!("{tid}/cgroup"))).unwrap_or_default();
-        let cgroup = memory_cgroup(&cgroups).map(str::to_owned);
-        let io_cgroup = other_io_cgroup(&cgroups).map(str::to_owned);
-        self.tasks.insert(tid, EmittedTask { name: name.clone(), started_by: started_by.clone(), emitted: true });
-        traced.tasks.push(TaskRecord { tid, pid, name, cgroup, io_cgroup, started_by, seen_ns });
-    }
-
     fn stack(&mut self, addresses: &[u64], traced: &mut Traced) -> Option<u32> {
         if addresses.is_empty() {
             return None;
@@ -274,7 +231,7 @@ impl RowBuilder {
 
     /// Adds a wait that was seen in /proc.
     pub(super) fn add_blocked(&mut self, wait: BlockedWait, traced: &mut Traced) {
-        self.task(wait.row.tid, wait.pid, Some(&wait.name), wait.row.end_ns(), traced);
+        self.tasks.emit(wait.row.tid, wait.pid, Some(&wait.name), wait.row.end_ns(), traced);
         let stack = self.named_stack(wait.frames, traced);
         traced.stalls.push(StallRecord { stack, ..wait.row });
     }
@@ -308,10 +265,10 @@ impl RowBuilder {
         if std::mem::replace(&mut self.last_submitter, note.tid) == note.tid {
             return;
         }
-        if note.tid != 0 && self.tasks.get(&note.tid).is_none_or(|known| !known.emitted) {
+        if note.tid != 0 && !self.tasks.is_emitted(note.tid) {
             // A request has its submitter's thread only.
             let pid = process_of(&self.proc, note.tid).unwrap_or(note.tid);
-            self.task(note.tid, pid, None, note.completed_ns, traced);
+            self.tasks.emit(note.tid, pid, None, note.completed_ns, traced);
         }
     }
 

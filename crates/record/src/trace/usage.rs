@@ -74,11 +74,13 @@ impl UsageReader {
         }
         let relative = |pid| self.processes.relative(object, pid);
         let used = rows.iter().filter_map(|row| row.pid.and_then(|pid| Some((pid, relative(pid)?.start_ns))));
+        let used: Vec<_> = used.collect();
+        used.iter().for_each(|(pid, start_ns)| builder.tasks.learn_role(*pid, *start_ns));
         let known = self.processes.all().chain(used);
-        known.for_each(|(pid, start_ns)| builder.starters.learn(pid, start_ns, &relative));
+        known.for_each(|(pid, start_ns)| builder.tasks.learn_starter(pid, start_ns, &relative));
         for pid in rows.iter().filter_map(|row| row.pid) {
             let name = names.remove(&pid).flatten().or_else(|| self.processes.name(pid));
-            builder.task(pid, pid, name.as_deref(), now_ns, traced);
+            builder.tasks.emit(pid, pid, name.as_deref(), now_ns, traced);
         }
         traced.usage.extend(rows);
     }

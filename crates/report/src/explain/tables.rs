@@ -114,6 +114,7 @@ pub(super) fn who(culprit: &Culprit) -> String {
         Some(name) if culprit.tasks > 1 => format!("{} {} tasks", grouped(culprit.tasks), printable(name)),
         _ => printable(&task.to_string()),
     }));
+    parts.extend(culprit.role.as_ref().map(|role| format!("({})", printable(role))));
     parts.extend(culprit.started_by.as_ref().map(|starter| format!("(started by {})", printable(starter))));
     let cgroup = culprit.cgroup.as_deref().filter(|cgroup| *cgroup != "/");
     parts.extend(cgroup.map(|cgroup| format!("of {}", printable(&last_name(cgroup)))));

@@ -50,6 +50,7 @@ fn task(tid: u32, name: &str) -> TaskRecord {
         name: name.into(),
         cgroup: Some("/box".into()),
         started_by: None,
+        role: None,
         io_cgroup: None,
         seen_ns: 0,
     }

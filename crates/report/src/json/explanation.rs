@@ -180,6 +180,7 @@ pub(crate) fn culprit(culprit: &Culprit) -> Value {
         "task": culprit.task.as_ref().map(ToString::to_string),
         "tasks": culprit.tasks,
         "started_by": culprit.started_by,
+        "role": culprit.role,
         "cgroup": culprit.cgroup,
         "device": culprit.device.map(|device| device.to_string()),
         "device_name": culprit.device_name,

@@ -100,6 +100,7 @@ fn write(directory: &Path, seed: &mut u64) {
         name,
         cgroup: Some(cgroup),
         started_by: None,
+        role: None,
         io_cgroup: None,
         seen_ns: SECOND,
     };

@@ -39,6 +39,7 @@ fn write(directory: &Path, events: &[RunEvent], inconsistent: bool) {
         name: "dd".into(),
         cgroup: None,
         started_by: None,
+        role: None,
         io_cgroup: None,
         seen_ns: SECOND,
     };

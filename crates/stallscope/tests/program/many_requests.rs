@@ -82,6 +82,7 @@ fn write(run: &Path) {
         name: "reader".into(),
         cgroup: None,
         started_by: None,
+        role: None,
         io_cgroup: None,
         seen_ns: 1,
     };

@@ -38,6 +38,7 @@ fn glance() -> Glance {
         name: if tid == 30 { "t\x1b[2Jar".into() } else { "simoop".into() },
         cgroup: Some("/box".into()),
         started_by: None,
+        role: None,
         io_cgroup: None,
         seen_ns: 0,
     };

@@ -186,6 +186,7 @@ fn task(step: u32) -> TaskRecord {
         name: "kworker/0:1+xfs-cil/loop3".into(),
         cgroup: step.is_multiple_of(2).then(|| "/box".into()),
         started_by: None,
+        role: None,
         io_cgroup: None,
         seen_ns: at(step),
     }

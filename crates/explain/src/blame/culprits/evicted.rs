@@ -110,6 +110,7 @@ mod tests {
                 cgroup: cgroup.clone(),
                 io_cgroup: None,
                 started_by: None,
+                role: None,
                 seen_ns: 0,
             };
             index.tasks.insert(&task, &mut index.names);

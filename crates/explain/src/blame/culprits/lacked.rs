@@ -76,6 +76,7 @@ mod tests {
                 name: "task".into(),
                 cgroup: Some(cgroup.into()),
                 started_by: None,
+                role: None,
                 io_cgroup: None,
                 seen_ns: 0,
             };

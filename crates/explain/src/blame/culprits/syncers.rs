@@ -112,6 +112,7 @@ mod tests {
                 cgroup: None,
                 io_cgroup: None,
                 started_by: None,
+                role: None,
                 seen_ns: 0,
             };
             index.tasks.insert(&task, &mut index.names);

@@ -18,7 +18,8 @@ type Use = (Resource, DeviceNumber, u32, u64, u64);
 
 fn insert_worker(index: &mut RunIndex) {
     let (name, tid) = ("kworker/u8:1".into(), KWORKER);
-    let worker = TaskRecord { tid, pid: tid, name, cgroup: None, io_cgroup: None, started_by: None, seen_ns: 0 };
+    let worker =
+        TaskRecord { tid, pid: tid, name, cgroup: None, io_cgroup: None, started_by: None, role: None, seen_ns: 0 };
     index.tasks.insert(&worker, &mut index.names);
 }
 
@@ -203,7 +204,8 @@ fn one_that_lacked_the_cpu_itself_is_not_to_blame_for_its_lack() {
         let mut index = RunIndex::default();
         for (tid, cgroup) in [(8, if same_cgroup { "/9" } else { "/8" }), (9, "/9")] {
             let (name, cgroup) = (format!("task{tid}"), Some(cgroup.to_owned()));
-            let task = TaskRecord { tid, pid: tid, name, cgroup, started_by: None, io_cgroup: None, seen_ns: 0 };
+            let task =
+                TaskRecord { tid, pid: tid, name, cgroup, started_by: None, role: None, io_cgroup: None, seen_ns: 0 };
             index.tasks.insert(&task, &mut index.names);
         }
         let ran = |waiting, pid, busy_ns| UsageRecord {
@@ -234,7 +236,8 @@ fn one_that_lacked_the_cpu_just_before_is_not_to_blame_either() {
         let mut index = RunIndex::default();
         for (tid, cgroup) in [(8, "/8"), (9, "/9")] {
             let (name, cgroup) = (format!("task{tid}"), Some(cgroup.to_owned()));
-            let task = TaskRecord { tid, pid: tid, name, cgroup, io_cgroup: None, started_by: None, seen_ns: 0 };
+            let task =
+                TaskRecord { tid, pid: tid, name, cgroup, io_cgroup: None, started_by: None, role: None, seen_ns: 0 };
             index.tasks.insert(&task, &mut index.names);
         }
         let ran = |waiting, pid, busy_ns, half: u64| UsageRecord {

@@ -123,6 +123,19 @@ fn the_holder_of_a_mutex_may_sleep() {
     assert_eq!(explanation.stalls[0].chain[1].detail.as_deref(), Some("asleep in clock_nanosleep"));
 }
 
+/// What it waits for is known although nothing explains it.
+#[test]
+fn the_holder_of_a_mutex_may_wait_for_its_child() {
+    let explanation = stage(
+        "
+        off 7 | sssssssssssss  | call=futex stack=futex_do_wait awaits=lock waker=9
+        off 9 |sssssssssssss   | call=wait4 stack=do_wait awaits=child",
+    )
+    .explain();
+    assert_eq!(holders(&explanation), "< thread 9 holds: unexplained 12");
+    assert_eq!(explanation.stalls[0].chain[1].detail.as_deref(), Some("waits for its child"));
+}
+
 /// A mutex has no owner in the kernel: the tasks that released it lead back to its first holder.
 #[test]
 fn the_holder_of_a_mutex_is_found_by_its_releases() {

@@ -215,6 +215,7 @@ impl Stage {
                 name: text("name").unwrap_or_default(),
                 cgroup: text("cgroup"),
                 started_by: None,
+                role: None,
                 io_cgroup: text("io_cgroup"),
                 seen_ns: drawing.find('n').map_or(0, |at| at as u64 * MS),
             }),

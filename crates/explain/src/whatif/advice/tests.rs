@@ -38,6 +38,7 @@ fn explanation(cause: Cause, culprit: Option<&str>) -> Explanation {
         task: Some(Who { tid: 9, name: Some(name.into()) }),
         tasks: 1,
         started_by: None,
+        role: None,
         cgroup: None,
         device: None,
         device_name: None,

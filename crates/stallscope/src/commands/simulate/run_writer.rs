@@ -228,6 +228,7 @@ impl Observer for RunWriter<'_> {
             name: name.to_owned(),
             cgroup: None,
             started_by: None,
+            role: None,
             io_cgroup: None,
             seen_ns,
         });

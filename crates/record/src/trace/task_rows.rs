@@ -1,0 +1,97 @@
+//! Rows of threads: each is emitted once under a name.
+
+use std::path::PathBuf;
+
+use model::stall::{TaskRecord, Traced};
+
+use super::bounded_cache::BoundedCache;
+use super::cgroup_path::{memory_cgroup, other_io_cgroup};
+use super::roles::Roles;
+use super::starters::Starters;
+use super::usage::Relative;
+
+const TASKS: usize = 16_384;
+
+/// A thread as it was emitted.
+struct Emitted {
+    name: String,
+    started_by: Option<String>,
+    role: Option<String>,
+    /// Since the last [`TaskRows::reset`].
+    is_emitted: bool,
+}
+
+/// The threads that other rows refer to.
+pub(super) struct TaskRows {
+    proc: PathBuf,
+    known: BoundedCache<u32, Emitted>,
+    starters: Starters,
+    roles: Roles,
+}
+
+impl TaskRows {
+    pub(super) fn new(proc: PathBuf) -> TaskRows {
+        let (starters, roles) = (Starters::new(proc.clone()), Roles::new(proc.clone()));
+        TaskRows { proc, known: BoundedCache::new(TASKS), starters, roles }
+    }
+
+    /// Emits threads again when they are next seen.
+    pub(super) fn reset(&mut self) {
+        self.known.values_mut().for_each(|known| known.is_emitted = false);
+    }
+
+    pub(super) fn is_known(&mut self, tid: u32) -> bool {
+        self.known.get(&tid).is_some()
+    }
+
+    pub(super) fn is_emitted(&mut self, tid: u32) -> bool {
+        self.known.get(&tid).is_some_and(|known| known.is_emitted)
+    }
+
+    /// Looks for who started a process.
+    pub(super) fn learn_starter(&mut self, pid: u32, start_ns: u64, relative: &impl Fn(u32) -> Option<Relative>) {
+        self.starters.learn(pid, start_ns, relative);
+    }
+
+    /// Looks for what a process that used something says that it is.
+    pub(super) fn learn_role(&mut self, pid: u32, start_ns: u64) {
+        self.roles.learn(pid, start_ns);
+    }
+
+    /// The thread's name now.
+    pub(super) fn name_in_proc(&self, tid: u32) -> Option<String> {
+        let name = std::fs::read_to_string(self.proc.join(format!("{tid}/comm"))).ok()?;
+        Some(name.trim_end().to_owned())
+    }
+
+    /// Emits a thread that was not emitted under this name before, or without who started it and what it is. A missing name is read from
+    /// /proc.
+    pub(super) fn emit(&mut self, tid: u32, pid: u32, name: Option<&str>, seen_ns: u64, traced: &mut Traced) {
+        let known = self.known.get(&tid);
+        let (started_by, role) = (self.starters.of(pid), self.roles.of(pid));
+        let is_same = |known: &Emitted| {
+            let now = (known.started_by.as_deref(), known.role.as_deref());
+            name.is_none_or(|name| known.name == name) && now == (started_by, role)
+        };
+        if known.as_ref().is_some_and(|known| known.is_emitted && is_same(known)) {
+            return;
+        }
+        let (started_by, role) = (started_by.map(str::to_owned), role.map(str::to_owned));
+        let name = match (name, known) {
+            (Some(name), _) => name.to_owned(),
+            (None, Some(known)) => known.name.clone(),
+            (None, None) => match self.name_in_proc(tid) {
+                Some(name) => name,
+                // The thread is gone and its name unknown: no row.
+                None => return,
+            },
+        };
+        let cgroups = std::fs::read_to_string(self.proc.join(format!("{tid}/cgroup"))).unwrap_or_default();
+        let cgroup = memory_cgroup(&cgroups).map(str::to_owned);
+        let io_cgroup = other_io_cgroup(&cgroups).map(str::to_owned);
+        let emitted =
+            Emitted { name: name.clone(), started_by: started_by.clone(), role: role.clone(), is_emitted: true };
+        self.known.insert(tid, emitted);
+        traced.tasks.push(TaskRecord { tid, pid, name, cgroup, io_cgroup, started_by, role, seen_ns });
+    }
+}
