@@ -26,7 +26,8 @@ pub(super) fn timeline(index: &RunIndex, at: u32, worker: Option<&TaskTimeline>)
         if let Some(cause) = stage(request, start_ns) {
             segments.push(piece(cause, Evidence::Event, at));
         } else if let Some(worker) = worker {
-            fill(worker, at, (start_ns, end_ns), &mut segments);
+            // Where nothing is known of the worker, its completion came from the kernel.
+            fill(worker, piece(Cause::IoWorker, Evidence::Event, at), &mut segments);
         } else {
             let (cause, evidence, off) = of_submitter(index, row, at, start_ns, request.is_some());
             segments.push(piece(cause, evidence, off));
@@ -54,27 +55,19 @@ fn stage(request: Option<&RequestRecord>, at_ns: u64) -> Option<Cause> {
     request.filter(|request| at_ns < request.completed_ns).and_then(|request| request::cause_at(request, at_ns))
 }
 
-/// What its worker did in that time. Where nothing is known of the worker, its completion came from the kernel.
-fn fill(worker: &TaskTimeline, at: u32, (from_ns, to_ns): (u64, u64), segments: &mut Vec<Segment>) {
-    let mut now_ns = from_ns;
-    let unknown = |start_ns, end_ns| Segment {
-        start_ns,
-        end_ns,
-        cause: Cause::IoWorker,
-        evidence: Evidence::Event,
-        off: at,
-        by: NO_ROW,
-        ran: 0,
-    };
-    for segment in worker.between(from_ns, to_ns) {
+/// What a worker did in the time of that segment, which stays as it is where nothing is known of the worker.
+pub(super) fn fill(worker: &TaskTimeline, whole: Segment, segments: &mut Vec<Segment>) {
+    let mut now_ns = whole.start_ns;
+    let unknown = |start_ns, end_ns| Segment { start_ns, end_ns, ..whole };
+    for segment in worker.between(whole.start_ns, whole.end_ns) {
         if segment.start_ns > now_ns {
             segments.push(unknown(now_ns, segment.start_ns));
         }
         now_ns = segment.end_ns;
         segments.push(segment);
     }
-    if now_ns < to_ns {
-        segments.push(unknown(now_ns, to_ns));
+    if now_ns < whole.end_ns {
+        segments.push(unknown(now_ns, whole.end_ns));
     }
 }
 

@@ -28,11 +28,15 @@ pub(super) enum Served<'a> {
     Device,
 }
 
+pub(super) fn is_loop(request: &RequestRecord) -> bool {
+    request.device.major() == LOOP_MAJOR
+}
+
 /// What served a request between two moments at which it was at its device. The parts are in order of time and without gaps.
 /// Empty where nothing beneath is known.
 pub(super) fn parts<'a>(index: &'a RunIndex, request: &'a RequestRecord, from_ns: u64, to_ns: u64) -> Vec<Part<'a>> {
     let mut parts = Vec::new();
-    if request.device.major() == LOOP_MAJOR {
+    if is_loop(request) {
         add_parts(index, request, (from_ns, to_ns), DEPTH, &mut parts);
     }
     let is_known = parts.iter().any(|part| !matches!(part.by, Served::Device));
@@ -59,7 +63,7 @@ fn add_parts<'a>(
         let asleep = workers.iter().find(|&&(start_ns, end_ns, _)| start_ns <= from_ns && to_ns <= end_ns);
         let by = served_at(lower, asleep.map(|&(.., row)| row), from_ns);
         match by {
-            Served::Lower(Cause::Device, lower) if depth > 0 && lower.device.major() == LOOP_MAJOR => {
+            Served::Lower(Cause::Device, lower) if depth > 0 && is_loop(lower) => {
                 add_parts(index, lower, (from_ns, to_ns), depth - 1, parts);
             }
             by => parts.push(Part { from_ns, to_ns, by }),

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use model::stall::{RequestRecord, StallKind};
 
-use super::asynchronous;
-use super::beneath::{self, Served};
+use super::asynchronous::{self, fill};
+use super::beneath::{Served, is_loop, parts};
 use super::cause::{Cause, Evidence, Sums};
 use super::client_requests::received_ns;
 use super::known::{Free, KnownTime};
@@ -79,10 +79,37 @@ impl<'a> TaskTimelines<'a> {
             Arc::new(server_requests::timeline(self.index, row, |tid| self.own(tid)))
         } else {
             let worker = self.index.row(row).worker_tid.and_then(|worker| self.build(worker));
-            Arc::new(asynchronous::timeline(self.index, row, worker.as_deref()))
+            let timeline = asynchronous::timeline(self.index, row, worker.as_deref());
+            Arc::new(self.with_beneath(timeline, row))
         };
         self.asynchronous.insert(row, timeline.clone());
         timeline
+    }
+
+    /// The time of an asynchronous operation, in which its request at a loop device takes the causes of what is beneath it.
+    fn with_beneath(&mut self, timeline: TaskTimeline, row: u32) -> TaskTimeline {
+        let index = self.index;
+        let Some(request) = index.request(index.row(row)).filter(|request| is_loop(request)) else { return timeline };
+        let mut segments = Vec::with_capacity(timeline.segments().len());
+        for segment in timeline.segments() {
+            let is_own = segment.cause == Cause::Device && segment.off == row;
+            let parts = if is_own { parts(index, request, segment.start_ns, segment.end_ns) } else { Vec::new() };
+            if parts.is_empty() {
+                segments.push(*segment);
+            }
+            for part in parts {
+                let piece = Segment { start_ns: part.from_ns, end_ns: part.to_ns, ..*segment };
+                match part.by {
+                    Served::Lower(cause, _) => segments.push(Segment { cause, ..piece }),
+                    Served::Worker(worker) => {
+                        let worker = self.build(index.row(worker).tid).unwrap_or_default();
+                        fill(&worker, piece, &mut segments);
+                    }
+                    Served::Device => segments.push(piece),
+                }
+            }
+        }
+        TaskTimeline::new(segments)
     }
 
     /// The timeline of a task, from the first to the last moment of its rows and operations.
@@ -241,7 +268,7 @@ impl<'a> TaskTimelines<'a> {
         let index = self.index;
         let request = index.request(row).filter(|_| index.is_of_request(row, Cause::Device))?;
         let (mut sums, mut examples) = (Sums::ZERO, HashMap::new());
-        let parts = beneath::parts(index, request, from_ns, to_ns);
+        let parts = parts(index, request, from_ns, to_ns);
         for part in &parts {
             let ns = part.to_ns - part.from_ns;
             let worker = match part.by {

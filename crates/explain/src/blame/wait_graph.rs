@@ -1,5 +1,7 @@
 //! The waits of slow operations with what is behind them: a wait for a lock becomes the waits of the task that held it.
 
+mod of_requests;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use model::block::{DeviceNumber, Kind, Operation};
@@ -218,35 +220,6 @@ impl Graph<'_, '_> {
             tid,
             syncs: false,
         })
-    }
-
-    /// Where a request ends the wait, its stages are what the time went to. Returns until when that is known.
-    fn follow_request(&mut self, segment: &Segment, path: &mut Path, pieces: &mut BTreeMap<u32, u64>) -> u64 {
-        let index = self.index;
-        let Some(row) = chain_row(index, segment).filter(|_| hides_stages(segment.cause)) else {
-            return segment.start_ns;
-        };
-        let Some(record) = index.request(index.row(row)) else { return segment.start_ns };
-        let mut borders = vec![segment.start_ns, segment.end_ns];
-        borders.extend(record.moments().filter(|at| (segment.start_ns..segment.end_ns).contains(at)));
-        borders.sort_unstable();
-        let tid = record.submitter().unwrap_or(index.row(row).tid);
-        for pair in borders.windows(2).filter(|pair| pair[0] < pair[1]) {
-            let stage = request::cause_at(record, pair[0]).filter(|_| pair[0] < record.completed_ns);
-            let steps = stage.map(|cause| Step {
-                cause,
-                kind: direction(record.kind, cause),
-                device: Some(record.device),
-                blamed: None,
-                tid,
-                syncs: false,
-            });
-            self.name(tid, pair[1]);
-            path.extend(steps);
-            *pieces.entry(self.paths.of(path)).or_default() += pair[1] - pair[0];
-            path.truncate(path.len() - usize::from(steps.is_some()));
-        }
-        segment.end_ns
     }
 
     /// Where another task ends the wait, what that task did is what the time went to. Returns until when that is known.

@@ -16,6 +16,22 @@ fn it_takes_the_stages_of_its_request_and_not_the_sleeps_of_its_task() {
     );
 }
 
+/// It was `device`, whatever limit held the disk's requests.
+#[test]
+fn its_request_at_a_loop_device_takes_the_causes_beneath() {
+    let drawing = "
+        async:io_uring_read 7 |====================| request=2
+        request             1 |            DC      | tid=3 device=8,0 throttled
+        request             2 |  D             C   | tid=7 device=7,0 lower=1";
+    let explanation = stage(drawing).explain();
+    assert_eq!(shares(&explanation), "io_throttle 10, running 6, device 4");
+    assert!(explanation.culprits.iter().any(|culprit| culprit.device.unwrap().to_string() == "8,0"));
+    let worker = "
+        task 5 |    | name=kworker
+        off  5 |   ssssssss | stack=percpu_rwsem_wait,lo_rw_aio,loop_process_work work=loop0";
+    assert_eq!(shares(&stage(&format!("{drawing}{worker}")).explain()), "frozen 8, running 6, device 4, io_throttle 2");
+}
+
 #[test]
 fn its_worker_explains_it() {
     let drawing = "

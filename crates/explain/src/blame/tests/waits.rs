@@ -158,3 +158,18 @@ fn a_wait_has_the_disk_of_its_root_blockers() {
     assert_eq!(blamed, culprits);
     assert!(culprits.iter().any(|disk| disk.to_string() == "8,0"), "{culprits:?}");
 }
+
+/// A journal's write to a loop device waits for the limit of the disk beneath, as its request shows, or as the device's worker does.
+#[test]
+fn what_is_behind_a_wait_leads_beneath_a_loop_device() {
+    let drawing = "
+        op:write 7 |==============|
+        off      7 | ssssssssssss | stack=do_get_write_access request=2
+        request  1 |        DC    | tid=3 device=8,0 throttled
+        request  2 | D          C | tid=9 device=7,0 lower=1";
+    check(drawing, "journal/io_throttle 7, journal/device 4, running 2, journal/device 1");
+    let worker = "
+        task     5 |              | name=kworker
+        off      5 |  ssssssss    | stack=percpu_rwsem_wait,lo_rw_aio,loop_process_work work=loop0";
+    check(&format!("{drawing}{worker}"), "journal/frozen 7, journal/device 3, running 2, journal/device 1, journal/io_throttle 1");
+}
