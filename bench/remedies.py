@@ -286,6 +286,8 @@ def ms(ns):
 LEAST_SLOW = 10
 # Of the time lost before: less is as good as gone.
 GONE = 0.05
+# Two remedies whose effects are that close are no ranking.
+NOISE = 0.02
 
 
 def close(one, other, share):
@@ -332,15 +334,20 @@ def holds(case, figure):
     return estimate["low"] <= measured <= estimate["high"]
 
 
-def kendall(pairs):
-    """Tau-b."""
-    sign = lambda x: (x > 0) - (x < 0)
+def shares_left(cases):
+    """The part of a call's time that is left, predicted and measured, of loads that did stall."""
+    return [(c["predicted"]["share"], c["b"]["mean"] / max(c["a"]["mean"], 1)) for c in cases if c["a"]["slow"] >= LEAST_SLOW]
+
+
+def kendall(pairs, least):
+    """Tau-b; values that differ by no more than `least` are equal."""
+    sign = lambda x: (x > least) - (x < -least)
     same = left = right = 0
     for at, (a, b) in enumerate(pairs):
         for c, d in pairs[:at]:
             same += sign(a - c) * sign(b - d)
-            left += a != c
-            right += b != d
+            left += sign(a - c) != 0
+            right += sign(b - d) != 0
     return same / (left * right) ** 0.5 if left and right else float("nan")
 
 
@@ -368,10 +375,11 @@ def summary(cases):
             continue
         good = {figure: [within(case, figure, share) for case in known(some, figure)] for figure, share in (("p50", 0.2), ("p99", 0.35))}
         held = [holds(case, figure) for figure in ("p50", "p99", "lost") for case in known(some, figure)]
-        tau = kendall([(c["predicted"]["share"], c["b"]["mean"] / max(c["a"]["mean"], 1)) for c in some])
+        tau = [kendall(shares_left(some), least) for least in (0, NOISE)]
         print(f"{name}: {count} cases; p50 within 20 %: {sum(good['p50'])} of {len(good['p50'])}; p99 within 35 %: {sum(good['p99'])} of "
               f"{len(good['p99'])}; intervals held {sum(held)} of {len(held)}; "
-              f"Kendall's tau of the time of a call: {tau:.2f}; {told_gone(some)}")
+              f"Kendall's tau of the time of a call: {tau[0]:.2f}, {tau[1]:.2f} if what differs by less than {100 * NOISE:g} % of it counts as "
+              f"equal; {told_gone(some)}")
     helps = [c for c in advised if c["predicted"]["lost"]["value"] < 0.9 * c["a"]["lost"] and c["verdict"] in ("worse", "equivalent")]
     print(f"not advised: {len(cases) - len(advised)}; said to save a tenth of the time, and measured worse or equivalent: "
           f"{len(helps)} {[c['scenario'] + ': ' + c['remedy'] for c in helps]}", flush=True)

@@ -13,6 +13,10 @@ const COUNTS_OFF: f64 = 2.0;
 /// How long half of them take, and how long 99 of 100.
 const P50_OFF: f64 = 1.25;
 const P99_OFF: f64 = 2.25;
+/// Of the time recorded, what waits take that the recording does not show, because others hid them: up to this part. Where no more than
+/// [`FAINT`] of it is predicted to be left, all of it may be gone.
+const UNSEEN: f64 = 0.03;
+const FAINT: f64 = 0.15;
 /// Operations that must still be slow for percentiles of them to be predicted.
 const FEWEST: usize = 10;
 
@@ -112,10 +116,17 @@ fn in_same_time(waits: &Waits, change: &Change, replayed: &[Replayed]) -> SameTi
     };
     let total_ns = draws.estimate(now.total_ns, |slow| slow.total_ns);
     let most_ns = total_ns.high.max(multiples.elapsed_ns().saturating_mul(waits.stands_for));
+    let recorded_ns = recorded(waits).total_ns as f64;
+    let unseen_ns = total_ns.value.saturating_add((recorded_ns * UNSEEN) as u64);
+    let is_faint = total_ns.value as f64 <= recorded_ns * FAINT;
     let widened_ns = total_ns.widened(COUNTS_OFF);
     SameTime {
         slow: draws.estimate(now.count, |slow| slow.count).widened(COUNTS_OFF),
-        total_ns: Estimate { high: widened_ns.high.min(most_ns), ..widened_ns },
+        total_ns: Estimate {
+            low: if is_faint { 0 } else { widened_ns.low },
+            high: widened_ns.high.min(most_ns).max(unseen_ns),
+            ..widened_ns
+        },
         p50_ns: percentile(|slow| slow.p50, P50_OFF),
         p99_ns: percentile(|slow| slow.p99, P99_OFF),
     }

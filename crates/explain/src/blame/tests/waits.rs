@@ -171,5 +171,8 @@ fn what_is_behind_a_wait_leads_beneath_a_loop_device() {
     let worker = "
         task     5 |              | name=kworker
         off      5 |  ssssssss    | stack=percpu_rwsem_wait,lo_rw_aio,loop_process_work work=loop0";
-    check(&format!("{drawing}{worker}"), "journal/frozen 7, journal/device 3, running 2, journal/device 1, journal/io_throttle 1");
+    check(
+        &format!("{drawing}{worker}"),
+        "journal/frozen 7, journal/device 3, running 2, journal/device 1, journal/io_throttle 1",
+    );
 }
