@@ -26,9 +26,10 @@ const FULL: usize = 16;
 /// Other cgroups that are read at one sample, in turn.
 const PROBED: usize = 96;
 
-/// One cgroup, in the first hierarchy that has it.
+/// One cgroup.
 struct Known {
     path: String,
+    /// Where its figure is read: the first hierarchy that has it, or another one while nothing happens to it there.
     hierarchy: usize,
     /// Its figure when it was last read.
     last: Option<(Instant, u64)>,
@@ -101,6 +102,9 @@ impl Cgroups {
                 known.limits_io = self.hierarchies.iter().any(|hierarchy| hierarchy.limits_io(&known.path));
             }
             let grown = known.take(now, figure);
+            if grown == 0 && !hierarchy.counts_cpu() {
+                known.look_elsewhere(now, &self.hierarchies);
+            }
             if hierarchy.counts_cpu() && !self.walk.is_parent(&known.path) && !known.full {
                 self.others_ns = self.others_ns.saturating_add(grown);
             }
@@ -155,6 +159,17 @@ impl Cgroups {
 }
 
 impl Known {
+    /// A cgroup of several controllers may be idle for one of them, and busy for another: it may have a quota that never holds, and a memory
+    /// limit that does. CPU time says enough.
+    fn look_elsewhere(&mut self, now: Instant, hierarchies: &[Hierarchy]) {
+        let count = hierarchies.len();
+        let mut others = (1..count).map(|step| (self.hierarchy + step) % count);
+        let figure = |at: usize| Some((at, hierarchies[at].activity(&self.path)?));
+        if let Some((at, figure)) = others.find_map(figure) {
+            (self.hierarchy, self.last) = (at, Some((now, figure)));
+        }
+    }
+
     /// Takes the figure now. Returns how much it grew.
     fn take(&mut self, now: Instant, figure: u64) -> u64 {
         let Some((then, before)) = self.last.replace((now, figure)) else { return 0 };

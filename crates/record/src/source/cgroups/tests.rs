@@ -86,6 +86,25 @@ fn version_1_has_a_hierarchy_for_each_controller() {
     assert_eq!(recording.value("cgroups.others", ""), Some(0));
 }
 
+/// A container has a CPU quota that never holds, and fills its memory. Its CPU time is not counted apart.
+#[test]
+fn a_cgroup_that_is_busy_for_one_of_its_controllers_alone_is_read_in_full() {
+    let kernel = Kernel::new();
+    for folder in ["", "/pod"] {
+        kernel.write(&format!("sys/fs/cgroup/cpu{folder}/cpu.shares"), "1024\n");
+        kernel
+            .write(&format!("sys/fs/cgroup/cpu{folder}/cpu.stat"), "nr_periods 0\nnr_throttled 0\nthrottled_time 0\n");
+        kernel.write(&format!("sys/fs/cgroup/memory{folder}/memory.limit_in_bytes"), "99999999\n");
+    }
+    kernel.write("sys/fs/cgroup/memory/memory.usage_in_bytes", "4096\n");
+    let mut recording = kernel.record(&options());
+    for round in 1..8 {
+        kernel.write("sys/fs/cgroup/memory/pod/memory.usage_in_bytes", format!("{}\n", 1_000_000 * round));
+        recording.sample();
+    }
+    assert_eq!(recording.value("cgroups.memory.limit_in_bytes", "/pod"), Some(99_999_999));
+}
+
 /// Version 1 has limits on disks there, and nothing else is read of the root: the machine's own figures are.
 #[test]
 fn the_limits_of_the_root_are_read() {
