@@ -97,6 +97,8 @@ pub struct Waits {
     pub names: Vec<String>,
     /// The processes of the operations and of the threads of paths, each as named in output (`fio/1234`).
     pub tasks: BTreeMap<u32, String>,
+    /// What processes of these say in their titles that they are, by thread (`checkpointer`).
+    pub roles: BTreeMap<u32, String>,
     /// Processes of the recorded command or of the load.
     pub command: BTreeSet<u32>,
     /// Names of the processes whose answers the operations awaited.

@@ -49,19 +49,19 @@ pub(super) fn waits<'a>(
     let mut graph = Graph { index, disks, timelines, paths, names, tasks, servers, of: 0, deadlock: false };
     let pinned = are_pinned(index, operations);
     let dirtying = dirtying(index, operations);
-    let slow = operations;
-    let operations: Vec<Waiting> = slow.iter().step_by(stands_for).map(|operation| graph.waiting(operation)).collect();
+    let waiting = operations.iter().step_by(stands_for).map(|operation| graph.waiting(operation)).collect();
     let sqlite = sync_calls::sqlite(index, graph.tasks.keys().copied());
-    let limited = limited(&mut graph, slow, stands_for);
+    let limited = limited(&mut graph, operations, stands_for);
     let deadlock = graph.deadlock || graph.tasks.keys().any(|tid| index.circle(*tid).is_some());
     Waits {
-        operations,
+        operations: waiting,
         stands_for: stands_for as u64,
         are_short: false,
         short: None,
         slower_than_ns,
         paths: graph.paths.into_values(),
         names: graph.names.into_values(),
+        roles: roles(index, &graph.tasks),
         tasks: graph.tasks,
         command: command(index),
         servers: graph.servers,
@@ -80,6 +80,11 @@ pub(super) fn waits<'a>(
 
 fn command(index: &RunIndex) -> BTreeSet<u32> {
     index.of_command.iter().map(|tid| index.tasks.pid(*tid, u64::MAX).unwrap_or(*tid)).collect()
+}
+
+fn roles(index: &RunIndex, tasks: &BTreeMap<u32, String>) -> BTreeMap<u32, String> {
+    let role = |tid: u32| index.tasks.role(index.tasks.pid(tid, u64::MAX).unwrap_or(tid));
+    tasks.keys().filter_map(|tid| Some((*tid, index.names.get(role(*tid)?).to_owned()))).collect()
 }
 
 /// The name of a process, unless it is of the recorded command.

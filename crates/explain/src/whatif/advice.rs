@@ -11,13 +11,14 @@ use remedy::{Facts, Remedies, Remedy, Target};
 
 use absences::{absences, concerned};
 
-use super::change::{Absence, Change, READS};
+use super::change::{Absence, Change, PROGRAMS_LOCKS, READS};
 use super::memory::{change, is_at_limit, limit_of};
 use super::spread::{Prediction, Spread, predict, recorded};
 use crate::blame::{ClassTimes, Culprit, Explanation};
 use crate::waits::{Behind, MemoryLimit, Path, Waits, behind};
 
 mod absences;
+mod asked;
 #[cfg(test)]
 mod tests;
 
@@ -33,9 +34,9 @@ const OF_PROGRAM: f64 = 0.5;
 /// What a bound counts for beside others that says where to look rather than what to change.
 const VAGUE: f64 = 0.5;
 
-/// Locks that programs take and hold for as long as they want.
-const PROGRAMS_LOCKS: [&str; 6] =
-    ["mmap lock", "file lock", "file lease", "row or table lock", "another thread", "asleep"];
+/// What it counts for to have more of what is scarce, such as a faster disk: that helps, and costs. What the time went to comes first, if
+/// to change that saves two thirds as much.
+const MORE: f64 = 0.6;
 
 /// What would help, the most helpful first.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -68,7 +69,11 @@ pub struct Choice {
 impl Choice {
     /// Whether the prediction is a bound for every remedy: how much of it is achieved is unknown.
     pub fn is_bound(&self) -> bool {
-        !self.remedies.is_empty() && self.remedies.iter().all(|remedy| remedy.effect.at_most)
+        match &self.change {
+            // What a server does for itself has to be done.
+            Change::Absent(absence) => absence.duty.is_some(),
+            _ => !self.remedies.is_empty() && self.remedies.iter().all(|remedy| remedy.effect.at_most),
+        }
     }
 
     /// Time saved, ns.
@@ -82,6 +87,7 @@ impl Choice {
             Change::Absent(absence) if absence.costs_by_locks_or_work && absence.evicts.is_none() => {
                 ABSENCE * OF_PROGRAM
             }
+            Change::Absent(absence) if absence.duty.is_some() => OF_PROGRAM,
             Change::Absent(_) => ABSENCE,
             // While others have requests, those of a lower class stay in the queue: to the others their program is as good as absent.
             Change::Edge { effect, .. } if effect.edge == Edge::SchedulerQueue && self.is_against_others() => ABSENCE,
@@ -89,8 +95,11 @@ impl Choice {
             _ if self.is_bound() => BOUND,
             _ => 1.0,
         };
-        let is_vague = !self.remedies.is_empty() && self.remedies.iter().all(|remedy| remedy.vague);
-        counts * if is_vague { VAGUE } else { 1.0 } * self.saved_ns() as f64
+        // What is certain of it may be the vague one: a faster disk, and a bound of the same effect.
+        let mut counted = self.remedies.iter().filter(|remedy| remedy.effect.at_most == self.is_bound()).peekable();
+        let is_vague = counted.peek().is_some() && counted.all(|remedy| remedy.vague);
+        let vague = if self.is_bound() { VAGUE } else { MORE };
+        counts * if is_vague { vague } else { 1.0 } * self.saved_ns() as f64
     }
 
     /// Whether a remedy is one against other programs than those that waited.

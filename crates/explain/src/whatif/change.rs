@@ -37,6 +37,10 @@ pub struct Refaults {
 pub(super) const READS: [&str; 10] =
     ["read", "pread64", "readv", "preadv", "preadv2", "page_fault", "sendfile", "splice", "execve", "madvise"];
 
+/// Locks that programs take and hold for as long as they want.
+pub(super) const PROGRAMS_LOCKS: [&str; 6] =
+    ["mmap lock", "file lock", "file lease", "row or table lock", "another thread", "asleep"];
+
 /// The absence of a process or cgroup.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Absence {
@@ -48,10 +52,14 @@ pub struct Absence {
     pub cgroup: Option<String>,
     /// Its threads, where they are known. What others wait for while these hold it does not take place.
     pub threads: BTreeSet<u32>,
-    /// Its share, 0 to 1, of the time that operations lost to a cause on a disk.
+    /// What it is of a server whose answers the operations await: its checkpointer, its child that writes a snapshot. It can do that at
+    /// another time, or less of it at once, but not be absent.
+    pub duty: Option<String>,
+    /// Its share, 0 to 1, of the time that operations lost to a cause on a disk. What lacked room for dirty pages may have lacked it
+    /// because of another disk.
     pub shares: Vec<(Cause, Option<DeviceNumber>, f64)>,
-    /// Most of what others lost to it were waits for its locks, or for a server that computes for it: to hold these for a shorter time, or
-    /// to compute elsewhere, is the same to them.
+    /// Most of what others lost to it were waits for locks that it holds for as long as it wants, or for a server that computes for it: to
+    /// hold these for a shorter time, or to compute elsewhere, is the same to them.
     pub costs_by_locks_or_work: bool,
     /// Part of what the operations read, 0 to 1, that they read again because it filled their memory cgroup.
     pub evicts: Option<f64>,
@@ -147,14 +155,22 @@ impl Absence {
     }
 
     /// What waits for one of its threads, all; else by the operation's own cause and disk, as root blockers are.
-    fn share(&self, path: &Path) -> f64 {
+    pub(super) fn share(&self, path: &Path) -> f64 {
         let Some((first, behind)) = path.split_first() else { return 0.0 };
         if behind.iter().any(|step| self.threads.contains(&step.tid)) {
             return 1.0;
         }
-        let of = |(cause, of, _): &&(Cause, Option<DeviceNumber>, f64)| *cause == first.cause && *of == first.blamed;
-        self.shares.iter().find(of).map_or(0.0, |(.., share)| share.clamp(0.0, 1.0))
+        let of = |(cause, of, _): &&(Cause, Option<DeviceNumber>, f64)| {
+            *cause == first.cause && *of == domain(first.cause, first.blamed)
+        };
+        let shares = self.shares.iter().filter(of).map(|(.., share)| share);
+        shares.sum::<f64>().clamp(0.0, 1.0)
     }
+}
+
+/// The disk of which those have shares who waited for a cause. The limit of dirty pages is one for all disks: pages for a slow one fill it.
+pub(super) fn domain(cause: Cause, disk: Option<DeviceNumber>) -> Option<DeviceNumber> {
+    disk.filter(|_| cause != Cause::DirtyThrottle)
 }
 
 /// Whether a change shortens service in front of a limit: a closed loop under that limit waits for as much longer.

@@ -118,6 +118,9 @@ pub(crate) fn title(choice: &Choice) -> String {
             let task = absence.pid.map_or_else(|| task.clone(), |pid| format!("{task}/{pid}"));
             let cgroup = absence.cgroup.as_deref().filter(|cgroup| *cgroup != "/");
             let cgroup = cgroup.map_or_else(String::new, |cgroup| format!(" of {}", printable(cgroup)));
+            if let Some(duty) = &absence.duty {
+                return format!("let {task} ({}){cgroup} do less at once, or at another time", printable(duty));
+            }
             let why = if absence.evicts.is_some() { " (it evicts what is read again)" } else { "" };
             format!("run without {task}{cgroup}{why}")
         }

@@ -55,8 +55,8 @@ fn change(change: &Change) -> Value {
         Change::Edge { effect, of } => json!({"edge": effect.edge, "factor": effect.factor, "of": of}),
         Change::Refaults(refaults) => json!({"edge": "refault", "cgroup": refaults.cgroup, "share": refaults.share}),
         Change::Absent(absence) => {
-            let Absence { task, pid, cgroup, evicts, .. } = absence;
-            json!({"absent": {"task": task, "pid": pid, "cgroup": cgroup, "evicts": evicts}})
+            let Absence { task, pid, duty, cgroup, evicts, .. } = absence;
+            json!({"absent": {"task": task, "pid": pid, "role": duty, "cgroup": cgroup, "evicts": evicts}})
         }
     }
 }

@@ -7,9 +7,10 @@ use model::block::DeviceNumber;
 use model::cause::Cause;
 use model::effect::Edge;
 
-use super::super::change::Absence;
+use super::super::change::{Absence, PROGRAMS_LOCKS, domain};
+use super::asked::Asked;
 use crate::blame::{ClassTimes, Culprit, Explanation};
-use crate::waits::Waits;
+use crate::waits::{Path, Step, Waits};
 
 /// Culprits whose absence is predicted.
 const CULPRITS: usize = 2;
@@ -31,23 +32,21 @@ pub(super) fn concerned<'a>(explanation: &'a Explanation, waits: &Waits) -> (&'a
 /// to be undone.
 pub(super) fn absences(explanation: &Explanation, waits: &Waits, evictor: Option<Absence>) -> Vec<Absence> {
     let mut sums: Vec<Sum> = Vec::new();
-    let servers = servers(waits);
+    let asked = Asked::of(waits);
     let (culprits, _) = concerned(explanation, waits);
     let is_wanted = |culprit: &&Culprit| {
         let is_of_command = culprit.task.as_ref().is_some_and(|task| waits.command.contains(&task.tid));
-        let is_server =
-            culprit.task.as_ref().and_then(|task| task.name.as_deref()).is_some_and(|name| servers.contains(name));
-        let undoes = [Edge::Server, Edge::Stopped, Edge::Frozen].iter().any(|edge| edge.changes(culprit.cause));
-        is_of_command || is_server || undoes
+        is_of_command || asked.is_needed(culprit) || is_to_be_undone(culprit)
     };
     for culprit in culprits.iter().filter(|culprit| !is_wanted(culprit)) {
         let Some(name) = culprit.task.as_ref().and_then(|task| task.name.clone()) else { continue };
-        let share = (culprit.cause, culprit.device, culprit.time_ns as f64 / sum(culprits, culprit).max(1) as f64);
-        let same = |Sum { absence, .. }: &Sum| absence.task.as_ref() == Some(&name) && absence.cgroup == culprit.cgroup;
-        let at = sums.iter().position(same).unwrap_or_else(|| {
+        let share = culprit.time_ns as f64 / sum(culprits, culprit).max(1) as f64;
+        let share = (culprit.cause, domain(culprit.cause, culprit.device), share);
+        let at = sums.iter().position(|sum| sum.is_of(culprit)).unwrap_or_else(|| {
             let pid = culprit.task.as_ref().map(|task| task.tid).filter(|_| culprit.tasks < 2);
-            let absence = Absence { task: Some(name), pid, cgroup: culprit.cgroup.clone(), ..Absence::default() };
-            sums.push(Sum { absence, ..Sum::default() });
+            let (task, duty) = (Some(name), asked.duty(culprit));
+            let absence = Absence { task, pid, duty, cgroup: culprit.cgroup.clone(), ..Absence::default() };
+            sums.push(Sum { absence, ns: 0 });
             sums.len() - 1
         });
         sums[at].add(culprit, threads(waits, culprit), share);
@@ -58,7 +57,16 @@ pub(super) fn absences(explanation: &Explanation, waits: &Waits, evictor: Option
     };
     sums.retain(costs_others);
     sums.sort_by_key(|sum| Reverse(sum.ns));
-    with_evictor(sums.into_iter().map(Sum::absence).take(CULPRITS).collect(), evictor)
+    let worst = sums.into_iter().map(|sum| sum.absence(waits)).take(CULPRITS).collect();
+    with_evictor(worst, evictor)
+}
+
+/// What stopped or froze a task, or the server that it asks. Who uses the disk of a server's files can be absent.
+fn is_to_be_undone(culprit: &Culprit) -> bool {
+    match culprit.cause {
+        cause if Edge::Server.changes(cause) => culprit.device.is_none(),
+        cause => [Edge::Stopped, Edge::Frozen].iter().any(|edge| edge.changes(cause)),
+    }
 }
 
 /// What a culprit costs others.
@@ -66,25 +74,59 @@ pub(super) fn absences(explanation: &Explanation, waits: &Waits, evictor: Option
 struct Sum {
     absence: Absence,
     ns: u64,
-    by_locks_or_work_ns: u64,
 }
 
 impl Sum {
+    /// Whether it is that culprit's: with cgroups of version 1, a process is in another cgroup for each resource.
+    fn is_of(&self, culprit: &Culprit) -> bool {
+        let Some(task) = &culprit.task else { return false };
+        let pid = Some(task.tid).filter(|_| culprit.tasks < 2);
+        let absence = &self.absence;
+        let is_same_process = pid.is_some() && pid == absence.pid;
+        let is_other_process = !is_same_process && pid.is_some() && absence.pid.is_some();
+        let is_known = |cgroup: Option<&str>| cgroup.is_some_and(|cgroup| cgroup != "/");
+        let is_near = absence.cgroup == culprit.cgroup
+            || !is_known(absence.cgroup.as_deref()) && !is_other_process
+            || !is_known(culprit.cgroup.as_deref()) && !is_other_process;
+        let is_of_name = absence.task == task.name && (absence.duty.is_none() || culprit.role == absence.duty);
+        is_of_name && (is_same_process || is_near)
+    }
+
     fn add(&mut self, culprit: &Culprit, threads: BTreeSet<u32>, share: (Cause, Option<DeviceNumber>, f64)) {
         let is_same = culprit.tasks < 2 && culprit.task.as_ref().map(|task| task.tid) == self.absence.pid;
         self.absence.pid = self.absence.pid.filter(|_| is_same);
+        let known = self.absence.cgroup.take().filter(|cgroup| cgroup != "/");
+        self.absence.cgroup = known.or_else(|| culprit.cgroup.clone());
         self.absence.threads.extend(threads);
         self.absence.shares.push(share);
         self.ns += culprit.time_ns;
-        if matches!(culprit.cause, Cause::Lock | Cause::Running) {
-            self.by_locks_or_work_ns += culprit.time_ns;
-        }
     }
 
-    fn absence(self) -> Absence {
-        let costs_by_locks_or_work = self.by_locks_or_work_ns > self.ns / 2;
+    fn absence(self, waits: &Waits) -> Absence {
+        let costs_by_locks_or_work = costs_by_locks_or_work(waits, &self.absence);
         Absence { costs_by_locks_or_work, ..self.absence }
     }
+}
+
+/// Whether most of what an absence saves is for locks that it holds for as long as it wants, or for work that it asked for. A lock of the
+/// kernel is held for as long as the call takes.
+fn costs_by_locks_or_work(waits: &Waits, absence: &Absence) -> bool {
+    let (mut all_ns, mut by_choice_ns) = (0.0, 0.0);
+    for (path, ns) in waits.operations.iter().flat_map(|operation| &operation.pieces) {
+        let path = &waits.paths[*path as usize];
+        let saved_ns = absence.share(path) * *ns as f64;
+        all_ns += saved_ns;
+        by_choice_ns += if is_by_choice(path, absence) { saved_ns } else { 0.0 };
+    }
+    by_choice_ns > all_ns / 2.0
+}
+
+fn is_by_choice(path: &Path, absence: &Absence) -> bool {
+    let is_of_program = |step: &Step| PROGRAMS_LOCKS.iter().any(|lock| step.kind.starts_with(lock));
+    let is_its = |holder: Option<&Step>| holder.is_none_or(|holder| absence.threads.contains(&holder.tid));
+    let mut steps = path.iter().enumerate();
+    path[0].cause == Cause::Running
+        || steps.any(|(at, step)| step.cause == Cause::Lock && is_of_program(step) && is_its(path.get(at + 1)))
 }
 
 /// Who fills a memory cgroup may use the disk, too.
@@ -111,31 +153,10 @@ fn threads(waits: &Waits, culprit: &Culprit) -> BTreeSet<u32> {
     waits.tasks.keys().copied().filter(|tid| its.has(waits, *tid)).collect()
 }
 
-/// Names of the processes whose work the operations need: those whose answers they await, servers of file systems too, and those that
-/// these wait for in turn. Processes of the recorded command are wanted anyway: another one of the same program need not be.
-fn servers(waits: &Waits) -> BTreeSet<&str> {
-    let mut servers: BTreeSet<&str> = waits.servers.iter().map(String::as_str).collect();
-    for operation in &waits.operations {
-        for (path, _) in &operation.pieces {
-            let path = &waits.paths[*path as usize];
-            let process = |tid: u32| waits.tasks.get(&tid).map(String::as_str);
-            let name = |tid: u32| {
-                let (name, pid) = process(tid)?.rsplit_once('/')?;
-                (!pid.parse().is_ok_and(|pid| waits.command.contains(&pid))).then_some(name)
-            };
-            let is_of_server = process(path[0].tid) != process(operation.tid);
-            let asked = path.iter().position(|step| Edge::Server.changes(step.cause)).map(|at| at + 1);
-            if let Some(from) = is_of_server.then_some(0).or(asked) {
-                servers.extend(path[from..].iter().filter_map(|step| name(step.tid)));
-            }
-        }
-    }
-    servers
-}
-
 /// Time of all culprits with the same cause and disk.
 fn sum(culprits: &[Culprit], of: &Culprit) -> u64 {
-    let same = |culprit: &&Culprit| culprit.cause == of.cause && culprit.device == of.device;
+    let disk = |culprit: &Culprit| domain(culprit.cause, culprit.device);
+    let same = |culprit: &&Culprit| culprit.cause == of.cause && disk(culprit) == disk(of);
     culprits.iter().filter(same).map(|culprit| culprit.time_ns).sum()
 }
 

@@ -14,6 +14,7 @@ use crate::waits::{Burst, DISCARD, Dirtying, MemoryLimit, Step, Waiting, Waits};
 
 mod absence;
 mod fitting;
+mod neighbour;
 mod order;
 mod program;
 

@@ -1,0 +1,74 @@
+//! Whose answers the operations await, and so whose work the user wants done.
+
+use std::collections::BTreeSet;
+
+use model::effect::Edge;
+
+use crate::blame::Culprit;
+use crate::waits::{Path, Waiting, Waits};
+
+/// The processes whose work the operations need: those whose answers they await, servers of file systems too, and those that these ask in
+/// turn. What else a server waits for, its disk or a lock, is used by who can be absent. Processes of the recorded command are wanted
+/// anyway: another one of the same program need not be.
+#[derive(Debug, Default)]
+pub(super) struct Asked<'a> {
+    names: BTreeSet<&'a str>,
+    /// Process ids, and names with roles, where single processes are known.
+    pids: BTreeSet<u32>,
+    roles: BTreeSet<(&'a str, Option<&'a str>)>,
+}
+
+impl<'a> Asked<'a> {
+    pub(super) fn of(waits: &'a Waits) -> Asked<'a> {
+        let mut asked = Asked { names: waits.servers.iter().map(String::as_str).collect(), ..Asked::default() };
+        for operation in &waits.operations {
+            for (path, _) in &operation.pieces {
+                asked.add(waits, operation, &waits.paths[*path as usize]);
+            }
+        }
+        asked
+    }
+
+    fn add(&mut self, waits: &'a Waits, operation: &Waiting, path: &Path) {
+        let process = |tid: u32| waits.tasks.get(&tid).map(String::as_str);
+        if process(path[0].tid) != process(operation.tid) {
+            self.add_process(waits, path[0].tid);
+        }
+        for pair in path.windows(2).filter(|pair| asks(pair[0].cause)) {
+            self.add_process(waits, pair[1].tid);
+        }
+    }
+
+    fn add_process(&mut self, waits: &'a Waits, tid: u32) {
+        let Some((name, pid)) = waits.tasks.get(&tid).and_then(|process| process.rsplit_once('/')) else { return };
+        let pid = pid.parse().unwrap_or(tid);
+        if !waits.command.contains(&pid) {
+            self.names.insert(name);
+            self.pids.insert(pid);
+            self.roles.insert((name, waits.roles.get(&tid).map(String::as_str)));
+        }
+    }
+
+    /// Whether the operations need it to work while they wait.
+    pub(super) fn is_needed(&self, culprit: &Culprit) -> bool {
+        self.is_of_server(culprit) && self.duty(culprit).is_none()
+    }
+
+    /// What a process of a server does beside answering: its role, where nobody asks it and none that is asked has that role.
+    pub(super) fn duty(&self, culprit: &Culprit) -> Option<String> {
+        let task = culprit.task.as_ref().filter(|_| self.is_of_server(culprit))?;
+        let (name, role) = (task.name.as_deref()?, culprit.role.as_deref()?);
+        let is_known = self.roles.iter().any(|(known, _)| *known == name);
+        let is_asked = self.pids.contains(&task.tid) || self.roles.contains(&(name, Some(role)));
+        (is_known && !is_asked).then(|| role.to_owned())
+    }
+
+    fn is_of_server(&self, culprit: &Culprit) -> bool {
+        culprit.task.as_ref().and_then(|task| task.name.as_deref()).is_some_and(|name| self.names.contains(name))
+    }
+}
+
+/// Whether a wait is for the answer of another program.
+fn asks(cause: model::cause::Cause) -> bool {
+    [Edge::Server, Edge::Peer].iter().any(|edge| edge.changes(cause))
+}
