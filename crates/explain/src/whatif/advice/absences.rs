@@ -109,7 +109,7 @@ impl Sum {
 }
 
 /// Whether most of what an absence saves is for locks that it holds for as long as it wants, or for work that it asked for. A lock of the
-/// kernel is held for as long as the call takes.
+/// kernel is held for as long as the call takes. One of an unknown kind, which a program polls for, is one of programs.
 fn costs_by_locks_or_work(waits: &Waits, absence: &Absence) -> bool {
     let (mut all_ns, mut by_choice_ns) = (0.0, 0.0);
     for (path, ns) in waits.operations.iter().flat_map(|operation| &operation.pieces) {
@@ -122,7 +122,8 @@ fn costs_by_locks_or_work(waits: &Waits, absence: &Absence) -> bool {
 }
 
 fn is_by_choice(path: &Path, absence: &Absence) -> bool {
-    let is_of_program = |step: &Step| PROGRAMS_LOCKS.iter().any(|lock| step.kind.starts_with(lock));
+    let is_of_program =
+        |step: &Step| step.kind.is_empty() || PROGRAMS_LOCKS.iter().any(|lock| step.kind.starts_with(lock));
     let is_its = |holder: Option<&Step>| holder.is_none_or(|holder| absence.threads.contains(&holder.tid));
     let mut steps = path.iter().enumerate();
     path[0].cause == Cause::Running

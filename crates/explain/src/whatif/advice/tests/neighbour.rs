@@ -109,7 +109,7 @@ fn who_uses_the_disk_of_a_file_server_can_be_absent() {
 /// dd appends to the file while the others wait for its inode. A third of the time is for a CPU.
 #[test]
 fn a_lock_of_the_kernel_is_held_for_as_long_as_the_call_takes() {
-    for (kind, expected) in [("inode lock of a file", "dd"), ("file lock (flock)", "own-cpus")] {
+    for (kind, expected) in [("inode lock of a file", "dd"), ("file lock (flock)", "own-cpus"), ("", "own-cpus")] {
         let mut waits = waits(Cause::Lock);
         waits.paths[0][0].kind = kind;
         let holds = Step { tid: 9, cause: Cause::Device, kind: "", ..waits.paths[0][0] };
