@@ -34,7 +34,7 @@ impl Journal {
     pub(crate) fn create(dir: &Path, sync: bool, space: &mut Space) -> io::Result<Journal> {
         let file = AppendFile::create(&dir.join(JOURNAL_FILE))?;
         rustix::fs::flock(file.file(), rustix::fs::FlockOperation::NonBlockingLockExclusive)?;
-        let watermark = WatermarkFile::create(dir, space)?;
+        let watermark = WatermarkFile::create(dir, sync, space)?;
         Ok(Journal { file, extent: Extent::default(), buffer: Vec::new(), sync, watermark })
     }
 

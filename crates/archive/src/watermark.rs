@@ -39,10 +39,14 @@ pub(crate) struct WatermarkFile {
 }
 
 impl WatermarkFile {
-    /// Creates the file for a journal that was just begun.
-    pub(crate) fn create(dir: &Path, space: &mut Space) -> io::Result<WatermarkFile> {
+    /// Creates the file for a journal that was just begun. Synced once, it survives a power cut in some state: an overwrite needs
+    /// no new block.
+    pub(crate) fn create(dir: &Path, sync: bool, space: &mut Space) -> io::Result<WatermarkFile> {
         let mut file = AppendFile::create(&dir.join(WATERMARK_FILE))?;
         file.append(&encode(&Watermark::default())?, space)?;
+        if sync {
+            file.sync()?;
+        }
         Ok(WatermarkFile { file, written: Watermark::default() })
     }
 

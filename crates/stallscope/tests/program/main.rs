@@ -5,6 +5,9 @@
 
 #[path = "../../../page/src/tests/browser.rs"]
 mod browser;
+#[path = "../torture/disk.rs"]
+#[allow(dead_code)]
+mod recorded_disk;
 mod stage;
 
 mod advising;
@@ -42,6 +45,7 @@ mod ordinary_user;
 mod packing;
 mod pictures;
 mod plan;
+mod power_cut;
 mod recording;
 mod replaying;
 mod side_by_side;
