@@ -93,12 +93,12 @@ impl Heat {
     /// maximum.
     pub(crate) fn chart(&self, id: &str, title: &str, step_ns: u64, span_ns: u64) -> Value {
         let step_ns = step_ns.max(1);
-        let width_ns = step_ns * span_ns.div_ceil(step_ns).div_ceil(MOST_COLUMNS).max(1);
+        let width_ns = step_ns.saturating_mul(span_ns.div_ceil(step_ns).div_ceil(MOST_COLUMNS).max(1));
         let back_ns = (step_ns - self.offset_ns(step_ns)) % step_ns;
         let mut joined: BTreeMap<(u64, u32), u64> = BTreeMap::new();
         for (&(end_ns, row), &count) in &self.cells {
             // A moment within the interval selects its column: ends are inexact, and the last interval of a phase is short.
-            let column = (end_ns + back_ns).saturating_sub(step_ns / 4) / width_ns;
+            let column = end_ns.saturating_add(back_ns).saturating_sub(step_ns / 4) / width_ns;
             *joined.entry((column, row)).or_default() += count;
         }
         let columns = crate::number::deltas(joined.keys().map(|(column, _)| *column));

@@ -327,7 +327,7 @@ impl SummaryBuilder {
 
     fn recording(&self, series: &SeriesSet, facts: RecordingFacts) -> Recording {
         let samples = series.headers().len() as u64;
-        let cpu_ns: u64 = series.headers().iter().map(|header| header.cpu_ns).sum();
+        let cpu_ns = series.headers().iter().map(|header| header.cpu_ns).fold(0, u64::saturating_add);
         let mut recording = Recording {
             samples,
             metrics: facts.metrics,

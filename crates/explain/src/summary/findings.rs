@@ -294,7 +294,7 @@ pub struct TraceCosts {
 impl TraceCosts {
     /// Share of one CPU that tracing took, as far as known.
     pub fn cpu_share(&self) -> Option<f64> {
-        let cpu_ns = self.consumer_cpu_ns + self.programs_cpu_ns.unwrap_or(0);
+        let cpu_ns = self.consumer_cpu_ns.saturating_add(self.programs_cpu_ns.unwrap_or(0));
         (self.span_ns > 0).then(|| cpu_ns as f64 / self.span_ns as f64)
     }
 }

@@ -39,7 +39,7 @@ impl Metrics {
         let mut series = SeriesSet::default();
         let all: Vec<MetricDescriptor> = self.descriptors.values().cloned().collect();
         series.describe(&all, |_| true);
-        let before_ns = (run.description().sample_interval_ns * BEFORE).max(BEFORE_AT_LEAST_NS);
+        let before_ns = run.description().sample_interval_ns.saturating_mul(BEFORE).max(BEFORE_AT_LEAST_NS);
         let from_ns = window.from_ns.saturating_sub(before_ns);
         let samples = run.samples().within(from_ns, window.to_ns).filter_map(Result::ok).flatten();
         let mut headers: Vec<_> =
