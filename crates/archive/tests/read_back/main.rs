@@ -7,6 +7,7 @@ mod full_disk;
 mod killed;
 mod merge;
 mod mutated;
+mod parts;
 mod python;
 mod request_size;
 mod scenario;
