@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::victim::Scene;
+use crate::sys;
+use crate::victim::{Scene, program};
 
 /// No command takes longer, whatever it reads.
 const LIMIT: Duration = Duration::from_secs(60);
@@ -47,6 +48,12 @@ impl Answer {
         lost.iter().find(|lost| lost["what"] == "the end of the run")?["at_ns"].as_u64()
     }
 
+    /// Its first damage, if it names any.
+    fn damage(&self) -> String {
+        let document = self.document();
+        document["damage"].get(0).map(|damage| damage.to_string()).unwrap_or_default()
+    }
+
     pub fn has_damage(&self) -> bool {
         self.document()["damage"].as_array().is_some_and(|damage| !damage.is_empty())
     }
@@ -64,7 +71,7 @@ pub fn last_line(text: &str) -> String {
 pub fn ask(words: &[&str], run: &Path) -> Answer {
     let output = tempfile::tempdir().expect("a folder can be made");
     let file = |name: &str| fs::File::create(output.path().join(name)).expect("a file can be made");
-    let mut command = Command::new(env!("CARGO_BIN_EXE_stallscope"));
+    let mut command = Command::new(program());
     command.arg(words[0]).arg(run).args(&words[1..]);
     command.stdin(Stdio::null()).stdout(file("stdout")).stderr(file("stderr"));
     let mut child = command.spawn().expect("the program starts");
@@ -91,20 +98,56 @@ pub fn ask(words: &[&str], run: &Path) -> Answer {
     answer
 }
 
+/// No command takes longer on a run of less than a mebibyte, or more memory: a build without optimization, beside other work.
+const QUICK: Duration = Duration::from_secs(20);
+const MOST_KIB: i64 = 512 << 10;
+
+/// Runs a command of the program on a small run; what is wrong with its end, if anything is.
+pub fn ask_bounded(words: &[String], run: &Path) -> Option<String> {
+    let output = tempfile::tempdir().expect("a folder can be made");
+    let stderr = output.path().join("stderr");
+    let mut command = Command::new(program());
+    command.arg(&words[0]).arg(run).args(&words[1..]).stdin(Stdio::null()).stdout(Stdio::null());
+    command.env("RUST_BACKTRACE", "1").stderr(fs::File::create(&stderr).expect("a file can be made"));
+    let child = command.spawn().expect("the program starts");
+    let end = sys::wait_bounded(&child, QUICK).expect("a child can be waited for");
+    let stderr = String::from_utf8_lossy(&fs::read(stderr).unwrap_or_default()).into_owned();
+    let panic = panic_of(&stderr);
+    let answer = Answer { code: end.code, stdout: Vec::new(), stderr };
+    let large = (end.peak_kib > MOST_KIB).then(|| format!("took {} MiB", end.peak_kib >> 10));
+    panic.or_else(|| answer.broken()).or(large)
+}
+
+/// Where a command panicked: the place, and the first functions that are not of the standard library.
+fn panic_of(stderr: &str) -> Option<String> {
+    let place = stderr.lines().find_map(|line| line.split_once(" panicked at "))?.1;
+    let frames = stderr.lines().filter_map(|line| line.trim().split_once(": ")).map(|(_, name)| name);
+    let is_ours = |name: &&str| {
+        !["std::", "core::", "alloc::", "<core::", "<alloc::", "__", "rust_"].iter().any(|of| name.starts_with(of))
+    };
+    let frames: Vec<&str> = frames.filter(|name| name.contains("::")).filter(is_ours).take(3).collect();
+    Some(format!("panicked at {place} {}", frames.join(" < ")))
+}
+
 /// Whether `check` calls what a killed writer left intact, and `show` and `explain` answer without damage, and say of a run that
 /// was cut off that it lacks its end. A directory without a description is no run yet, and one clear error.
 pub fn problems_of_answers(scene: &Scene) -> Vec<String> {
-    let Some(run) = scene.run() else { return Vec::new() };
+    scene.run().map(|run| problems_of_run(&run)).unwrap_or_default()
+}
+
+/// The same of a run in another place.
+pub fn problems_of_run(run: &Path) -> Vec<String> {
     let is_run = run.join("run.json").exists();
     let mut problems = Vec::new();
     let mut is_cut_off = false;
     for words in [["check", "--json"], ["show", "--json"], ["explain", "--json"]] {
-        let answer = ask(&words, &run);
+        let answer = ask(&words, run);
         is_cut_off |= words[0] == "check" && answer.document()["state"] == "cut_off";
         let lacks_its_end = is_cut_off && words[0] != "check" && !answer.is_refusal();
         let expected = if is_run { i32::from(lacks_its_end) } else { 2 };
-        let wrong = (answer.code != Some(expected) || lacks_its_end && !answer.lacks_only_its_end())
-            .then(|| format!("exit code {:?}, not {expected}: {}", answer.code, last_line(&answer.stderr)));
+        let wrong = (answer.code != Some(expected) || lacks_its_end && !answer.lacks_only_its_end()).then(|| {
+            format!("exit code {:?}, not {expected}: {}{}", answer.code, last_line(&answer.stderr), answer.damage())
+        });
         problems.extend(answer.broken().or(wrong).map(|problem| format!("{}: {problem}", words[0])));
     }
     problems

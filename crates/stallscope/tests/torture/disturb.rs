@@ -1,5 +1,5 @@
 //! What happens to a machine under a recording: the recorder is stopped for a while, its cgroup is removed, the disk of its
-//! archive is unmounted, becomes read-only or full.
+//! archive is unmounted, pulled out, becomes read-only or full; disks and cgroups come and go.
 
 use std::fs;
 use std::path::Path;
@@ -7,8 +7,11 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::aftermath::{ask, last_line};
+use crate::disk::{Mounted, RecordedDisk, output};
 use crate::report::Report;
+use crate::victim::program;
 
+const DISK_BYTES: usize = 64 << 20;
 /// No recording of 4 s takes longer to end.
 const LIMIT: Duration = Duration::from_secs(30);
 
@@ -40,6 +43,8 @@ const DISTURBANCES: &[(&str, Disturbance)] = &[
         let _ = fs::rename(place.join("run"), place.join("moved"));
     }),
     ("its cgroup is removed", |recorder, _| empty_cgroups_of(recorder.id())),
+    ("disks come and go", |_, _| come_and_go()),
+    ("cgroups come and go", |_, _| cgroups_come_and_go()),
 ];
 
 pub fn campaign() -> Report {
@@ -50,19 +55,69 @@ pub fn campaign() -> Report {
         let problems = suffer(*disturb);
         problems.into_iter().for_each(|problem| report.finding(format!("{name}: {problem}")));
     }
+    println!("the archive's disk is pulled out");
+    report.tried("disturbances");
+    pulled_out().into_iter().for_each(|problem| report.finding(format!("the archive's disk is pulled out: {problem}")));
     report
 }
 
-/// Disturbs a recording and returns what is wrong with its end.
+/// Disturbs a recording whose archive is on a tmpfs, and returns what is wrong with its end.
 fn suffer(disturb: Disturbance) -> Vec<String> {
     let home = tempfile::tempdir().expect("a folder can be made");
     let place = home.path().join("place");
     fs::create_dir(&place).expect("a folder can be made");
     tool("mount", &["-t", "tmpfs", "-o", "size=48m", "none", &text(&place)]);
+    let problems = recorded(&place, |recorder| disturb(recorder, &place));
+    tool("umount", &["-l", &text(&place)]);
+    problems
+}
+
+/// Records on a disk of its own that is pulled out meanwhile.
+fn pulled_out() -> Vec<String> {
+    let home = tempfile::tempdir().expect("a folder can be made");
+    let place = home.path().join("place");
+    let disk = match RecordedDisk::new(DISK_BYTES) {
+        Ok(disk) => disk,
+        Err(error) => return vec![format!("no disk: {error}")],
+    };
+    let made = output("mkfs.ext4", &["-q", "-F", "-E", "nodiscard", disk.device()]);
+    match made.and_then(|_| Mounted::device(disk.device(), &place)) {
+        Ok(mounted) => {
+            let problems = recorded(&place, |_| disk.pull_out());
+            drop(mounted);
+            problems
+        }
+        Err(error) => vec![format!("no file system: {error}")],
+    }
+}
+
+/// Disks appear, are read and vanish while it records them.
+fn come_and_go() {
+    let home = tempfile::tempdir().expect("a folder can be made");
+    let image = home.path().join("image");
+    fs::write(&image, vec![7; 1 << 20]).expect("a file can be written");
+    for _ in 0..20 {
+        let Ok(device) = output("losetup", &["--find", "--show", &text(&image)]) else { continue };
+        let _ = output("dd", &[&format!("if={device}"), "of=/dev/null", "bs=64k", "iflag=direct", "status=none"]);
+        let _ = output("losetup", &["--detach", &device]);
+    }
+}
+
+/// Cgroups appear and vanish while it records them.
+fn cgroups_come_and_go() {
+    for round in 0..20 {
+        let made = crate::ceilings::Cgroups::new(&format!("torture-{}-{round}", std::process::id()), 20);
+        drop(made);
+    }
+}
+
+/// Records into a folder, with a disturbance after 1.2 s, and returns what is wrong with its end.
+fn recorded(place: &Path, disturb: impl FnOnce(&Child)) -> Vec<String> {
+    let home = tempfile::tempdir().expect("a folder can be made");
     let out = place.join("run");
     let stderr = home.path().join("stderr");
-    let mut command = Command::new(env!("CARGO_BIN_EXE_stallscope"));
-    command.args("record --no-trace --memory 64m --interval 100ms --runtime 4s -q --out".split(' ')).arg(&out);
+    let mut command = Command::new(program());
+    command.args("record --memory 64m --interval 100ms --runtime 4s -q --out".split(' ')).arg(&out);
     command.current_dir("/").stdin(Stdio::null()).stdout(Stdio::null());
     command.stderr(fs::File::create(&stderr).expect("a file can be made"));
     let mut recorder = command.spawn().expect("the program starts");
@@ -71,11 +126,10 @@ fn suffer(disturb: Disturbance) -> Vec<String> {
         std::thread::sleep(Duration::from_millis(10));
     }
     std::thread::sleep(Duration::from_millis(1200));
-    disturb(&recorder, &place);
+    disturb(&recorder);
     let code = wait(&mut recorder);
     let said = fs::read_to_string(&stderr).unwrap_or_default();
     let mut problems = problems(code, &said, &[out, place.join("moved")]);
-    tool("umount", &["-l", &text(&place)]);
     let (register, pid) = (rig::Register::open().err(), recorder.id());
     problems.extend(register.map(|error| format!("the next start fails: {error}")));
     let left = fs::read_dir("/run/stallscope").into_iter().flatten().flatten().map(|entry| entry.file_name());

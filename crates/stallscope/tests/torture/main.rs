@@ -1,16 +1,20 @@
 //! Attacks on the program and its archive: `make torture`. Not part of `make test`, since it takes as long as one likes.
 //!
-//! `cargo test -p stallscope --test torture -- [kill|faults|damage|disturb] [VICTIM] [--seed N] [--points N]`. The seed chooses the
+//! `cargo test -p stallscope --test torture -- [kill|power|faults|damage|crafted|disturb|ceilings] [VICTIM] [--seed N] [--points N]`. The seed chooses the
 //! attacks; the same seed chooses the same ones again. docs/RELIABILITY.md has the figures.
 #![allow(unreachable_pub)]
 #![deny(unsafe_code)]
 
 mod aftermath;
 mod calls;
+mod ceilings;
+mod crafted;
 mod damage;
+mod disk;
 mod disturb;
 mod faults;
 mod kill;
+mod power;
 mod random;
 mod report;
 #[allow(unsafe_code)]
@@ -20,7 +24,7 @@ mod victim;
 use std::process::ExitCode;
 use std::time::Instant;
 
-const CAMPAIGNS: [&str; 4] = ["kill", "faults", "damage", "disturb"];
+const CAMPAIGNS: [&str; 7] = ["kill", "power", "faults", "damage", "crafted", "disturb", "ceilings"];
 const POINTS: u64 = 200;
 
 fn main() -> ExitCode {
@@ -38,9 +42,12 @@ fn main() -> ExitCode {
         let began = Instant::now();
         let report = match *campaign {
             "kill" => kill::campaign(seed, points, victim),
+            "power" => power::campaign(seed, points),
             "faults" => faults::campaign(seed, points, victim),
             "damage" => damage::campaign(seed, points),
-            _ => disturb::campaign(),
+            "crafted" => crafted::campaign(seed, points),
+            "disturb" => disturb::campaign(),
+            _ => ceilings::campaign(),
         };
         let took_s = began.elapsed().as_secs();
         held &= report.print(&format!("{campaign}, seed {seed}, {took_s} s"));

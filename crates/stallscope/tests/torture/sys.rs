@@ -173,3 +173,49 @@ pub fn kill(pid: i32) {
     // SAFETY: no memory is involved.
     unsafe { libc::kill(pid, libc::SIGKILL) };
 }
+
+/// How a command ended that was given a limit of its time.
+#[derive(Debug, Clone, Copy)]
+pub struct End {
+    /// Exit code, or 128 and the signal; `None`: it was killed at the limit.
+    pub code: Option<i32>,
+    /// The most memory that it had.
+    pub peak_kib: i64,
+}
+
+/// Waits for a child, which is killed after the limit.
+pub fn wait_bounded(child: &Child, limit: std::time::Duration) -> io::Result<End> {
+    let (pid, began) = (child.id() as pid_t, std::time::Instant::now());
+    let mut killed = false;
+    loop {
+        let mut status = 0;
+        // SAFETY: counters are numbers, for which zero is valid.
+        let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+        // SAFETY: status and usage are ours.
+        match unsafe { libc::wait4(pid, &mut status, libc::WNOHANG, &mut usage) } {
+            -1 => return Err(io::Error::last_os_error()),
+            0 if began.elapsed() > limit && !killed => {
+                kill(pid);
+                killed = true;
+            }
+            0 => std::thread::sleep(std::time::Duration::from_millis(1)),
+            _ => {
+                let code =
+                    if libc::WIFEXITED(status) { libc::WEXITSTATUS(status) } else { 128 + libc::WTERMSIG(status) };
+                return Ok(End { code: (!killed).then_some(code), peak_kib: usage.ru_maxrss });
+            }
+        }
+    }
+}
+
+/// Removes loop devices that are not in use beyond those that the kernel makes at boot.
+pub fn remove_loop_devices(devices: &[String]) {
+    const LOOP_CTL_REMOVE: libc::c_ulong = 0x4c81;
+    const AT_BOOT: c_int = 8;
+    let Ok(control) = std::fs::File::open("/dev/loop-control") else { return };
+    let numbers = devices.iter().filter_map(|device| device.strip_prefix("/dev/loop")?.parse::<c_int>().ok());
+    for number in numbers.filter(|number| *number >= AT_BOOT) {
+        // SAFETY: the argument is a number. A device in use is refused.
+        unsafe { libc::ioctl(std::os::fd::AsRawFd::as_raw_fd(&control), LOOP_CTL_REMOVE, number) };
+    }
+}

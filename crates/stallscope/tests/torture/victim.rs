@@ -104,7 +104,7 @@ impl Scene {
     fn command(&self) -> Command {
         let folder = self.folder.path().display().to_string();
         let words = self.victim.words.replace("RUN", &format!("{folder}/run")).replace("FOLDER", &folder);
-        let mut command = Command::new(env!("CARGO_BIN_EXE_stallscope"));
+        let mut command = Command::new(program());
         command.args(words.split(' ')).arg("-q").current_dir(self.folder.path());
         let output = |name: &str| File::create(self.folder.path().join(name)).expect("a file can be made");
         command.stdin(Stdio::null()).stdout(output("stdout")).stderr(output("stderr"));
@@ -170,9 +170,14 @@ fn monotonic_ns() -> u64 {
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
 
+/// The program that is attacked: the one built with the test, or another build.
+pub fn program() -> PathBuf {
+    std::env::var_os("PROGRAM").map_or_else(|| env!("CARGO_BIN_EXE_stallscope").into(), PathBuf::from)
+}
+
 /// Whether a thread belongs to the program, rather than to a tool that it started.
 pub fn is_ours(tid: i32) -> bool {
-    let program = Path::new(env!("CARGO_BIN_EXE_stallscope"));
+    let program = program();
     fs::read_link(format!("/proc/{tid}/exe")).is_ok_and(|exe| exe == program)
 }
 

@@ -1,7 +1,6 @@
 //! The subset of HTTP/1.1 that a browser needs to read: one GET per connection.
 
 use std::io::{Read, Write as _};
-use std::net::TcpStream;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -59,7 +58,7 @@ fn decoded(text: &str) -> String {
 }
 
 /// Reads a request; an invalid one, or one that is not a GET, is an error answer.
-pub fn read(stream: &mut TcpStream) -> Result<Request, Answer> {
+pub fn read(stream: &mut impl Read) -> Result<Request, Answer> {
     let mut bytes = Vec::new();
     let mut part = [0; 2048];
     loop {
