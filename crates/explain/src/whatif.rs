@@ -6,6 +6,7 @@ mod change;
 mod dirty;
 mod draws;
 mod ends;
+mod held;
 mod level;
 mod looped;
 mod memory;

@@ -7,6 +7,7 @@ use model::cause::Cause;
 use model::effect::Edge;
 
 use super::change::{Absence, Change, is_changed};
+use super::held::{waiters, waits_for};
 use super::random::Random;
 use super::throttle::{Rate, Throttle};
 use crate::waits::{IoLimit, Loop, Step, Turn, Waits};
@@ -47,15 +48,24 @@ pub(super) fn simulate(waits: &Waits, change: &Change) -> Simulation {
     for limit in &waits.limited {
         let Some((after, absent)) = changed(waits, change, limit) else { continue };
         let paces: Vec<Pace> = limit.loops.iter().map(pace).collect();
-        if !describes(waits, limit, &paces) {
+        let waiters = waiters(waits, limit);
+        let of_operations = limit.loops.iter().filter(|each| each.is_of_operations).map(|each| each.tid);
+        let of_operations: HashSet<u32> = of_operations.collect();
+        let mut wanted = of_operations.clone();
+        wanted.extend(waiters.iter().map(|waiter| waiter.holder));
+        if !describes(waits, limit, &paces, &wanted) {
             continue;
         }
         let present = limit.loops.iter().zip(&paces).filter(|(each, _)| !absent.contains(&each.tid));
         let loops: Vec<(&Loop, &Pace)> = present.collect();
         simulation.turns.resize(REPEATS, Vec::new());
-        simulation.turns.iter_mut().zip(1..).for_each(|(turns, seed)| turns.extend(run(&loops, after, seed)));
-        let of_operations = limit.loops.iter().filter(|each| each.is_of_operations);
-        simulation.threads.extend(of_operations.map(|each| each.tid));
+        for (turns, seed) in simulation.turns.iter_mut().zip(1..) {
+            let all = run(&loops, after, seed, &wanted);
+            turns.extend(waits_for(&waiters, &all, seed));
+            turns.extend(all.into_iter().filter(|turn| of_operations.contains(&turn.tid)));
+        }
+        simulation.threads.extend(of_operations);
+        simulation.threads.extend(waiters.iter().map(|waiter| waiter.tid));
     }
     simulation
 }
@@ -169,16 +179,16 @@ fn pace(of: &Loop) -> Pace {
     Pace::new(of, bytes, &gaps)
 }
 
-/// Whether the simulation of the load as it was is like the recording: as many turns that the limit delays, and as long.
-fn describes(waits: &Waits, limit: &IoLimit, paces: &[Pace]) -> bool {
+/// Whether the simulation of the load as it was is like the recording of those threads: as many turns that the limit delays, and as long.
+fn describes(waits: &Waits, limit: &IoLimit, paces: &[Pace], wanted: &HashSet<u32>) -> bool {
     let loops: Vec<(&Loop, &Pace)> = limit.loops.iter().zip(paces).collect();
-    let of_operations = limit.loops.iter().filter(|each| each.is_of_operations);
-    let turns = of_operations.clone().flat_map(|each| &each.turns);
-    if of_operations.clone().any(|each| each.turns.len() < FEWEST) {
+    let of_them = limit.loops.iter().filter(|each| wanted.contains(&each.tid));
+    let turns = of_them.clone().flat_map(|each| &each.turns);
+    if of_them.clone().any(|each| each.turns.len() < FEWEST) {
         return false;
     }
     let recorded: Vec<u64> = turns.map(Turn::duration_ns).filter(|ns| *ns >= waits.slower_than_ns).collect();
-    let now = run(&loops, rate(limit, 1.0), 1);
+    let now = run(&loops, rate(limit, 1.0), 1, wanted);
     let simulated: Vec<u64> =
         now.iter().map(|turn| turn.duration_ns).filter(|ns| *ns >= waits.slower_than_ns).collect();
     let is_close = |a: f64, b: f64| (a / b.max(1.0) - 1.0).abs() <= OFF;
@@ -195,8 +205,8 @@ struct Running<'a> {
     at: usize,
 }
 
-/// The turns of the operations' loops, for as long as the recorded ones lasted.
-fn run(loops: &[(&Loop, &Pace)], rate: Rate, seed: u64) -> Vec<Simulated> {
+/// The turns of those threads, for as long as the recorded ones lasted.
+fn run(loops: &[(&Loop, &Pace)], rate: Rate, seed: u64, wanted: &HashSet<u32>) -> Vec<Simulated> {
     let turns = || loops.iter().flat_map(|each| &each.0.turns);
     let (from_ns, to_ns) = (turns().map(|turn| turn.start_ns).min(), turns().map(Turn::end_ns).max());
     let (Some(from_ns), Some(to_ns)) = (from_ns, to_ns) else { return Vec::new() };
@@ -216,7 +226,7 @@ fn run(loops: &[(&Loop, &Pace)], rate: Rate, seed: u64) -> Vec<Simulated> {
         let (rest_ns, like, pace_ns) = first.turn(from_ns, passed_ns > start_ns, &mut random);
         let duration_ns = passed_ns - start_ns + rest_ns;
         first.next_ns = start_ns + duration_ns + pace_ns;
-        if first.of.is_of_operations && duration_ns > 0.0 {
+        if duration_ns > 0.0 && wanted.contains(&first.of.tid) {
             let like = like.filter(|_| passed_ns <= start_ns);
             let start_ns = from_ns + start_ns as u64;
             simulated.push(Simulated { tid: first.of.tid, start_ns, duration_ns: duration_ns as u64, like });

@@ -115,6 +115,27 @@ fn two_under_one_limit_wait_for_each_other() {
     check(&predicted.in_same_time, truth(&turns(&pair[..1], BYTES_PER_S, 2)));
 }
 
+/// Thread 7 waits for the lock that thread 9 holds in each of its writes, and is back when the next one has begun. At four times the limit
+/// every other write fits into its slice: the mean of all is half of a slow one.
+#[test]
+fn those_that_wait_for_the_lock_of_a_loop_wait_for_its_calls() {
+    let holder = [Thread { tid: 9, bytes: 512 << 10, pause_ns: 0 }];
+    let mut recorded = recorded(&turns(&holder, 2 << 20, 1), Some(2 << 20));
+    let path = |letter| vec![step('L', 7), step(letter, 9)];
+    recorded.paths = vec![path('t'), path('d')];
+    let held = recorded.limited[0].loops[0].turns.iter().map(|turn| {
+        let pieces = [(0, turn.throttled_ns), (1, turn.rest_ns)].into_iter().filter(|(_, ns)| *ns > 0).collect();
+        Waiting { tid: 7, start_ns: turn.start_ns, pieces, ..Waiting::default() }
+    });
+    recorded.operations = held.collect();
+    let predicted = predict(&recorded, &faster(Edge::IoLimit, 4.0)).in_same_time;
+    let after = turns(&holder, 8 << 20, 2);
+    check(&predicted, figures(after.iter().map(|(_, turn)| turn.duration_ns())));
+    let others = Waits { limited: Vec::new(), ..recorded };
+    let by_rule = predict(&others, &faster(Edge::IoLimit, 4.0)).in_same_time;
+    assert!(by_rule.p50_ns.unwrap().value < predicted.p50_ns.unwrap().value * 3 / 4, "{by_rule:?} {predicted:?}");
+}
+
 /// A rate that cannot be: what the limit does is not known.
 #[test]
 fn a_simulation_that_is_not_like_the_recording_is_not_used() {
