@@ -221,7 +221,12 @@ impl<T: Eq + std::hash::Hash + Clone> Numbers<T> {
         &self.values[number as usize]
     }
 
-    /// The values by number.
+    /// The values, by number.
+    pub(crate) fn values(&self) -> &[T] {
+        &self.values
+    }
+
+    /// The same.
     pub(crate) fn into_values(self) -> Vec<T> {
         self.values
     }

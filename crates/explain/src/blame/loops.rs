@@ -25,12 +25,13 @@ struct Throttled {
 /// A disk, whether its reads are limited, and the cgroup with the limit.
 type Place = (DeviceNumber, bool, Name);
 
-/// The limits that delayed these operations, with their loops, and those of threads of which none is one of `behind`: what a thread does for
-/// operations depends on these.
+/// The limits that delayed these operations, or those that hold locks which they wait for, with their loops, and those of threads of which
+/// none is one of `behind`: what a thread does for operations depends on these.
 pub(super) fn limited(
     (index, disks): (&RunIndex, &Disks),
     operations: &[Operation],
     behind: &BTreeSet<u32>,
+    holders: &BTreeSet<u32>,
 ) -> Vec<IoLimit> {
     let mut by_thread: HashMap<u32, Vec<&Operation>> = HashMap::new();
     operations.iter().for_each(|operation| by_thread.entry(operation.tid).or_default().push(operation));
@@ -48,7 +49,8 @@ pub(super) fn limited(
             loops.entry(place).or_default().push(Loop { tid, is_of_operations, turns, moved: Vec::new() });
         }
     }
-    loops.retain(|_, loops| loops.iter().any(|each| each.is_of_operations));
+    let is_awaited = |each: &Loop| each.is_of_operations || holders.contains(&each.tid);
+    loops.retain(|_, loops| loops.iter().any(is_awaited));
     loops.into_iter().map(|(place, loops)| limit(index, disks, place, loops)).collect()
 }
 

@@ -102,8 +102,9 @@ fn limited(graph: &mut Graph, operations: &[SlowOperation], stands_for: usize) -
     if stands_for > 1 {
         return Vec::new();
     }
-    let behind: BTreeSet<u32> = graph.tasks.keys().copied().collect();
-    let limited = loops::limited((graph.index, graph.disks), operations, &behind);
+    let holders = holders(graph.paths.values());
+    let behind: BTreeSet<u32> = graph.tasks.keys().copied().filter(|tid| !holders.contains(tid)).collect();
+    let limited = loops::limited((graph.index, graph.disks), operations, &behind, &holders);
     for (tid, end_ns) in limited
         .iter()
         .flat_map(|limit| &limit.loops)
@@ -112,6 +113,19 @@ fn limited(graph: &mut Graph, operations: &[SlowOperation], stands_for: usize) -
         graph.name(tid, end_ns);
     }
     limited
+}
+
+/// The threads that are behind the operations only as those that hold a lock.
+fn holders(paths: &[Path]) -> BTreeSet<u32> {
+    let (mut holders, mut others) = (BTreeSet::new(), BTreeSet::new());
+    for path in paths {
+        for (at, step) in path.iter().enumerate().skip(1).filter(|(_, step)| step.tid != path[0].tid) {
+            let holds = path[0].cause == Cause::Lock && at == 1;
+            let threads = if holds { &mut holders } else { &mut others };
+            threads.insert(step.tid);
+        }
+    }
+    holders.difference(&others).copied().collect()
 }
 
 /// Median time of requests at their device.

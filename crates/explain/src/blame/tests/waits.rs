@@ -176,3 +176,29 @@ fn what_is_behind_a_wait_leads_beneath_a_loop_device() {
         "journal/frozen 7, journal/device 3, running 2, journal/device 1, journal/io_throttle 1",
     );
 }
+
+/// What a server does for its clients depends on these; what the holder of a lock does, does not.
+#[test]
+fn a_limit_that_delays_the_holder_of_a_lock_is_known_with_its_loop() {
+    let drawing = "
+        op:write 7 |==============|
+        off      7 | ssssssssssss | tp=contention_begin lock=1 holder=9 waker=9
+        off      9 | ssssssssssss | stack=submit_bio_wait request=1
+        request  1 |          DC  | tid=9 device=8,0 kind=R throttled";
+    let limited = |drawing: &str| {
+        let mut stage = stage(drawing);
+        stage.usage = vec![UsageRecord {
+            device: Some(DeviceNumber::new(8, 0)),
+            pid: Some(9),
+            bytes: 4096,
+            count: 1,
+            throttled: 1,
+            cgroup: Some("/box".to_owned()),
+            limit: Some("/box".to_owned()),
+            ..UsageRecord::new(Resource::DeviceRead, 0, 20 * MS)
+        }];
+        of_stage(&stage).limited.iter().flat_map(|limit| &limit.loops).map(|each| each.tid).collect::<Vec<_>>()
+    };
+    assert_eq!(limited(drawing), [9]);
+    assert!(limited(&drawing.replace("tp=contention_begin lock=1 holder=9", "stack=jbd2_log_wait_commit")).is_empty());
+}
