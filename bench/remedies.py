@@ -323,7 +323,7 @@ def is_gone(case, lost):
     return lost <= GONE * case["a"]["lost"]
 
 
-def told_gone(cases):
+def count_gone(cases):
     """Those of which nearly no time is predicted to be lost, and how many lose nearly none."""
     gone = [case for case in cases if is_gone(case, case["predicted"]["lost"]["value"])]
     return f"nearly all time predicted to be gone in {len(gone)}, and measured so in {sum(is_gone(c, c['b']['lost']) for c in gone)}"
@@ -379,7 +379,7 @@ def summary(cases):
         print(f"{name}: {count} cases; p50 within 20 %: {sum(good['p50'])} of {len(good['p50'])}; p99 within 35 %: {sum(good['p99'])} of "
               f"{len(good['p99'])}; intervals held {sum(held)} of {len(held)}; "
               f"Kendall's tau of the time of a call: {tau[0]:.2f}, {tau[1]:.2f} if what differs by less than {100 * NOISE:g} % of it counts as "
-              f"equal; {told_gone(some)}")
+              f"equal; {count_gone(some)}")
     helps = [c for c in advised if c["predicted"]["lost"]["value"] < 0.9 * c["a"]["lost"] and c["verdict"] in ("worse", "equivalent")]
     print(f"not advised: {len(cases) - len(advised)}; said to save a tenth of the time, and measured worse or equivalent: "
           f"{len(helps)} {[c['scenario'] + ': ' + c['remedy'] for c in helps]}", flush=True)

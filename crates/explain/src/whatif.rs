@@ -13,6 +13,7 @@ mod memory;
 mod random;
 mod replay;
 mod same_time;
+mod simulated;
 mod spread;
 mod throttle;
 

@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 
 use super::change::Change;
-use super::looped::{Simulated, Simulation, simulate};
+use super::looped::{Simulation, simulate};
 use super::replay::Replayed;
 use super::same_time::Multiples;
+use super::simulated::Simulated;
 use crate::waits::Waits;
 
 /// Something of which a recording is a sample.

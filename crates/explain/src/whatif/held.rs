@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, HashMap};
 
 use model::cause::Cause;
 
-use super::looped::Simulated;
 use super::random::Random;
+use super::simulated::Simulated;
 use crate::waits::{IoLimit, Loop, Path, Waiting, Waits};
 
 /// Part of a thread's time that waits for one holder are at least.

@@ -9,6 +9,7 @@ use model::effect::Edge;
 use super::change::{Absence, Change, is_changed};
 use super::held::{waiters, waits_for};
 use super::random::Random;
+use super::simulated::Simulated;
 use super::throttle::{Rate, Throttle};
 use crate::waits::{IoLimit, Loop, Step, Turn, Waits};
 
@@ -22,16 +23,6 @@ const FEWEST: usize = 8;
 const MOST: usize = 200_000;
 /// A simulation without a change that is off by more than this does not describe the load.
 const OFF: f64 = 0.25;
-
-/// A turn of a simulation.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Simulated {
-    pub(super) tid: u32,
-    pub(super) start_ns: u64,
-    pub(super) duration_ns: u64,
-    /// The recorded turn whose rest it has; `None` where the limit delayed it, which is not by chance.
-    pub(super) like: Option<usize>,
-}
 
 /// What the loops under limits that a change concerns do after it.
 #[derive(Debug, Default)]
