@@ -156,8 +156,8 @@ impl Absence {
 
     /// What waits for one of its threads, all; else by the operation's own cause and disk, as root blockers are.
     pub(super) fn share(&self, path: &Path) -> f64 {
-        let Some((first, behind)) = path.split_first() else { return 0.0 };
-        if behind.iter().any(|step| self.threads.contains(&step.tid)) {
+        let Some(first) = path.first() else { return 0.0 };
+        if (1..path.len()).any(|at| self.threads.contains(&path[at].tid) && !self.is_before_another(path, at)) {
             return 1.0;
         }
         let of = |(cause, of, _): &&(Cause, Option<DeviceNumber>, f64)| {
@@ -165,6 +165,15 @@ impl Absence {
         };
         let shares = self.shares.iter().filter(of).map(|(.., share)| share);
         shares.sum::<f64>().clamp(0.0, 1.0)
+    }
+}
+
+impl Absence {
+    /// Whether it waits there for the same lock as the task before it, which another one holds: without it, that task waits for the other one.
+    fn is_before_another(&self, path: &Path, at: usize) -> bool {
+        let is_lock = |step: &Step| step.cause == Cause::Lock && step.kind == path[at].kind;
+        let holder = path.get(at + 1);
+        is_lock(&path[at - 1]) && is_lock(&path[at]) && holder.is_some_and(|holder| !self.threads.contains(&holder.tid))
     }
 }
 

@@ -10,7 +10,7 @@ use super::{MS, explanation, run, waits};
 use crate::blame::{Culprit, Explanation};
 use crate::waits::{Step, Waits};
 use crate::whatif::advice::{Advice, advise};
-use crate::whatif::{Absence, Change};
+use crate::whatif::{Absence, Change, predict};
 
 /// What is advised first: the id of a remedy, or who is to be absent.
 fn first(advice: &Advice) -> &str {
@@ -153,4 +153,22 @@ fn what_a_server_does_for_itself_can_be_done_at_another_time() {
     let (explanation, mut waits) = server("redis-server", Some("worker process"));
     waits.roles.insert(8, "worker process".into());
     assert!(absences(&advised(&explanation, &waits)).is_empty(), "another one of those that answer");
+}
+
+/// The victim waits for find, which waits for the same directory, held by ls.
+#[test]
+fn who_waits_for_the_same_lock_is_no_holder_of_it() {
+    for (lock, expected_ms) in [("directory lock", 100), ("inode lock of a file", 10)] {
+        let mut waits = waits(Cause::Lock);
+        waits.paths[0][0].kind = "directory lock";
+        let find = Step { tid: 9, kind: lock, ..waits.paths[0][0] };
+        let ls = Step { tid: 11, cause: Cause::Device, kind: "", ..find };
+        waits.paths[0].extend([find, ls]);
+        waits.tasks.extend([(7, "victim/7".to_owned()), (9, "find/9".to_owned()), (11, "ls/11".to_owned())]);
+        let without = |tid: u32| {
+            let absence = Absence { threads: [tid].into(), ..Absence::default() };
+            predict(&waits, &Change::Absent(absence)).total_ns.value / MS
+        };
+        assert_eq!((without(9), without(11)), (expected_ms, 10), "{lock}");
+    }
 }
