@@ -31,11 +31,15 @@ impl<'a> Asked<'a> {
 
     fn add(&mut self, waits: &'a Waits, operation: &Waiting, path: &Path) {
         let process = |tid: u32| waits.tasks.get(&tid).map(String::as_str);
-        if process(path[0].tid) != process(operation.tid) {
+        let mut is_asked = process(path[0].tid) != process(operation.tid);
+        if is_asked {
             self.add_process(waits, path[0].tid);
         }
-        for pair in path.windows(2).filter(|pair| asks(pair[0].cause)) {
-            self.add_process(waits, pair[1].tid);
+        for pair in path.windows(2) {
+            is_asked = Edge::Server.changes(pair[0].cause) || is_asked && Edge::Peer.changes(pair[0].cause);
+            if is_asked {
+                self.add_process(waits, pair[1].tid);
+            }
         }
     }
 
@@ -66,9 +70,4 @@ impl<'a> Asked<'a> {
     fn is_of_server(&self, culprit: &Culprit) -> bool {
         culprit.task.as_ref().and_then(|task| task.name.as_deref()).is_some_and(|name| self.names.contains(name))
     }
-}
-
-/// Whether a wait is for the answer of another program.
-fn asks(cause: model::cause::Cause) -> bool {
-    [Edge::Server, Edge::Peer].iter().any(|edge| edge.changes(cause))
 }

@@ -141,6 +141,20 @@ fn who_uses_what_a_server_waits_for_is_not_asked() {
     assert_eq!(first(&advised(&explanation, &waits)), "fio");
 }
 
+/// A process that waits for the other end of a pipe asks nobody; a server that does, does.
+#[test]
+fn the_other_end_of_a_servers_connection_is_asked_too() {
+    for (waiter, is_asked) in [(7, false), (8, true)] {
+        let mut waits = waits(Cause::Peer);
+        waits.paths[0][0].tid = waiter;
+        let other_end = Step { tid: 9, cause: Cause::Device, ..waits.paths[0][0] };
+        waits.paths[0].push(other_end);
+        waits.tasks.extend([(7, "web/7".to_owned()), (8, "app/8".to_owned()), (9, "db/9".to_owned())]);
+        let advice = advised(&explanation(Cause::Peer, Some("db")), &waits);
+        assert_eq!(absences(&advice).is_empty(), is_asked);
+    }
+}
+
 /// Its child that writes a snapshot, or its checkpointer.
 #[test]
 fn what_a_server_does_for_itself_can_be_done_at_another_time() {
