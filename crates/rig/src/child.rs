@@ -1,11 +1,15 @@
 //! Tools run as child processes with a deadline, because the kernel may never answer them.
 
-use std::io::Read;
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
-use std::thread::{JoinHandle, sleep};
+use std::thread::sleep;
 use std::time::{Duration, Instant};
+
+use rustix::fs::OFlags;
 
 use crate::RigError;
 
@@ -29,9 +33,14 @@ pub(crate) fn run(command: &mut Command, deadline: Duration) -> Result<String, R
     // A second Ctrl-C must not interrupt the removal.
     command.process_group(0);
     let mut child = command.spawn().map_err(|error| failed(error.to_string()))?;
-    let (output, errors) = (drain(child.stdout.take()), drain(child.stderr.take()));
+    let (mut output, mut errors) = (Pipe::new(child.stdout.take()), Pipe::new(child.stderr.take()));
     let started = Instant::now();
     let status = loop {
+        // A tool with much output would otherwise block on a full pipe.
+        [output.read(), errors.read()]
+            .into_iter()
+            .collect::<io::Result<()>>()
+            .map_err(|error| failed(error.to_string()))?;
         match child.try_wait().map_err(|error| failed(error.to_string()))? {
             Some(status) => break status,
             None if started.elapsed() < deadline => sleep(POLL),
@@ -41,17 +50,35 @@ pub(crate) fn run(command: &mut Command, deadline: Duration) -> Result<String, R
             }
         }
     };
-    let text = |pipe: JoinHandle<String>| pipe.join().unwrap_or_default();
-    if status.success() { Ok(text(output)) } else { Err(failed(format!("{} ({status})", shortened(&text(errors))))) }
+    let _ = (output.read(), errors.read());
+    if status.success() { Ok(output.text()) } else { Err(failed(format!("{} ({status})", shortened(&errors.text())))) }
 }
 
-/// Reads a tool's output while it runs: a tool with much output would otherwise block on a full pipe.
-fn drain(pipe: Option<impl Read + Send + 'static>) -> JoinHandle<String> {
-    std::thread::spawn(move || {
-        let mut bytes = Vec::new();
-        let _ = pipe.map(|mut pipe| pipe.read_to_end(&mut bytes));
-        String::from_utf8_lossy(&bytes).into_owned()
-    })
+/// A tool's output, read while it runs by whoever waits for it: a machine without a thread left must still be able to remove
+/// things.
+struct Pipe {
+    file: Option<File>,
+    bytes: Vec<u8>,
+}
+
+impl Pipe {
+    fn new(pipe: Option<impl Into<OwnedFd>>) -> Pipe {
+        Pipe { file: pipe.map(|pipe| File::from(pipe.into())), bytes: Vec::new() }
+    }
+
+    /// Reads what is there.
+    fn read(&mut self) -> io::Result<()> {
+        let Some(mut file) = self.file.as_ref() else { return Ok(()) };
+        rustix::fs::fcntl_setfl(file, OFlags::NONBLOCK)?;
+        match file.read_to_end(&mut self.bytes) {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(()),
+            end => end.map(drop),
+        }
+    }
+
+    fn text(&self) -> String {
+        String::from_utf8_lossy(&self.bytes).into_owned()
+    }
 }
 
 /// The first error lines; a tool that removes files has one for each.
@@ -84,6 +111,15 @@ mod tests {
         let error = run(Command::new("sh").args(["-c", "seq 100000 >&2; exit 1"]), limit).unwrap_err().to_string();
         assert!(error.ends_with("1; 2; 3; and 99997 more (exit status: 1)"), "{error}");
         assert_eq!(run(Command::new("seq").arg("100000"), limit).unwrap().lines().count(), 100_000);
+    }
+
+    /// What a daemon of the tool inherits, it keeps open.
+    #[test]
+    fn a_tool_whose_child_keeps_its_output_is_not_waited_for() {
+        let started = std::time::Instant::now();
+        let text = run(Command::new("sh").args(["-c", "echo done; sleep 30 &"]), Duration::from_secs(20)).unwrap();
+        assert_eq!(text, "done\n");
+        assert!(started.elapsed() < Duration::from_secs(15));
     }
 
     #[test]

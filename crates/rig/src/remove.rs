@@ -3,6 +3,7 @@
 mod cgroup;
 pub(crate) mod command;
 mod directory;
+mod existing;
 pub(crate) mod mount;
 pub(crate) mod setting;
 pub(crate) mod throttle;

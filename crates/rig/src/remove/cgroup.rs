@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
+use super::existing::existing;
 use crate::outcome::Outcome;
 use crate::thing::PREFIX;
 
@@ -13,7 +14,7 @@ use crate::thing::PREFIX;
 const PATIENCE: Duration = Duration::from_secs(3);
 
 pub(super) fn remove(path: &Path, patience: Duration) -> Outcome {
-    if !path.is_dir() {
+    if existing(path)?.is_none() {
         return Ok(None);
     }
     if !path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(PREFIX)) {
@@ -25,7 +26,7 @@ pub(super) fn remove(path: &Path, patience: Duration) -> Outcome {
         let tasks: Vec<u32> = tree.iter().flat_map(|group| tasks_in(group)).collect();
         tasks.iter().for_each(|task| kill(*task));
         let errors: Vec<_> = tree.iter().filter_map(|group| fs::remove_dir(group).err()).collect();
-        if !path.exists() {
+        if existing(path)?.is_none() {
             return Ok(Some("removed"));
         }
         if started.elapsed() > patience.min(PATIENCE) {

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use rustix::fs::{FlockOperation, Mode, OFlags, flock};
 
+use super::existing::existing;
 use crate::Roots;
 use crate::child::{find_tool, run};
 use crate::outcome::Outcome;
@@ -37,7 +38,7 @@ pub(super) fn hold(path: &Path, patience: Duration) -> Result<Option<File>, InUs
 }
 
 pub(super) fn remove(path: &Path, marker: &str, roots: &Roots, patience: Duration) -> Outcome {
-    let Ok(metadata) = fs::symlink_metadata(path) else { return Ok(None) };
+    let Some(metadata) = existing(path)? else { return Ok(None) };
     if !metadata.is_dir() {
         return Err("it is no longer a directory".into());
     }

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use super::existing::{existing, text};
 use crate::child::{find_tool, run};
 use crate::outcome::Outcome;
 use crate::{MountEntry, Roots};
@@ -50,7 +51,7 @@ pub(super) fn unmount(point: &Path, source: &str, fs_type: &str, roots: &Roots, 
 
 /// Detaches every loop device of the backing file.
 pub(super) fn detach(backing: &Path, roots: &Roots) -> Outcome {
-    let devices = loops_of(backing, roots);
+    let devices = find_loops(backing, roots)?;
     if devices.is_empty() {
         return Ok(None);
     }
@@ -61,7 +62,7 @@ pub(super) fn detach(backing: &Path, roots: &Roots) -> Outcome {
     let started = Instant::now();
     // The kernel detaches a device when its last user closes it.
     while started.elapsed() < BUSY_PATIENCE {
-        if loops_of(backing, roots).is_empty() {
+        if find_loops(backing, roots)?.is_empty() {
             return Ok(Some("detached"));
         }
         std::thread::sleep(PAUSE);
@@ -69,18 +70,31 @@ pub(super) fn detach(backing: &Path, roots: &Roots) -> Outcome {
     Err(last.err().unwrap_or_else(|| "it is still in use".into()))
 }
 
-/// Names of the loop devices of a backing file, which may have been deleted.
+/// Names of the loop devices of a backing file, which may have been deleted; none if they cannot be read.
 pub(crate) fn loops_of(backing: &Path, roots: &Roots) -> Vec<String> {
-    let block = std::fs::read_dir(roots.path("/sys/block"));
+    find_loops(backing, roots).unwrap_or_default()
+}
+
+fn find_loops(backing: &Path, roots: &Roots) -> Result<Vec<String>, String> {
+    let block = roots.path("/sys/block");
     let deleted = PathBuf::from(format!("{} (deleted)", backing.display()));
-    let is_ours = |name: &str| {
-        let file = roots.path("/sys/block").join(name).join("loop/backing_file");
-        let text = std::fs::read_to_string(file).unwrap_or_default();
-        let found = Path::new(text.trim_end_matches('\n'));
-        found == backing || found == deleted
-    };
-    let names = block.into_iter().flatten().flatten().map(|entry| entry.file_name().to_string_lossy().into_owned());
-    names.filter(|name| name.starts_with("loop") && is_ours(name)).collect()
+    let failed = |error: std::io::Error| format!("{}: {error}", block.display());
+    let mut found = Vec::new();
+    if existing(&block)?.is_none() {
+        return Ok(found);
+    }
+    for entry in std::fs::read_dir(&block).map_err(failed)? {
+        let name = entry.map_err(failed)?.file_name().to_string_lossy().into_owned();
+        if !name.starts_with("loop") {
+            continue;
+        }
+        let text = text(&block.join(&name).join("loop/backing_file"))?.unwrap_or_default();
+        let file = Path::new(text.trim_end_matches('\n'));
+        if file == backing || file == deleted {
+            found.push(name);
+        }
+    }
+    Ok(found)
 }
 
 fn mounted_at(point: &Path, roots: &Roots) -> Result<Option<MountEntry>, String> {
