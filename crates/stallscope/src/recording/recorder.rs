@@ -60,7 +60,7 @@ pub struct Recorder {
     blocked: BlockedTasks,
     rotation: Rotation,
     writer: JoinHandle<()>,
-    closed: Receiver<Result<(), archive::ArchiveError>>,
+    closed: Receiver<Result<FlushState, archive::ArchiveError>>,
     state: Arc<Mutex<FlushState>>,
     watched: Arc<Mutex<SeriesSet>>,
 }
@@ -185,8 +185,8 @@ impl Recorder {
     }
 
     /// Ends sampling and tracing, writes what is left, and closes the archive. Waits at most `patience`; it is an error if
-    /// the archive's disk does not respond within it.
-    pub fn finish(self, how: Ending, patience: Duration) -> Result<(), Failure> {
+    /// the archive's disk does not respond within it. Returns the last state of the archive.
+    pub fn finish(self, how: Ending, patience: Duration) -> Result<FlushState, Failure> {
         self.stop.store(true, Ordering::Relaxed);
         self.sampler.thread().unpark();
         self.request_end_of_tracing();
@@ -198,9 +198,9 @@ impl Recorder {
         // A sampler stuck in the kernel keeps the queue open: the archive thread closes on the event, not at the end.
         let left = until.saturating_duration_since(Instant::now()).max(Duration::from_millis(100));
         match self.closed.recv_timeout(left) {
-            Ok(Ok(())) => {
+            Ok(Ok(state)) => {
                 let _ = self.writer.join();
-                Ok(())
+                Ok(state)
             }
             Ok(Err(error)) => Err(Failure::machine(error)),
             Err(_) => Err(Failure::machine(

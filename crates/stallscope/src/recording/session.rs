@@ -154,11 +154,13 @@ impl Session {
         patience: Duration,
         summarize: impl FnOnce(&Path) -> Result<Summary, Failure>,
     ) -> Result<Closed, Failure> {
-        let incomplete = self.recorder.finish(how, patience).err();
+        let finished = self.recorder.finish(how, patience);
+        let trouble = finished.as_ref().ok().filter(|state| **state != self.reported_state);
+        let trouble = trouble.map(|state| format!("{}: {state}", self.directory.display()));
         let summary = summarize(&self.directory);
-        match (summary, incomplete) {
+        match (summary, finished.err()) {
             (Ok(summary), incomplete) => {
-                Ok(Closed { summary, incomplete, rig: self.rig, kernel_files: self.kernel_files })
+                Ok(Closed { summary, incomplete, trouble, rig: self.rig, kernel_files: self.kernel_files })
             }
             (Err(unreadable), incomplete) => Err(incomplete.unwrap_or(unreadable)),
         }
@@ -171,6 +173,8 @@ pub struct Closed {
     pub summary: Summary,
     /// Why the summary is incomplete: the archive could not be closed.
     pub incomplete: Option<Failure>,
+    /// What the last flushes lost, which nobody has reported yet.
+    trouble: Option<String>,
     rig: Rig,
     kernel_files: KernelFiles,
 }
@@ -178,6 +182,7 @@ pub struct Closed {
 impl Closed {
     /// Removes the rig; what cannot be removed within `patience` is left to the next run.
     pub fn take_down(self, patience: Duration, screen: &Screen) -> (Summary, Option<Failure>) {
+        self.trouble.iter().for_each(|trouble| screen.warning(trouble));
         let removed = [self.rig.remove_within(patience), self.kernel_files.remove()].concat();
         for leftover in removed.iter().filter(|removed| !removed.complete) {
             screen.warning(&leftover.to_string());

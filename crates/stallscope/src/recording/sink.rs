@@ -22,8 +22,8 @@ pub trait Sink: Send {
     /// All bytes written so far, including deleted ones.
     fn bytes_written(&self) -> u64;
 
-    /// Writes what is left and closes.
-    fn close(self: Box<Self>, now: Moment) -> Result<(), ArchiveError>;
+    /// Writes what is left and closes. Whether all is on disk.
+    fn close(self: Box<Self>, now: Moment) -> Result<FlushState, ArchiveError>;
 }
 
 /// One run.
@@ -48,7 +48,7 @@ impl Sink for OneRun {
         self.0.bytes_written()
     }
 
-    fn close(self: Box<Self>, now: Moment) -> Result<(), ArchiveError> {
-        self.0.close(now).map(drop)
+    fn close(self: Box<Self>, now: Moment) -> Result<FlushState, ArchiveError> {
+        self.0.close(now).map(|closed| closed.state)
     }
 }

@@ -23,7 +23,7 @@ pub(super) fn write(
     mut sink: Box<dyn Sink>,
     rows: &Receiver<Row>,
     written: &WriteProgress,
-) -> Result<(), ArchiveError> {
+) -> Result<FlushState, ArchiveError> {
     const FLUSH_AT_BYTES: usize = 8 << 20;
     let mut flush_at = Instant::now() + sink.flush_every();
     loop {
@@ -65,5 +65,60 @@ fn add(archive: Option<&mut Writer>, row: Row) {
             batch.done();
         }
         (None, _) | (_, Row::Border) => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::sync_channel;
+    use std::sync::{Arc, Mutex};
+    use std::time::Duration;
+
+    use archive::{ArchiveError, FlushState, Writer};
+    use model::event::{Ending, RunEvent};
+    use model::time::Moment;
+
+    use super::{WriteProgress, write};
+    use crate::recording::row::Row;
+    use crate::recording::sink::Sink;
+
+    /// A disk that is full at the last moment.
+    struct FullAtTheEnd;
+
+    fn full() -> FlushState {
+        FlushState::Full { why: "no space".to_owned() }
+    }
+
+    impl Sink for FullAtTheEnd {
+        fn writer(&mut self) -> Option<&mut Writer> {
+            None
+        }
+
+        fn flush(&mut self, _now: Moment) -> FlushState {
+            FlushState::Whole
+        }
+
+        fn flush_every(&self) -> Duration {
+            Duration::from_secs(1)
+        }
+
+        fn rotate(&mut self, _now: Moment) {}
+
+        fn bytes_written(&self) -> u64 {
+            0
+        }
+
+        fn close(self: Box<Self>, _now: Moment) -> Result<FlushState, ArchiveError> {
+            Ok(full())
+        }
+    }
+
+    #[test]
+    fn what_the_last_flush_loses_is_reported() {
+        let (rows, to_write) = sync_channel(1);
+        rows.send(Row::Event(RunEvent::Ended { at_ns: 1, how: Ending::Done })).unwrap();
+        let state = Arc::new(Mutex::new(FlushState::Whole));
+        let written = WriteProgress { state, bytes: Arc::default() };
+        assert_eq!(write(Box::new(FullAtTheEnd), &to_write, &written).unwrap(), full());
     }
 }

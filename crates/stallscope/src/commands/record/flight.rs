@@ -278,7 +278,7 @@ impl Flight {
             directory.remove_ring()?;
         }
         kept.log.end(self.ring.figures(), self.watcher.too_soon(), args.recording.output.json, screen);
-        finished.map(|()| Exit::Done)
+        finished.map(|_| Exit::Done)
     }
 }
 

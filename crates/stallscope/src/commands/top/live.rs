@@ -158,7 +158,7 @@ impl Sink for Discard {
         0
     }
 
-    fn close(self: Box<Self>, _now: Moment) -> Result<(), ArchiveError> {
-        Ok(())
+    fn close(self: Box<Self>, _now: Moment) -> Result<FlushState, ArchiveError> {
+        Ok(FlushState::Whole)
     }
 }

@@ -309,10 +309,10 @@ impl Sink for Ring {
         self.written_bytes + self.writer.as_ref().map_or(0, Writer::bytes_written)
     }
 
-    fn close(mut self: Box<Self>, now: Moment) -> Result<(), ArchiveError> {
+    fn close(mut self: Box<Self>, now: Moment) -> Result<FlushState, ArchiveError> {
         self.end_slice(now);
         self.view.lock().rotations += 1;
-        Ok(())
+        Ok(FlushState::Whole)
     }
 }
 

@@ -102,7 +102,7 @@ fn each_slice_records_its_start_and_end() {
     let folder = tempfile::tempdir().unwrap();
     let (mut ring, view) = ring(folder.path(), 64 << 20);
     advance(&mut ring, &view, 0..25, 0);
-    Box::new(ring).close(at(25)).unwrap();
+    let _ = Box::new(ring).close(at(25)).unwrap();
     view.with_slices(|paths, _| {
         let runs: Vec<Run> = paths.iter().map(|path| Run::open(path).unwrap()).collect();
         assert_eq!(runs.iter().map(|run| run.description().started).collect::<Vec<_>>(), [at(0), at(10), at(20)]);
