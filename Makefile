@@ -4,7 +4,7 @@ PREFIX ?= /usr/local
 CARGO ?= cargo
 PROGRAM := target/release/stallscope
 
-.PHONY: all demo build test test-vm torture lint bench whatif-bench page generated pictures install dist clean
+.PHONY: all demo build test test-vm torture fuzz lint bench whatif-bench page generated pictures install dist clean
 
 all: build
 
@@ -31,6 +31,11 @@ POINTS ?= 2000
 torture:
 	@scripts/need build test
 	$(CARGO) test --locked -p stallscope --test torture -- $(CAMPAIGN) --seed $(SEED) --points $(POINTS)
+
+# The readers, with coverage feedback (fuzz/README.md): each of TARGETS, or all, for FUZZ_SECONDS.
+FUZZ_SECONDS ?= 60
+fuzz:
+	scripts/fuzz -t $(FUZZ_SECONDS) $(TARGETS)
 
 lint:
 	@scripts/need build lint

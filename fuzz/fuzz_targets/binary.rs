@@ -3,8 +3,8 @@
 
 use std::io::Cursor;
 
-use lifecycle::{Lifecycle, Settings};
 use libfuzzer_sys::fuzz_target;
+use lifecycle::{Lifecycle, Settings};
 
 fuzz_target!(|bytes: &[u8]| {
     // Start with the magic number: the fuzzer need not find it.

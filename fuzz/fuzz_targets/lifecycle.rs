@@ -1,8 +1,8 @@
 //! Any events in any order: ten bytes each, of small numbers, so that ranges overlap.
 #![no_main]
 
-use lifecycle::{Lifecycle, Settings};
 use libfuzzer_sys::fuzz_target;
+use lifecycle::{Lifecycle, Settings};
 use model::block::{Action, BlockEvent, DeviceNumber, Kind};
 
 fn event(bytes: &[u8], now_ns: &mut u64) -> BlockEvent {

@@ -69,7 +69,12 @@ pub const CALLS: &[Known] = &[
     known(libc::SYS_clone3, "clone3", Object::None, true, &[EAGAIN, ENOMEM]),
     known(libc::SYS_clone, "clone", Object::None, true, &[EAGAIN, ENOMEM]),
     known(libc::SYS_kill, "kill", Object::None, true, &[]),
+    known(libc::SYS_mmap, "mmap", Object::None, false, &[]),
+    known(libc::SYS_mremap, "mremap", Object::None, false, &[]),
 ];
+
+/// Calls that fail for lack of memory in a campaign of their own.
+pub const ALLOCATIONS: [&str; 2] = ["mmap", "mremap"];
 
 /// The table's row for a call.
 pub fn find(call: &Call) -> Option<&'static Known> {

@@ -8,7 +8,7 @@ use crate::calls::{self, Known};
 use crate::random::Random;
 use crate::report::Report;
 use crate::sys::Call;
-use crate::victim::{self, Scene, VICTIMS, Verdict, Victim};
+use crate::victim::{self, Course, Scene, VICTIMS, Verdict, Victim};
 
 const LIMIT: Duration = Duration::from_secs(60);
 
@@ -46,9 +46,41 @@ pub fn campaign(seed: u64, points: u64, only: Option<&str>) -> Report {
         let mut random = Random::new(seed);
         for _ in 0..points.min(attacks.len() as u64) {
             let (site, count, fault) = attacks.swap_remove(random.below(attacks.len() as u64) as usize);
-            // The first, or a later one; and only that one, or it and all that follow.
-            let (nth, forever) = (random.below(2) * random.below(count), random.below(3) == 0);
+            // The first, or a later one; and only that one, or it and all that follow. A call that is interrupted each time is
+            // rightly made again.
+            let (nth, often) = (random.below(2) * random.below(count), random.below(3) == 0);
+            let forever = often && !matches!(fault, Fault::Error(libc::EINTR));
             let one = Attack { victim: *victim, site, nth, forever, fault };
+            println!("{}", one.name());
+            one.make(&mut report);
+        }
+    }
+    report
+}
+
+/// Lets allocations of memory fail: that number of each victim, chosen by the seed. Rust ends a program that gets none, which is
+/// then like a kill.
+pub fn allocations(seed: u64, points: u64, only: Option<&str>) -> Report {
+    let mut report = Report::default();
+    for victim in VICTIMS.iter().filter(|victim| only.is_none_or(|name| victim.name == name)) {
+        let sites: Vec<(Site, u64)> = sites(*victim)
+            .into_iter()
+            .filter(|((call, _), _)| calls::ALLOCATIONS.contains(call))
+            .map(|(site, (_, count))| (site, count))
+            .collect();
+        let all: u64 = sites.iter().map(|(_, count)| count).sum();
+        report.note(format!("{}: {all} allocations", victim.name));
+        let mut random = Random::new(seed);
+        for _ in 0..points {
+            let mut nth = random.below(all);
+            let chosen = sites.iter().find(|(_, count)| {
+                let is_here = nth < *count;
+                nth -= if is_here { 0 } else { *count };
+                is_here
+            });
+            let Some((site, _)) = chosen else { break };
+            let forever = random.below(3) == 0;
+            let one = Attack { victim: *victim, site, nth, forever, fault: Fault::Error(libc::ENOMEM) };
             println!("{}", one.name());
             one.make(&mut report);
         }
@@ -98,6 +130,19 @@ impl Attack<'_> {
         format!("{}: {} {often} at {call} {object} #{}", self.victim.name, self.fault.name(), self.nth)
     }
 
+    /// Whether the standard library or the dynamic linker ended a program without memory.
+    fn is_end_without_memory(&self, course: &Course) -> bool {
+        let ends = [
+            "shared librar",
+            "TLS data",
+            "memory allocation of",
+            "an alternative stack",
+            "thread panicked while processing",
+        ];
+        let is_said = course.stderr.is_empty() || ends.iter().any(|end| course.stderr.contains(end));
+        calls::ALLOCATIONS.contains(&self.site.0) && is_said
+    }
+
     fn make(&self, report: &mut Report) {
         let scene = Scene::new(self.victim);
         let (mut passed, mut injected) = (0, 0_u64);
@@ -129,6 +174,7 @@ impl Attack<'_> {
         problems.extend(leftovers(course.pid, &scene).into_iter().map(|left| format!("left: {left}")));
         problems.extend(course.hung.then(|| format!("hung for {LIMIT:?}")));
         let broke = !(0..=3).contains(&course.code) || course.stderr.contains("panicked");
+        let broke = broke && !self.is_end_without_memory(&course);
         problems.extend(broke.then(|| format!("code {}: {}", course.code, course.stderr)));
         let is_silent = course.code != 0 && course.stderr.trim().is_empty();
         problems.extend(is_silent.then(|| format!("exit code {} without a word", course.code)));

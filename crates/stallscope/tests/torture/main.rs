@@ -1,6 +1,6 @@
 //! Attacks on the program and its archive: `make torture`. Not part of `make test`, since it takes as long as one likes.
 //!
-//! `cargo test -p stallscope --test torture -- [kill|power|faults|damage|crafted|disturb|ceilings] [VICTIM] [--seed N] [--points N]`. The seed chooses the
+//! `cargo test -p stallscope --test torture -- [kill|power|faults|memory|damage|crafted|disturb|ceilings] [VICTIM] [--seed N] [--points N]`. The seed chooses the
 //! attacks; the same seed chooses the same ones again. docs/RELIABILITY.md has the figures.
 #![allow(unreachable_pub)]
 #![deny(unsafe_code)]
@@ -24,7 +24,7 @@ mod victim;
 use std::process::ExitCode;
 use std::time::Instant;
 
-const CAMPAIGNS: [&str; 7] = ["kill", "power", "faults", "damage", "crafted", "disturb", "ceilings"];
+const CAMPAIGNS: [&str; 8] = ["kill", "power", "faults", "memory", "damage", "crafted", "disturb", "ceilings"];
 const POINTS: u64 = 200;
 
 fn main() -> ExitCode {
@@ -44,6 +44,7 @@ fn main() -> ExitCode {
             "kill" => kill::campaign(seed, points, victim),
             "power" => power::campaign(seed, points),
             "faults" => faults::campaign(seed, points, victim),
+            "memory" => faults::allocations(seed, points, victim),
             "damage" => damage::campaign(seed, points),
             "crafted" => crafted::campaign(seed, points),
             "disturb" => disturb::campaign(),

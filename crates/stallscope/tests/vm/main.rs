@@ -11,6 +11,7 @@ mod blktrace;
 mod cgroup_v2;
 mod devices;
 mod funclat;
+mod hotplug;
 mod scenes;
 mod stacks;
 mod stalls;
