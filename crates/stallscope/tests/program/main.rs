@@ -17,6 +17,7 @@ mod bonnie;
 
 mod clock_step;
 mod comparing;
+mod crafted_numbers;
 mod crashed;
 mod damaged;
 mod data_set;
