@@ -122,7 +122,9 @@ fn by_process(index: &RunIndex, times: Vec<(Key, Cost)>) -> Vec<(Key, Cost)> {
 /// recorded command are not one with its neighbours: both may run the same program.
 fn grouped(index: &RunIndex, times: Vec<(Key, Cost)>) -> Vec<(Key, Cost)> {
     let mut groups: Vec<(Key, Cost)> = Vec::new();
-    let mut places: HashMap<(String, bool, [Option<&str>; 2], Key), usize> = HashMap::new();
+    // By name, whether it is the command's, starter and role, and the rest.
+    type Alike<'a> = (String, bool, [Option<&'a str>; 2], Key);
+    let mut places: HashMap<Alike, usize> = HashMap::new();
     for (key, cost) in times {
         let starter = key.process.as_ref().and_then(|process| index.tasks.started_by(process.tid));
         let starter = starter.and_then(|starter| Some(index.names.get(starter).rsplit_once('/')?.0));
