@@ -157,7 +157,7 @@ impl Absence {
     /// What waits for one of its threads, all; else by the operation's own cause and disk, as root blockers are.
     pub(super) fn share(&self, path: &Path) -> f64 {
         let Some(first) = path.first() else { return 0.0 };
-        if (1..path.len()).any(|at| self.threads.contains(&path[at].tid) && !self.is_before_another(path, at)) {
+        if self.is_awaited(path) {
             return 1.0;
         }
         let of = |(cause, of, _): &&(Cause, Option<DeviceNumber>, f64)| {
@@ -169,6 +169,11 @@ impl Absence {
 }
 
 impl Absence {
+    /// Whether a piece of time is a wait for one of its threads.
+    pub(super) fn is_awaited(&self, path: &Path) -> bool {
+        (1..path.len()).any(|at| self.threads.contains(&path[at].tid) && !self.is_before_another(path, at))
+    }
+
     /// Whether it waits there for the same lock as the task before it, which another one holds: without it, that task waits for the other one.
     fn is_before_another(&self, path: &Path, at: usize) -> bool {
         let is_lock = |step: &Step| step.cause == Cause::Lock && step.kind == path[at].kind;

@@ -69,6 +69,9 @@ fn is_to_be_undone(culprit: &Culprit) -> bool {
     }
 }
 
+/// A part, 0 to 1, of what is lost to a cause on a disk.
+type Share = (Cause, Option<DeviceNumber>, f64);
+
 /// What a culprit costs others.
 #[derive(Debug, Default)]
 struct Sum {
@@ -92,7 +95,7 @@ impl Sum {
         is_of_name && (is_same_process || is_near)
     }
 
-    fn add(&mut self, culprit: &Culprit, threads: BTreeSet<u32>, share: (Cause, Option<DeviceNumber>, f64)) {
+    fn add(&mut self, culprit: &Culprit, threads: BTreeSet<u32>, share: Share) {
         let is_same = culprit.tasks < 2 && culprit.task.as_ref().map(|task| task.tid) == self.absence.pid;
         self.absence.pid = self.absence.pid.filter(|_| is_same);
         let known = self.absence.cgroup.take().filter(|cgroup| cgroup != "/");
@@ -103,9 +106,35 @@ impl Sum {
     }
 
     fn absence(self, waits: &Waits) -> Absence {
-        let costs_by_locks_or_work = costs_by_locks_or_work(waits, &self.absence);
-        Absence { costs_by_locks_or_work, ..self.absence }
+        let absence = Absence { shares: of_other_waits(waits, &self.absence), ..self.absence };
+        let costs_by_locks_or_work = costs_by_locks_or_work(waits, &absence);
+        Absence { costs_by_locks_or_work, ..absence }
     }
+}
+
+/// Its shares of the waits that are not for its threads: those that are count in full, and are a part of what it is blamed for.
+fn of_other_waits(waits: &Waits, absence: &Absence) -> Vec<Share> {
+    let mut shares: Vec<Share> = Vec::new();
+    for &(cause, disk, share) in &absence.shares {
+        match shares.iter_mut().find(|known| (known.0, known.1) == (cause, disk)) {
+            Some(known) => known.2 += share,
+            None => shares.push((cause, disk, share)),
+        }
+    }
+    for (cause, disk, share) in &mut shares {
+        let (mut all_ns, mut awaited_ns) = (0.0, 0.0);
+        for (path, ns) in waits.operations.iter().flat_map(|operation| &operation.pieces) {
+            let path = &waits.paths[*path as usize];
+            if path[0].cause == *cause && domain(*cause, path[0].blamed) == *disk {
+                all_ns += *ns as f64;
+                awaited_ns += if absence.is_awaited(path) { *ns as f64 } else { 0.0 };
+            }
+        }
+        if all_ns > awaited_ns {
+            *share = ((*share * all_ns - awaited_ns) / (all_ns - awaited_ns)).max(0.0);
+        }
+    }
+    shares
 }
 
 /// Whether most of what an absence saves is for locks that it holds for as long as it wants, or for work that it asked for. A lock of the

@@ -106,6 +106,24 @@ fn who_uses_the_disk_of_a_file_server_can_be_absent() {
     assert!(absences(&advised(&explanation, &waits)).is_empty(), "it stopped the server");
 }
 
+/// find and ls hold the lock of a directory in turn: each has half of the blame, and is awaited for half of the time.
+#[test]
+fn an_absence_saves_what_its_culprit_is_blamed_for() {
+    let mut waits = waits(Cause::Lock);
+    waits.paths[0][0].kind = "directory lock";
+    let held = |tid: u32| vec![waits.paths[0][0], Step { tid, cause: Cause::Device, kind: "", ..waits.paths[0][0] }];
+    let held_by = [held(9), held(11)];
+    waits.paths.extend(held_by);
+    waits.operations[0].pieces = vec![(1, 10 * MS), (2, 45 * MS), (3, 45 * MS)];
+    waits.tasks.extend([(7, "victim/7".to_owned()), (9, "find/9".to_owned()), (11, "ls/11".to_owned())]);
+    let mut explanation = explanation(Cause::Lock, Some("find"));
+    explanation.culprits[0].time_ns = 45 * MS;
+    let ls = Some(crate::blame::Who { tid: 11, name: Some("ls".into()) });
+    explanation.culprits.push(Culprit { task: ls, ..explanation.culprits[0].clone() });
+    let advice = advised(&explanation, &waits);
+    assert_eq!(absences(&advice).iter().map(|(_, ms)| *ms).collect::<Vec<_>>(), [55, 55]);
+}
+
 /// dd appends to the file while the others wait for its inode. A third of the time is for a CPU.
 #[test]
 fn a_lock_of_the_kernel_is_held_for_as_long_as_the_call_takes() {
