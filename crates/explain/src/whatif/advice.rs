@@ -38,6 +38,9 @@ const VAGUE: f64 = 0.5;
 /// to change that saves two thirds as much.
 const MORE: f64 = 0.6;
 
+/// Part of all time that others must have lost beside a program whose own operations are among the slow ones.
+const OTHERS: f64 = 0.05;
+
 /// What would help, the most helpful first.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Advice {
@@ -64,6 +67,8 @@ pub struct Choice {
     pub target: Target,
     /// What the slow operations would have taken.
     pub prediction: Prediction,
+    /// What all slow operations took, ns: those of an absent program, too.
+    pub of_ns: u64,
 }
 
 impl Choice {
@@ -99,7 +104,14 @@ impl Choice {
         let mut counted = self.remedies.iter().filter(|remedy| remedy.effect.at_most == self.is_bound()).peekable();
         let is_vague = counted.peek().is_some() && counted.all(|remedy| remedy.vague);
         let vague = if self.is_bound() { VAGUE } else { MORE };
-        counts * if is_vague { vague } else { 1.0 } * self.saved_ns() as f64
+        counts * if is_vague { vague } else { 1.0 } * self.counted_ns()
+    }
+
+    /// The time that it saves, ns. Where others than an absent program lost enough to matter, its absence counts as if they had lost all.
+    fn counted_ns(&self) -> f64 {
+        let Spread { total_ns, .. } = self.prediction.recorded;
+        let matters = matches!(self.change, Change::Absent(_)) && total_ns as f64 >= OTHERS * self.of_ns as f64;
+        if matters { self.saved() * self.of_ns as f64 } else { self.saved_ns() as f64 }
     }
 
     /// Whether a remedy is one against other programs than those that waited.
@@ -139,9 +151,10 @@ pub fn advise(explanation: &Explanation, waits: &Waits, remedies: &Remedies, run
     }
     choices.extend(absences(explanation, waits, evictor(waits)).into_iter().map(|absence| {
         let (change, prediction) = (Change::Absent(absence), Prediction::default());
-        Choice { change, remedies: Vec::new(), target: Target::default(), prediction }
+        Choice { change, remedies: Vec::new(), target: Target::default(), prediction, of_ns: 0 }
     }));
-    choices.iter_mut().for_each(|choice| choice.prediction = predict(waits, &choice.change));
+    let of_ns = recorded(waits).total_ns;
+    choices.iter_mut().for_each(|choice| (choice.prediction, choice.of_ns) = (predict(waits, &choice.change), of_ns));
     choices.retain(|choice| choice.saved() >= LEAST);
     sort(&mut choices, concerned(explanation, waits).1.first());
     let of_short_waits = waits.are_short;
@@ -185,7 +198,7 @@ fn add(choices: &mut Vec<Choice>, remedy: &Remedy, Place { mut target, limit, ..
         Some(choice) => choice.remedies.push(remedy.clone()),
         None => {
             let prediction = Prediction::default();
-            choices.push(Choice { change, remedies: vec![remedy.clone()], target, prediction });
+            choices.push(Choice { change, remedies: vec![remedy.clone()], target, prediction, of_ns: 0 });
         }
     }
 }

@@ -70,7 +70,7 @@ fn predicted_stands_beside_measured() {
     let in_same_time = SameTime { total_ns, ..SameTime::default() };
     let prediction = Prediction { recorded, in_same_time, ..Prediction::default() };
     let change = Change::Edge { effect: remedy.effect, of: remedy.of.clone() };
-    let choice = Choice { change, remedies: vec![remedy.clone()], target: Target::default(), prediction };
+    let choice = Choice { change, remedies: vec![remedy.clone()], target: Target::default(), prediction, of_ns: 0 };
     let tried = Tried { choice: &choice, remedy, outcome: &outcome };
     let text = predicted(&[tried], Style::PLAIN);
     let line = text.lines().find(|line| line.contains("stall_time")).unwrap();

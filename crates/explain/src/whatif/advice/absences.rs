@@ -153,7 +153,10 @@ fn costs_by_locks_or_work(waits: &Waits, absence: &Absence) -> bool {
 fn is_by_choice(path: &Path, absence: &Absence) -> bool {
     let is_of_program =
         |step: &Step| step.kind.is_empty() || PROGRAMS_LOCKS.iter().any(|lock| step.kind.starts_with(lock));
-    let is_its = |holder: Option<&Step>| holder.is_none_or(|holder| absence.threads.contains(&holder.tid));
+    // What a holder waits for may be the first thing that is known of it. Without a disk, it is a holder that is to blame.
+    let is_its = |holder: Option<&Step>| {
+        path[0].blamed.is_none() || holder.is_none_or(|holder| absence.threads.contains(&holder.tid))
+    };
     let mut steps = path.iter().enumerate();
     path[0].cause == Cause::Running
         || steps.any(|(at, step)| step.cause == Cause::Lock && is_of_program(step) && is_its(path.get(at + 1)))

@@ -8,7 +8,7 @@ use remedy::Remedies;
 
 use super::{MS, explanation, run, waits};
 use crate::blame::{Culprit, Explanation};
-use crate::waits::{Step, Waits};
+use crate::waits::{Step, Waiting, Waits};
 use crate::whatif::advice::{Advice, advise};
 use crate::whatif::{Absence, Change, predict};
 
@@ -202,5 +202,29 @@ fn who_waits_for_the_same_lock_is_no_holder_of_it() {
             predict(&waits, &Change::Absent(absence)).total_ns.value / MS
         };
         assert_eq!((without(9), without(11)), (expected_ms, 10), "{lock}");
+    }
+}
+
+/// The holder of a file's lock waits for a shell: that is all that is known of what it does.
+#[test]
+fn a_holder_that_waits_for_another_holds_its_lock_by_choice() {
+    let mut waits = waits(Cause::Lock);
+    waits.paths[0][0].kind = "file lock (fcntl)";
+    let other = Step { tid: 12, cause: Cause::Sleep, kind: "", ..waits.paths[0][0] };
+    waits.paths[0].push(other);
+    waits.tasks.extend([(7, "victim/7".to_owned()), (9, "sqlite3/9".to_owned()), (12, "bash/12".to_owned())]);
+    assert_eq!(first(&advised(&explanation(Cause::Lock, Some("sqlite3")), &waits)), "file-lock");
+}
+
+/// A program waits for itself most of the time, and the victim for it alone.
+#[test]
+fn a_neighbour_that_waits_for_itself_counts_by_what_the_others_lose() {
+    for (own_ms, expected) in [(900, "fio"), (4000, "faster-disk")] {
+        let (mut explanation, mut waits) = beside_neighbour(90);
+        explanation.culprits[0].time_ns += own_ms * MS;
+        let own = Waiting { tid: 9, task: Some(1), pieces: vec![(0, own_ms * MS)], ..waits.operations[0].clone() };
+        waits.operations.push(own);
+        waits.names.push("fio".into());
+        assert_eq!(first(&advised(&explanation, &waits)), expected, "{own_ms}");
     }
 }
