@@ -66,7 +66,8 @@ impl SourceText {
         let place = if self.is_flag() { self.name.clone() } else { format!("{}:{number}:{}", self.name, column + 1) };
         Box::new(Diagnostic {
             place,
-            message: message.into(),
+            // A name in it must not begin a line of its own.
+            message: message.into().replace('\n', "\\n"),
             line: self.text[line_start..line_end].replace('\t', " ").trim_end().to_owned(),
             column,
             width: self.text[start..end.min(line_end)].chars().count().max(1),

@@ -99,6 +99,7 @@ fn execute(command: Command, offers: Vec<Offer>) -> Result<ExitCode, Failure> {
 
 /// Help and version are answers, not errors; clap knows which stream each goes to.
 fn print(answer: &clap::Error) -> Exit {
-    let _ = answer.print();
+    let text = answer.render();
+    screen::answer(&text.to_string(), &text.ansi().to_string(), answer.use_stderr());
     if answer.use_stderr() { Exit::Usage } else { Exit::Done }
 }

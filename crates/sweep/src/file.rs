@@ -229,7 +229,7 @@ impl SweepFile {
             !name.is_empty() && name.len() <= 48 && name.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))
         };
         if !plain(&self.name) || self.name.starts_with('.') {
-            return Err(format!("name = \"{}\": write letters, digits, -, _ or . (at most 48)", self.name));
+            return Err(format!("name = {:?}: write letters, digits, -, _ or . (at most 48)", self.name));
         }
         if self.repetitions == 0 {
             return Err("repetitions must be at least 1; a verdict needs 5, and 10 are usual".to_owned());
@@ -329,7 +329,7 @@ impl Axis {
     fn check(&self, makes_file_system: bool) -> Result<(), String> {
         let wrong = |why: &str| Err(format!("axis '{}' {why}", self.name));
         if self.name.is_empty() || self.name.chars().any(|c| c.is_whitespace() || c == '=' || c.is_control()) {
-            return Err(format!("axis name \"{}\": write a word without blanks or =", self.name));
+            return Err(format!("axis name {:?}: write a word without blanks or =", self.name));
         }
         if self.values.is_empty() {
             return wrong("has no values");

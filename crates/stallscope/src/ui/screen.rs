@@ -119,6 +119,13 @@ pub fn error(message: &str) {
     print_aside(&format!("stallscope: {message}\n"));
 }
 
+/// Prints help, the version or a mistake in the arguments, plain or with colours. Help has texts of recipes.
+pub fn answer(plain: &str, coloured: &str, is_error: bool) {
+    let is_coloured = if is_error { style_of(&io::stderr()).color } else { style_of(&io::stdout()).color };
+    let text = guarded(if is_coloured { coloured } else { plain });
+    if is_error { print_aside(&text) } else { print_result(&text) }
+}
+
 /// The first error of writing to standard output.
 static UNWRITTEN: OnceLock<io::Error> = OnceLock::new();
 

@@ -252,3 +252,35 @@ fn a_hostile_process_is_recorded_and_explained() {
     let text = document.to_string();
     assert!(text.contains("fsync") && text.contains("src=x"), "the file is named: {document:#}");
 }
+
+/// A recipe from a stranger: its texts in help, its names in errors.
+#[test]
+fn a_hostile_recipe_is_shown_as_text() {
+    let folder = folder();
+    let path = folder.path().join("recipe.toml");
+    let shipped = include_str!("../../../../recipes/fsync-storm.toml");
+    let hostile = "\"\\u001b[2J\\u001b]0;t\\u0007\\u009b31m\\u202e\\u2028\\r\"";
+    let about = shipped.lines().find(|line| line.starts_with("about = ")).unwrap();
+    let name = shipped.lines().find(|line| line.starts_with("name = ")).unwrap();
+    let forging = "\"\\nFORGED\"";
+    let recipes = [
+        (shipped.replace(about, &format!("about = {hostile}")), 0),
+        (shipped.replace(name, &format!("name = {hostile}")), 2),
+        (shipped.replace(name, &format!("name = {forging}")), 2),
+        (format!("{shipped}\n[{forging}]\n"), 2),
+    ];
+    for (text, code) in recipes {
+        assert_ne!(text, shipped);
+        fs::write(&path, text).unwrap();
+        let words = format!("run {} --help", path.display());
+        let ended = run(&words);
+        is_harmless(&words, &ended.stdout);
+        is_harmless(&words, &ended.stderr);
+        assert_eq!(ended.code, Some(code), "{}{}", ended.stdout, ended.stderr);
+    }
+    let sweep = format!("name = {forging}\nworkload = \"randrw\"\nrepetitions = 1\n");
+    fs::write(&path, sweep).unwrap();
+    let ended = run(&format!("sweep {} --plan", path.display()));
+    is_harmless("sweep", &ended.stderr);
+    assert_eq!(ended.code, Some(2), "{}", ended.stderr);
+}
