@@ -49,7 +49,12 @@ pub(super) fn remove(path: &Path, marker: &str, roots: &Roots, patience: Duratio
     }
     let proof = path.join(marker);
     if !fs::symlink_metadata(&proof).is_ok_and(|metadata| metadata.is_file()) {
-        // Empty: the program was killed before it wrote the marker.
+        // Empty: the program was killed before it wrote the marker, or could not write it.
+        let unfinished = path.join(format!("{marker}.new"));
+        let is_alone = || fs::read_dir(path).is_ok_and(|entries| entries.count() == 1);
+        if fs::symlink_metadata(&unfinished).is_ok_and(|metadata| metadata.is_file()) && is_alone() {
+            fs::remove_file(&unfinished).map_err(|error| error.to_string())?;
+        }
         return match fs::remove_dir(path) {
             Ok(()) => Ok(Some("removed")),
             Err(_) => Err(format!("it holds other files and no {marker}, so it may not be ours")),
@@ -69,4 +74,28 @@ fn empty_but(path: &Path, marker: &str, deadline: Duration) -> Result<(), String
     let mut command = Command::new(find);
     command.arg(path).args(["-xdev", "-mindepth", "1", "!", "-name", marker, "-delete"]);
     run(&mut command, deadline).map(|_| ()).map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::time::Duration;
+
+    use super::remove;
+    use crate::Roots;
+
+    /// Its disk failed while the marker was written.
+    #[test]
+    fn a_directory_with_an_unfinished_marker_alone_is_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("data");
+        fs::create_dir(&path).unwrap();
+        fs::write(path.join(".stallscope.new"), "").unwrap();
+        fs::write(path.join("other"), "").unwrap();
+        let remove = || remove(&path, ".stallscope", &Roots::default(), Duration::ZERO);
+        assert!(remove().is_err() && path.join(".stallscope.new").exists());
+        fs::remove_file(path.join("other")).unwrap();
+        assert_eq!(remove(), Ok(Some("removed")));
+        assert!(!path.exists());
+    }
 }

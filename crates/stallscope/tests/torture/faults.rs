@@ -174,7 +174,9 @@ impl Attack<'_> {
         problems.extend(leftovers(course.pid, &scene).into_iter().map(|left| format!("left: {left}")));
         problems.extend(course.hung.then(|| format!("hung for {LIMIT:?}")));
         let broke = !(0..=3).contains(&course.code) || course.stderr.contains("panicked");
-        let broke = broke && !self.is_end_without_memory(&course);
+        // The dynamic linker ends a program at the first error.
+        let is_linked = !course.stderr.contains("error while loading shared libraries");
+        let broke = broke && is_linked && !self.is_end_without_memory(&course);
         problems.extend(broke.then(|| format!("code {}: {}", course.code, course.stderr)));
         let is_silent = course.code != 0 && course.stderr.trim().is_empty();
         problems.extend(is_silent.then(|| format!("exit code {} without a word", course.code)));
