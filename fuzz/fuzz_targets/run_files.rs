@@ -21,7 +21,7 @@ fn run() -> &'static Path {
         let at = Moment { monotonic_ns: 1, wall_ns: 1 };
         let options = WriterOptions { sync: false, reserve_bytes: 4096, ..WriterOptions::default() };
         let mut writer = Writer::create(&dir, &RunDescription::new("fuzz", at), options).expect("a run can be written");
-        writer.flush(at);
+        let _ = writer.flush(at);
         dir
     })
 }

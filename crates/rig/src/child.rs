@@ -54,7 +54,7 @@ pub(crate) fn run(command: &mut Command, deadline: Duration) -> Result<String, R
     if status.success() { Ok(output.text()) } else { Err(failed(format!("{} ({status})", shortened(&errors.text())))) }
 }
 
-/// A tool's output, read while it runs by whoever waits for it: a machine without a thread left must still be able to remove
+/// A tool's output, read while it runs by the thread that waits for it: a machine without a thread left must still be able to remove
 /// things.
 struct Pipe {
     file: Option<File>,
