@@ -109,8 +109,7 @@ pub fn ask_bounded(words: &[String], run: &Path) -> Option<String> {
     let mut command = Command::new(program());
     command.arg(&words[0]).arg(run).args(&words[1..]).stdin(Stdio::null()).stdout(Stdio::null());
     command.env("RUST_BACKTRACE", "1").stderr(fs::File::create(&stderr).expect("a file can be made"));
-    let child = command.spawn().expect("the program starts");
-    let end = sys::wait_bounded(&child, QUICK).expect("a child can be waited for");
+    let end = sys::run_bounded(&mut command, QUICK).expect("the program starts");
     let stderr = String::from_utf8_lossy(&fs::read(stderr).unwrap_or_default()).into_owned();
     let panic = panic_of(&stderr);
     let answer = Answer { code: end.code, stdout: Vec::new(), stderr };

@@ -78,8 +78,7 @@ fn recorded(ceiling: &Ceiling, home: &Path, load: &dyn Load, report: &mut Report
     command.args("record -q --runtime 12s --out".split(' ')).arg(&run).args(options.split(' '));
     command.current_dir("/").stdin(Stdio::null()).stdout(Stdio::null());
     command.stderr(File::create(&stderr).expect("a file can be made"));
-    let child = command.spawn().expect("the program starts");
-    let end = sys::wait_bounded(&child, LIMIT).expect("a child can be waited for");
+    let end = sys::run_bounded(&mut command, LIMIT).expect("the program starts");
     let said = fs::read_to_string(stderr).unwrap_or_default();
     let mut problems = Vec::new();
     problems.extend((end.code != Some(0)).then(|| format!("exit code {:?}: {}", end.code, last_line(&said))));

@@ -98,7 +98,6 @@ impl Craft<'_> {
             requests: self.requests(run),
             request_intervals: run.request_intervals().flatten().flatten().collect(),
             usage: run.usage().flatten().flatten().collect(),
-            ..Traced::default()
         }
     }
 

@@ -178,7 +178,10 @@ impl Attack<'_> {
         let is_linked = !course.stderr.contains("error while loading shared libraries");
         let broke = broke && is_linked && !self.is_end_without_memory(&course);
         problems.extend(broke.then(|| format!("code {}: {}", course.code, course.stderr)));
-        let is_silent = course.code != 0 && course.stderr.trim().is_empty();
+        // Operations of a load that failed are in its summary.
+        let summary = std::fs::metadata(scene.folder().join("stdout")).map_or(0, |file| file.len());
+        let is_said = !course.stderr.trim().is_empty() || course.code == 1 && summary > 0;
+        let is_silent = course.code != 0 && !is_said;
         problems.extend(is_silent.then(|| format!("exit code {} without a word", course.code)));
         let is_hidden = course.code == 0 && !whole && course.stderr.trim().is_empty();
         problems.extend(is_hidden.then(|| format!("lost data, exit code 0, stderr {:?}", last_line(&course.stderr))));

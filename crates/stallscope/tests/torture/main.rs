@@ -36,7 +36,7 @@ fn main() -> ExitCode {
     let (seed, points) = (option(&words, "--seed").unwrap_or(1), option(&words, "--points").unwrap_or(POINTS));
     let victim = victim::VICTIMS.iter().map(|victim| victim.name).find(|name| words.iter().any(|word| word == name));
     let is_named = |name: &&str| words.iter().any(|word| word == name);
-    let any_named = CAMPAIGNS.iter().any(|name| is_named(&name));
+    let any_named = CAMPAIGNS.iter().any(is_named);
     let mut held = true;
     for campaign in CAMPAIGNS.iter().filter(|name| !any_named || is_named(name)) {
         let began = Instant::now();

@@ -66,9 +66,8 @@ fn recorded() -> Result<Recorded, String> {
     let base = disk.snapshot();
     let mut command = Command::new(program());
     command.args("record -q --interval 100ms --slower-than 20ms --runtime 5s --out".split(' ')).arg(place.join("run"));
-    let child = command.current_dir("/").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
-    let end =
-        sys::wait_bounded(&child.map_err(|error| error.to_string())?, LIMIT).map_err(|error| error.to_string())?;
+    command.current_dir("/").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let end = sys::run_bounded(&mut command, LIMIT).map_err(|error| error.to_string())?;
     if end.code != Some(0) {
         return Err(format!("exit code {:?}", end.code));
     }

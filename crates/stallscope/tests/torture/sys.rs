@@ -183,8 +183,11 @@ pub struct End {
     pub peak_kib: i64,
 }
 
-/// Waits for a child, which is killed after the limit.
-pub fn wait_bounded(child: &Child, limit: std::time::Duration) -> io::Result<End> {
+/// Runs a command, which is killed after the limit.
+// It is waited for, by its id.
+#[allow(clippy::zombie_processes)]
+pub fn run_bounded(command: &mut Command, limit: std::time::Duration) -> io::Result<End> {
+    let child = command.spawn()?;
     let (pid, began) = (child.id() as pid_t, std::time::Instant::now());
     let mut killed = false;
     loop {
