@@ -2,6 +2,7 @@
 #pragma once
 
 #include "completing.h"
+#include "nfs.h"
 
 #define WORKS 1024
 
@@ -23,20 +24,17 @@ int BPF_PROG(workqueue_queue_work, unsigned int requested_cpu, void *pool, void 
 	/* Mostly another task: the clock is read only if it is that one. */
 	if (cpu && cpu->tid == tid && is_completing(ctx, cpu, tid, bpf_ktime_get_ns()))
 		bpf_map_update_elem(&works, &key, &cpu->done, BPF_ANY);
+	note_reply(bpf_get_current_task_btf(), key);
 	return 0;
 }
 
 /* The request whose completion queued the work that a worker does; 0: none. */
 static __always_inline struct request_note *request_of_work(struct task_struct *task)
 {
-	struct kthread *thread;
-	struct worker *worker;
 	u64 key;
 
 	if (!(task->flags & PF_WQ_WORKER))
 		return 0;
-	thread = BPF_CORE_READ(task, worker_private);
-	worker = BPF_CORE_READ(thread, data);
-	key = (u64)BPF_CORE_READ(worker, current_work);
+	key = current_work_of(task);
 	return key ? bpf_map_lookup_elem(&works, &key) : 0;
 }

@@ -349,6 +349,18 @@ static __always_inline u32 is_served(struct task_struct *task, struct task_note 
 	return server && server->serves;
 }
 
+/* The thread of the NFS server whose answer the worker takes up stands for it. */
+static __always_inline void wake_for_server(struct task_note *note)
+{
+	struct reply *reply = reply_of_work(bpf_get_current_task_btf());
+
+	if (!reply)
+		return;
+	note->waker_tid = reply->tid;
+	note->waker_pid = reply->pid;
+	__builtin_memcpy(note->waker, "nfsd", sizeof("nfsd"));
+}
+
 SEC("tp_btf/sched_waking")
 int BPF_PROG(sched_waking, struct task_struct *task)
 {
@@ -372,6 +384,7 @@ int BPF_PROG(sched_waking, struct task_struct *task)
 	link_request(ctx, note, id, now);
 	if (now - note->out_ns < settings.interval_ns)
 		return 0;
+	wake_for_server(note);
 	note->served = is_served(task, note);
 	if (is_of_interest(note))
 		note->awaits = awaited_by(task, note);
