@@ -16,6 +16,7 @@ mod dirty_limit;
 mod dirtying;
 mod disks;
 mod explanation;
+mod failures;
 mod handed_out;
 mod holder;
 mod idle_turns;
@@ -90,6 +91,7 @@ pub use explanation::{
     CauseTime, ClassTimes, Convoy, Culprit, Explanation, Holds, Link, Part, Party, RequestLife, Scoped, Served,
     ServedTo, ShortWaits, Stall, StallCause,
 };
+pub use failures::Failed;
 pub use lanes::{Lanes, RequestLane, TaskLane};
 pub use memory_limits::is_of_limits;
 pub use missing::Losses;

@@ -30,6 +30,8 @@ pub enum Cause {
     IoThrottle,
     /// The device processed its request.
     Device,
+    /// Its request failed at the device: it timed out, came back with an error, or was tried again.
+    DeviceError,
     /// The file system was frozen.
     Frozen,
     /// It waited for a lock held by another task.
@@ -64,7 +66,7 @@ pub enum Cause {
 
 impl Cause {
     /// All causes.
-    pub const ALL: [Cause; 28] = [
+    pub const ALL: [Cause; 29] = [
         Cause::DirectReclaim,
         Cause::ReclaimThrottle,
         Cause::Shrinker,
@@ -78,6 +80,7 @@ impl Cause {
         Cause::SchedulerQueue,
         Cause::IoThrottle,
         Cause::Device,
+        Cause::DeviceError,
         Cause::Frozen,
         Cause::Lock,
         Cause::CpuWait,
@@ -111,6 +114,7 @@ impl Cause {
             Cause::SchedulerQueue => "scheduler_queue",
             Cause::IoThrottle => "io_throttle",
             Cause::Device => "device",
+            Cause::DeviceError => "device_error",
             Cause::Frozen => "frozen",
             Cause::Lock => "lock",
             Cause::CpuWait => "cpu_wait",

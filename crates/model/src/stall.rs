@@ -2,6 +2,7 @@
 //! block requests.
 
 mod awaits;
+mod request_failures;
 pub mod stall_flags;
 mod traced;
 
@@ -10,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::block::{DeviceNumber, Kind};
 use crate::operation::Bucket;
 pub use awaits::Awaits;
+pub use request_failures::RequestFailures;
 pub use traced::Traced;
 
 /// The kind of a [`StallRecord`].
@@ -243,6 +245,8 @@ pub struct RequestParts {
     pub postflush_ns: Option<u64>,
     /// The request of the disk beneath whose completion completed it: [`RequestRecord::request`].
     pub lower: Option<u32>,
+    /// What failed at the device.
+    pub failures: RequestFailures,
 }
 
 /// A completed block request that was slow or that a task waited for; with all requests recorded, any.
@@ -294,7 +298,10 @@ impl RequestRecord {
     /// The moments of its lifecycle that were seen, without its completion.
     pub fn moments(&self) -> impl Iterator<Item = u64> + use<> {
         let parts = self.parts.as_deref();
-        let flushes = parts.map(|parts| [parts.preflush_ns, parts.data_ns, parts.postflush_ns]).unwrap_or_default();
+        let moments = |parts: &RequestParts| {
+            [parts.preflush_ns, parts.data_ns, parts.postflush_ns, parts.failures.first_issued_ns]
+        };
+        let flushes = parts.map(moments).unwrap_or_default();
         [self.queued_ns, self.got_ns, self.inserted_ns, self.issued_ns].into_iter().chain(flushes).flatten()
     }
 

@@ -3,7 +3,7 @@
 
 use arrow_array::ArrayRef;
 use model::block::{DeviceNumber, Kind};
-use model::stall::{KindCounts, RequestParts, RequestRecord};
+use model::stall::{KindCounts, RequestFailures, RequestParts, RequestRecord};
 
 use super::cell::{Cell, Later};
 use super::declare::columns;
@@ -61,6 +61,16 @@ impl Table for RequestTable {
         postflush_before_ns: Later<i64> = |row| part(row, |parts| parts.postflush_ns), "nanoseconds";
         /// request of the disk beneath a loop device whose completion completed it
         lower: Later<u32> = |row| row.parts.as_deref().and_then(|parts| parts.lower), "id";
+        /// it was issued to the device for the first time this long before `completed_ns`, and then again, because it had failed there
+        first_issued_before_ns: Later<i64> = |row| part(row, |parts| parts.failures.first_issued_ns), "nanoseconds";
+        /// how often it was issued again after it had timed out or come back with an error; null: never
+        retries: Later<u32> = |row| failure(row, |failures| failures.retries), "count";
+        /// how often it timed out at the device; null: never
+        timeouts: Later<u32> = |row| failure(row, |failures| failures.timeouts), "count";
+        /// of its last failure at a SCSI disk: the host's code << 8 | the device's status (scsi/scsi_status.h)
+        scsi_result: Later<u32> = |row| failure(row, |failures| failures.scsi_result), "code";
+        /// its sense data: key << 16 | code << 8 | qualifier
+        scsi_sense: Later<u32> = |row| failure(row, |failures| failures.scsi_sense), "code";
         read {
             queued_ns: moment(completed_ns, queued_before_ns),
             got_ns: moment(completed_ns, got_before_ns),
@@ -71,6 +81,13 @@ impl Table for RequestTable {
                 data_ns: moment(completed_ns, data_before_ns),
                 postflush_ns: moment(completed_ns, postflush_before_ns),
                 lower,
+                failures: RequestFailures {
+                    first_issued_ns: moment(completed_ns, first_issued_before_ns),
+                    retries,
+                    timeouts,
+                    scsi_result,
+                    scsi_sense,
+                },
             }),
         }
     }
@@ -93,6 +110,11 @@ fn before(request: &RequestRecord, moment: Option<u64>) -> Option<i64> {
 /// The same of a moment of its parts.
 fn part(request: &RequestRecord, of: impl Fn(&RequestParts) -> Option<u64>) -> Option<i64> {
     before(request, of(request.parts.as_deref()?))
+}
+
+/// What failed of a request.
+fn failure(request: &RequestRecord, of: impl Fn(&RequestFailures) -> Option<u32>) -> Option<u32> {
+    of(&request.parts.as_deref()?.failures)
 }
 
 /// Most requests have no parts.

@@ -4,8 +4,8 @@ pub use model::cause::Cause;
 
 /// Whether the chain of a wait with that cause leads to the request that ended it.
 pub(super) fn ends_with_request(cause: Cause) -> bool {
-    use Cause::{Device, IoThrottle, PageFault, RequestWait, SchedulerQueue, Swap, WritebackWait};
-    matches!(cause, Device | IoThrottle | PageFault | RequestWait | SchedulerQueue | Swap | WritebackWait)
+    use Cause::{Device, DeviceError, IoThrottle, PageFault, RequestWait, SchedulerQueue, Swap, WritebackWait};
+    matches!(cause, Device | DeviceError | IoThrottle | PageFault | RequestWait | SchedulerQueue | Swap | WritebackWait)
 }
 
 /// How a time got its cause, the best evidence first.

@@ -357,6 +357,8 @@ pub struct RequestLife {
     pub device_ns: Option<u64>,
     /// It was throttled by its cgroup.
     pub throttled: bool,
+    /// What failed at the device.
+    pub failed: Option<super::failures::Failed>,
     /// Requests in flight when it was queued, by kind.
     pub in_flight: KindCounts,
     /// Requests queued later and completed earlier, by kind.
@@ -371,8 +373,7 @@ pub struct RequestLife {
     pub completed_ns: u64,
 }
 
-/// The requests that a disk completed while a stalled task waited for one, itself included: from sums of half seconds, which are
-/// taken to be even.
+/// The requests that a disk completed while a stalled task waited for one, itself included: from sums of half seconds.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Served {
     /// All of them.

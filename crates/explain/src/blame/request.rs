@@ -14,11 +14,17 @@ pub(super) fn cause_at(request: &RequestRecord, at_ns: u64) -> Option<Cause> {
         Some(Cause::IoThrottle)
     } else if let Some(cause) = request.parts.as_deref().and_then(|parts| flushing_at(parts, entered, at_ns)) {
         Some(cause)
+    } else if let Some(cause) = failing_at(request, at_ns) {
+        Some(cause)
     } else if reached(request.issued_ns) {
         Some(Cause::Device)
     } else if reached(request.inserted_ns) {
         // Without an issue event the queue and the device cannot be separated.
-        Some(if request.issued_ns.is_some() { Cause::SchedulerQueue } else { Cause::Device })
+        Some(if request.issued_ns.or(first_issued_ns(request)).is_some() {
+            Cause::SchedulerQueue
+        } else {
+            Cause::Device
+        })
     } else if reached(request.queued_ns) || reached(request.got_ns) {
         Some(if entered.is_some() { Cause::RequestWait } else { Cause::Device })
     } else if entered.is_none() && request.queued_ns.is_none() {
@@ -29,6 +35,25 @@ pub(super) fn cause_at(request: &RequestRecord, at_ns: u64) -> Option<Cause> {
     } else {
         None
     }
+}
+
+/// From its first issue to its last, a request that is retried was at a device that failed; and from its last, if it did not succeed.
+fn failing_at(request: &RequestRecord, at_ns: u64) -> Option<Cause> {
+    let reached = |moment: Option<u64>| moment.is_some_and(|moment| moment <= at_ns);
+    let is_last = reached(request.issued_ns);
+    let is_failing = if is_last { is_failed(request) } else { reached(first_issued_ns(request)) };
+    is_failing.then_some(Cause::DeviceError)
+}
+
+/// When a request was first issued that failed and was issued again.
+fn first_issued_ns(request: &RequestRecord) -> Option<u64> {
+    request.parts.as_deref()?.failures.first_issued_ns
+}
+
+/// Whether it failed in the end, by the device's fault: an operation that is not supported, or cannot be done without a wait, is none.
+pub(super) fn is_failed(request: &RequestRecord) -> bool {
+    let name = request.errno.map(model::errno::name);
+    name.is_some_and(|name| !matches!(name, Some("EOPNOTSUPP" | "ENOSPC" | "EAGAIN")))
 }
 
 /// When a throttled request went on. Throttling delays bios before they are queued. Some, such as flushes, are never inserted nor
@@ -67,9 +92,9 @@ pub(super) fn main_cause(request: &RequestRecord) -> Cause {
     longest.and_then(|(begin, _)| cause_at(request, *begin)).unwrap_or(Cause::Device)
 }
 
-/// Time in the I/O scheduler queue.
+/// Time in the I/O scheduler queue, before it failed at the device, if it did.
 pub(super) fn queue_ns(request: &RequestRecord) -> Option<u64> {
-    Some(request.issued_ns?.saturating_sub(request.inserted_ns?))
+    Some(first_issued_ns(request).or(request.issued_ns)?.saturating_sub(request.inserted_ns?))
 }
 
 /// Time at the device.
@@ -80,13 +105,13 @@ pub(super) fn device_ns(request: &RequestRecord) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use model::block::{DeviceNumber, Kind};
-    use model::stall::{RequestParts, RequestRecord};
+    use model::stall::{RequestFailures, RequestParts, RequestRecord};
 
     use super::cause_at;
     use crate::blame::cause::Cause;
 
     /// Letters at the tens of a line are moments: Q queued, P a flush is at the device, I inserted, D issued, T the data is
-    /// transferred, F the next flush is at the device, C completed; `t`: throttled.
+    /// transferred, F the next flush is at the device, E issued for the first time, and failed, C completed; `t`: throttled, `!`: with an error.
     fn request(line: &str) -> RequestRecord {
         let at = |letter: char| line.find(letter).map(|at| at as u64);
         RequestRecord {
@@ -102,13 +127,14 @@ mod tests {
             inserted_ns: at('I'),
             issued_ns: at('D'),
             completed_ns: at('C').unwrap(),
-            errno: None,
+            errno: line.ends_with('!').then_some(5),
             throttled: line.starts_with('t'),
             parts: Some(Box::new(RequestParts {
                 preflush_ns: at('P'),
                 data_ns: at('T'),
                 postflush_ns: at('F'),
                 lower: None,
+                failures: RequestFailures { first_issued_ns: at('E'), ..RequestFailures::default() },
             })),
             in_flight: Vec::new(),
             overtaken_by: Vec::new(),
@@ -124,7 +150,7 @@ mod tests {
 
     #[test]
     fn each_moment_of_a_wait_belongs_to_one_stage() {
-        // `.`: before the request, w: request_wait, t: io_throttle, s: scheduler, d: device
+        // `.`: before the request, w: request_wait, t: io_throttle, s: scheduler, d: device, E: a device that failed
         for (line, expected) in [
             ("   Q  I   D    C", "...wwwssssdddddd"),
             ("   Q      D    C", "...wwwwwwwdddddd"),
@@ -139,6 +165,10 @@ mod tests {
             ("t              C", "tttttttttttttttd"),
             (" Q P I D T F C  ", ".wwddssddwwddddd"),
             (" P  I D T C     ", ".dddssddddddddddd"),
+            (" Q I E   D C   ", ".wwssEEEEddd"),
+            (" Q I E     C   ", ".wwssEEEEEEE"),
+            (" Q I   D C    !", ".wwssssEEEE"),
+            (" Q I E D C    !", ".wwssEEEEEE"),
         ] {
             let request = request(line);
             let seen: String = (0..expected.len() as u64)
@@ -148,6 +178,7 @@ mod tests {
                         "io_throttle" => 't',
                         "scheduler_queue" => 's',
                         "device" => 'd',
+                        "device_error" => 'E',
                         other => panic!("{other}"),
                     })
                 })

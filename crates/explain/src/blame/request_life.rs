@@ -3,6 +3,7 @@
 use model::stall::RequestRecord;
 
 use super::explanation::RequestLife;
+use super::failures;
 use super::request;
 use super::run_index::RunIndex;
 
@@ -18,6 +19,7 @@ pub(super) fn lifecycle(index: &RunIndex, record: &RequestRecord) -> RequestLife
         queue_ns: request::queue_ns(record),
         device_ns: request::device_ns(record),
         throttled: record.throttled,
+        failed: failures::of(record),
         in_flight: record.in_flight.clone(),
         overtaken_by: record.overtaken_by.clone(),
         in_flight_of: None,

@@ -296,8 +296,10 @@ impl RunIndex {
     pub(super) fn is_of_request(&self, row: &Row, cause: Cause) -> bool {
         let rule = self.stack(row.stack).and_then(|stack| stack.rule);
         let announced = self.announced(row);
-        matches!(cause, Cause::Device | Cause::SchedulerQueue | Cause::IoThrottle | Cause::RequestWait)
-            && rule.is_none_or(|rule| rule.on_request)
+        matches!(
+            cause,
+            Cause::Device | Cause::DeviceError | Cause::SchedulerQueue | Cause::IoThrottle | Cause::RequestWait
+        ) && rule.is_none_or(|rule| rule.on_request)
             && announced.is_none_or(|announced| announced.on_request)
     }
 

@@ -8,6 +8,7 @@ mod chains;
 mod clients;
 mod damage;
 mod dirtying;
+mod failures;
 mod handed_out;
 mod idle_turns;
 mod interrupted;

@@ -9,6 +9,7 @@ use model::stall::{Awaits, KindCounts, RequestRecord, StallKind};
 use super::beneath;
 use super::cause::Cause;
 use super::disks::device;
+use super::failures;
 use super::request;
 use super::rows::Row;
 use super::run_index::RunIndex;
@@ -156,6 +157,7 @@ pub(super) fn request_words(index: &RunIndex, request: &RequestRecord) -> String
     if request.throttled {
         stages.push("throttled by its cgroup".to_owned());
     }
+    stages.extend(failures::words(request));
     stages.extend(request::queue_ns(request).filter(|&ns| ns > 0).map(|ns| format!("queued {}", Nanoseconds(ns))));
     stages.extend(request::device_ns(request).map(|ns| format!("at the device {}", Nanoseconds(ns))));
     let mut words = stages.join(", ");

@@ -18,6 +18,7 @@ const PAINTS: Record<string, [light: string, dark: string, hatch: number]> = {
   fs_log: ["#7d4fa3", "#c3a1ec", 7],
   fs_transaction: ["#5a3f8c", "#a58be0", 5],
   device: ["#0072b2", "#56b4e9", 0],
+  device_error: ["#1d3fae", "#86a8ff", 3],
   scheduler_queue: ["#4a9ccf", "#8ccbf5", 6],
   request_wait: ["#00466e", "#3f86c9", 4],
   io_worker: ["#2f7f9e", "#79c7dd", 7],

@@ -92,7 +92,18 @@ struct request_note {
 	u64 lower_key;
 	u64 lower_completed_ns;
 	u32 lower_number;
-	u32 unused;
+	/* What failed at the device: bits of `enum failures`. 0: nothing, and the fields below mean nothing. */
+	u32 failures;
+	u64 first_issued_ns;	/* of a request that was issued again after it had failed; else 0 */
+	u32 scsi_result;	/* of its last failure: the host's code << 8 | the device's status */
+	u32 scsi_sense;	/* its sense data: key << 16 | code << 8 | qualifier */
+};
+
+/* Bits of `failures`. */
+enum failures {
+	RETRIES = 0xff,		/* how often it was issued again */
+	TIMEOUTS = 0xff00,	/* how often it timed out */
+	FAILED = 1 << 16,	/* it completed with an error */
 };
 
 /* The same in one cache line, including the ring's header: times as ns before completion, or UNSEEN. */

@@ -430,6 +430,12 @@ struct kioctx_table {
 	struct kioctx *table[];
 };
 
+enum mq_rq_state {
+	MQ_RQ_IDLE = 0,
+	MQ_RQ_IN_FLIGHT = 1,
+	MQ_RQ_COMPLETE = 2,
+};
+
 struct request {
 	struct request_queue *q;
 	unsigned int cmd_flags;
@@ -441,16 +447,12 @@ struct request {
 	u64 start_time_ns;
 	u64 io_start_time_ns;
 	void *end_io;
+	enum mq_rq_state state;
 };
 
 /* Before 5.17. */
 struct request___early {
 	struct gendisk *rq_disk;
-};
-
-/* Since 6.10 or so; bits before. */
-enum rqf_flags___enumerated {
-	__RQF_FLUSH_SEQ___enumerated = 1,
 };
 
 struct shrinker {

@@ -9,7 +9,8 @@ enum addresser {
 	OF_MERGE = 3,
 	OF_COMPLETE = 4,
 	OF_SUBMIT = 5,
-	ADDRESSERS = 6,
+	OF_REQUEUE = 6,
+	ADDRESSERS = 7,
 };
 
 struct addresses {

@@ -152,4 +152,5 @@ static __always_inline void fill_note(struct request_note *note, struct slot *sl
 	note->lower_key = lower->key;
 	note->lower_completed_ns = lower->completed_ns;
 	note->lower_number = lower->number;
+	note->failures = 0;
 }

@@ -33,11 +33,7 @@ struct {
 /* Whether flushes belong to the request, and its data is not transferred yet. */
 static __always_inline int is_before_data(struct view *view)
 {
-	u32 flag = 1 << 4;
-
-	if (bpf_core_enum_value_exists(enum rqf_flags___enumerated, __RQF_FLUSH_SEQ___enumerated))
-		flag = 1 << bpf_core_enum_value(enum rqf_flags___enumerated, __RQF_FLUSH_SEQ___enumerated);
-	return (view->rq_flags & flag) && view->end_io == settings.flush_function;
+	return (view->rq_flags & 1u << settings.flush_bit) && view->end_io == settings.flush_function;
 }
 
 /* Whether the request completes as a whole, its data before, if any. */

@@ -6,6 +6,7 @@
 #include "request_histogram.h"
 #include "request_event.h"
 #include "request_flush.h"
+#include "request_failure.h"
 #include "completion.h"
 #include "request_lower.h"
 #include "usage.h"
@@ -75,6 +76,7 @@ static __always_inline void note_start(struct slot *slot, u64 got)
 	slot->tid = task->pid;
 	slot->throttled = is_throttle_worker(task);
 	slot->by_worker = (task->flags & PF_KTHREAD) != 0;
+	slot->is_retried = 0;
 	slot->queued_ns = queued_at(task, got);
 	slot->got_ns = got;
 }
@@ -217,6 +219,7 @@ __noinline int start_at_completion(struct slot *slot, struct view *view)
 	slot->tid = 0;
 	slot->throttled = 0;
 	slot->by_worker = 0;
+	slot->is_retried = 0;
 	view->device = device_of(view->key);
 	count_arrival(slot, view);
 	if (made && view->now_ns - made >= settings.slow_ns)
@@ -284,7 +287,7 @@ static __always_inline int is_slow_request(struct request_note *note, u64 began)
 {
 	u64 lasted = note->completed_ns - began;
 
-	if (began && lasted >= settings.slow_ns)
+	if ((began && lasted >= settings.slow_ns) || note->failures)
 		return 1;
 	return settings.all_requests && (note->data_ns || note->lower_key || (began && lasted >= UNSEEN));
 }
@@ -362,6 +365,8 @@ static __always_inline void complete(struct view *view)
 	}
 	began = began_at(slot);
 	describe_done(cpu, slot, view);
+	if (slot->is_retried || view->status || is_timed_out(view))
+		describe_failures(&cpu->done, view, slot->is_retried);
 	device = device_of_done(&cpu->done, view->queue);
 	add_details(&cpu->done, device, view, is_slow_request(&cpu->done, began));
 	cpu->tid = bpf_get_current_task_btf()->pid;
@@ -388,5 +393,36 @@ int BPF_PROG(block_rq_complete, struct request *request, u8 status, unsigned int
 	view.bytes = bytes;
 	view.status = status;
 	complete(&view);
+	return 0;
+}
+
+/* A request that the driver gives back, to be issued again. */
+__noinline int requeue(struct view *view, u32 state)
+{
+	struct slot *slot = view ? find(view->key) : 0;
+
+	/* A driver that has no room for it gives it back at once: nothing failed. */
+	if (!view || (state != MQ_RQ_COMPLETE && !is_timed_out(view)))
+		return 0;
+	if (!slot || !is_of_this_use(slot, view)) {
+		if (slot)
+			count_done(view->queue, slot->class);
+		else
+			slot = claim(view->key);
+		if (!slot)
+			return 0;
+		start_at_completion(slot, view);
+	}
+	note_failure(slot, view);
+	return 0;
+}
+
+SEC("tp_btf/block_rq_requeue")
+int BPF_PROG(block_rq_requeue, struct request *request)
+{
+	struct view view;
+
+	view_of(&view, request, request->q, OF_REQUEUE);
+	requeue(&view, request->state);
 	return 0;
 }

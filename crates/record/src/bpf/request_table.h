@@ -20,7 +20,8 @@ struct slot {
 	u32 tid;
 	u8 class;
 	u8 throttled;
-	u8 by_worker;		/* submitted by a kernel thread, for another task */
+	u8 by_worker : 1,	/* submitted by a kernel thread, for another task */
+	   is_retried : 1;	/* it failed at the device, and was issued again */
 	u8 is_displaced;	/* a request whose place this is was put into another one */
 };
 

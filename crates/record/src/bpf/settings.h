@@ -67,6 +67,11 @@ struct settings {
 	u16 flock;
 	u8 user_stacks;
 	u8 unused;
+	u8 flush_bit;		/* numbers of RQF_FLUSH_SEQ and RQF_TIMED_OUT */
+	u8 timed_out_bit;
+	u16 scsi_result;	/* offsets in a SCSI command of `result` and `sense_buffer`; 0: unknown */
+	u16 scsi_sense;
+	u16 unused_too;
 	u8 calls[CALLS];	/* enum names_file and flags by number of system call */
 	u8 codes[CODES];	/* the same by io_uring's operation code: 0, BY_NOTHING, BY_FD */
 	u16 others[CALLS];	/* enum with_others by number of system call */

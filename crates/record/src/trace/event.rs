@@ -73,6 +73,12 @@ pub(super) struct RequestNote {
     pub(super) lower_key: u64,
     pub(super) lower_completed_ns: u64,
     pub(super) lower_number: u32,
+    /// What failed at the device: `enum failures`. 0: nothing, and the fields below mean nothing.
+    pub(super) failures: u32,
+    /// Its first issue, if it failed and was issued again.
+    pub(super) first_issued_ns: u64,
+    pub(super) scsi_result: u32,
+    pub(super) scsi_sense: u32,
 }
 
 /// The fields of a tracepoint.
@@ -177,7 +183,7 @@ impl Fields<'_> {
     }
 
     fn request(&mut self) -> Option<RequestNote> {
-        let note = RequestNote {
+        Some(RequestNote {
             key: self.u64()?,
             sector: self.u64()?,
             queued_ns: self.u64()?,
@@ -199,8 +205,11 @@ impl Fields<'_> {
             lower_key: self.u64()?,
             lower_completed_ns: self.u64()?,
             lower_number: self.u32()?,
-        };
-        self.u32().map(|_| note)
+            failures: self.u32()?,
+            first_issued_ns: self.u64()?,
+            scsi_result: self.u32()?,
+            scsi_sense: self.u32()?,
+        })
     }
 
     fn detail(&mut self) -> Option<EventDetail> {

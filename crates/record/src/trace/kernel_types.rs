@@ -4,12 +4,14 @@
 //! To adapt the programs libbpf compares each of their types with every type of the kernel by name, some hundred thousand: most of the
 //! time of a start. From the few types that can match at all it finds the same.
 
+mod layout;
 mod reader;
 mod trimmed;
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
+pub(super) use layout::RequestLayout;
 pub(super) use reader::KernelTypes;
 
 /// Begin of the name of the type of a tracepoint's programs.

@@ -66,7 +66,8 @@ pub(super) fn load(sources: &[TraceSource], kernel: &Kernel, settings: &ProgramS
 
 fn load_all(sources: &[TraceSource], kernel: &Kernel, settings: &ProgramSettings) -> Result<Loaded, Error> {
     let switch = kernel.arguments(None, "sched_switch");
-    let settings = &settings.clone().with_prev_state(matches!(switch, Some(Arguments::Count(4..))));
+    let has_prev_state = matches!(switch, Some(Arguments::Count(4..)));
+    let settings = &settings.clone().for_kernel(has_prev_state, kernel.request);
     let (mut missing, mut wanted) = (HashMap::new(), HashSet::new());
     let (sources, lacked) = if kernel.is_early { tracepoints::early(sources) } else { (sources.to_vec(), Vec::new()) };
     missing.extend(lacked.iter().map(|source| (source.name, (EARLY.to_owned(), "use Linux 5.17 or newer"))));

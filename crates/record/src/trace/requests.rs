@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use libbpf_rs::{MapCore, MapFlags, Object};
 use model::block::{DeviceNumber, Kind, Operation};
 use model::operation::Bucket;
-use model::stall::{KindCounts, REQUEST_BUCKETS, RequestIntervalRecord, RequestRecord};
+use model::stall::{KindCounts, REQUEST_BUCKETS, RequestFailures, RequestIntervalRecord, RequestRecord};
 
 use super::event::{CLASSES, RequestNote};
 use super::programs;
@@ -71,8 +71,27 @@ pub(super) fn errno_of(status: u8) -> Option<i32> {
         7 => libc::ENODATA,
         8 => libc::EILSEQ,
         9 => libc::ENOMEM,
+        12 => libc::EAGAIN,
+        // BLK_STS_OFFLINE: since 5.18, and with another number since 6.11. Before and between, of zones and of limits of a command's time.
+        16 | 17 => libc::ENODEV,
         _ => libc::EIO,
     })
+}
+
+/// What failed of a request: `failures` of `bpf/event.h`.
+pub(super) fn failures_of(note: &RequestNote) -> RequestFailures {
+    if note.failures == 0 {
+        return RequestFailures::default();
+    }
+    let some = |number: u32| (number != 0).then_some(number);
+    let first = note.first_issued_ns;
+    RequestFailures {
+        first_issued_ns: (first != 0 && first <= note.completed_ns).then_some(first),
+        retries: some(note.failures & 0xff),
+        timeouts: some(note.failures >> 8 & 0xff),
+        scsi_result: some(note.scsi_result),
+        scsi_sense: some(note.scsi_sense),
+    }
 }
 
 /// A request's row. Times that contradict the order of a request's lifecycle belong to another request and are dropped.

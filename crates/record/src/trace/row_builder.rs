@@ -18,7 +18,7 @@ use super::freezers::Freezers;
 use super::kinds::kind_of;
 use super::lock_numbers::LockNumbers;
 use super::paths::Paths;
-use super::requests::{by_kind, record};
+use super::requests::{by_kind, failures_of, record};
 use super::symbols::Symbols;
 use super::task_rows::TaskRows;
 use super::threads::process_of;
@@ -313,7 +313,7 @@ impl RowBuilder {
         let seen = |ns: u64| (ns != 0 && ns <= note.completed_ns).then_some(ns);
         let (preflush_ns, data_ns, postflush_ns) =
             (seen(note.preflush_ns), seen(note.data_ns), seen(note.postflush_ns));
-        let parts = RequestParts { preflush_ns, data_ns, postflush_ns, lower };
+        let parts = RequestParts { preflush_ns, data_ns, postflush_ns, lower, failures: failures_of(note) };
         (parts != RequestParts::default()).then(|| Box::new(parts))
     }
 

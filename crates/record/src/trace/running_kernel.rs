@@ -9,7 +9,7 @@ use libbpf_rs::Error;
 use model::signal::TracepointProgram;
 use rustix::fs::MemfdFlags;
 
-use super::kernel_types::KernelTypes;
+use super::kernel_types::{KernelTypes, RequestLayout};
 
 /// The newest member of `struct task_struct` that the full programs read.
 const LATE_MEMBER: &str = "worker_private";
@@ -23,6 +23,7 @@ pub(super) struct Kernel {
     pub(super) is_early: bool,
     /// Those of its types that the programs refer to; `None` if libbpf has to look through all.
     pub(super) types: Option<File>,
+    pub(super) request: RequestLayout,
     tracepoints: HashMap<String, usize>,
     /// The folder with the types of each module.
     modules: PathBuf,
@@ -35,7 +36,8 @@ impl Kernel {
         let is_early = types.has_member("task_struct", LATE_MEMBER) == Some(false);
         let names = if is_early { EARLY_TYPES } else { TYPES };
         let used = types.for_programs(names, modules).and_then(|used| in_memory(&used).ok());
-        Ok(Kernel { is_early, types: used, tracepoints: types.tracepoints(), modules: modules.to_owned() })
+        let (request, tracepoints) = (types.request_layout(modules), types.tracepoints());
+        Ok(Kernel { is_early, types: used, request, tracepoints, modules: modules.to_owned() })
     }
 
     /// How many arguments a tracepoint has, which a module may hold; `None` if there is none.

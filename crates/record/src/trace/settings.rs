@@ -1,5 +1,6 @@
 //! The settings of the programs, which are fixed before loading: `struct settings`.
 
+use super::kernel_types::RequestLayout;
 use super::options::TraceOptions;
 use super::symbols::Symbols;
 use super::{asynchronous, awaits, system_calls};
@@ -40,6 +41,7 @@ pub(super) struct ProgramSettings {
     loop_function: u64,
     complete_function: (u64, u64),
     has_prev_state: bool,
+    request: RequestLayout,
     pub(super) user_stacks: bool,
     /// Possible CPUs of this machine.
     pub(super) cpus: u16,
@@ -61,6 +63,7 @@ impl ProgramSettings {
             loop_function: address(LOOP_FUNCTION),
             complete_function: symbols.range(COMPLETE_FUNCTION).unwrap_or_default(),
             has_prev_state: false,
+            request: RequestLayout::default(),
             user_stacks: options.user_stacks,
             cpus,
         }
@@ -77,8 +80,8 @@ impl ProgramSettings {
     }
 
     /// `sched_switch` has the state of the task that leaves (Linux 5.18 and newer).
-    pub(super) fn with_prev_state(self, has_prev_state: bool) -> ProgramSettings {
-        ProgramSettings { has_prev_state, ..self }
+    pub(super) fn for_kernel(self, has_prev_state: bool, request: RequestLayout) -> ProgramSettings {
+        ProgramSettings { has_prev_state, request, ..self }
     }
 
     /// As `struct settings` of `bpf/task.h`.
@@ -96,7 +99,8 @@ impl ProgramSettings {
         let numbers = AIO_CALLS.into_iter().chain(SLEEPING_CALLS).chain([libc::SYS_ioctl, libc::SYS_flock]);
         bytes.extend(numbers.flat_map(|number| (number as u16).to_ne_bytes()));
         // Up to a multiple of eight bytes.
-        bytes.extend([u8::from(self.user_stacks), 0]);
+        bytes.extend([u8::from(self.user_stacks), 0, self.request.flush_bit, self.request.timed_out_bit]);
+        bytes.extend([self.request.scsi_result, self.request.scsi_sense, 0].into_iter().flat_map(u16::to_ne_bytes));
         bytes.extend(system_calls::table());
         bytes.extend(asynchronous::table());
         bytes.extend(awaits::table().into_iter().flat_map(u16::to_ne_bytes));

@@ -7,12 +7,12 @@ use libbpf_rs::{MapCore, MapFlags, ProgramMut};
 use model::block::DeviceNumber;
 use model::operation::Bucket;
 use model::signal::TracepointProgram;
-use model::stall::{StallKind, Traced};
+use model::stall::{RequestFailures, StallKind, Traced};
 
 use super::bounded_cache::BoundedCache;
 use super::event::{LOSSES, OFF_CPU, RequestNote, TraceEvent};
 use super::programs::{Kernel, Loaded};
-use super::requests::{RequestSum, kind_of, record};
+use super::requests::{RequestSum, failures_of, kind_of, record};
 use super::row_builder::RowBuilder;
 use super::running_kernel::Arguments;
 use super::settings::ProgramSettings;
@@ -257,6 +257,29 @@ fn contradicting_times_are_dropped() {
     let row = record(0, &RequestNote { queued_ns: 8, got_ns: 6, inserted_ns: 6, ..note });
     assert_eq!((row.queued_ns, row.got_ns, row.inserted_ns), (None, Some(6), Some(6)));
     assert_eq!(record(0, &RequestNote { status: 10, ..note }).errno, Some(libc::EIO));
+}
+
+#[test]
+fn what_failed_of_a_request_is_in_its_row() {
+    let note = RequestNote {
+        completed_ns: 50,
+        first_issued_ns: 20,
+        scsi_result: 2,
+        scsi_sense: 0xb_0000,
+        ..RequestNote::default()
+    };
+    // Its other fields are those of an earlier request.
+    assert_eq!(failures_of(&note), RequestFailures::default());
+    let failures = failures_of(&RequestNote { failures: 1 << 16 | 0x102, ..note });
+    let expected = RequestFailures {
+        first_issued_ns: Some(20),
+        retries: Some(2),
+        timeouts: Some(1),
+        scsi_result: Some(2),
+        scsi_sense: Some(0xb_0000),
+    };
+    assert_eq!(failures, expected);
+    assert_eq!(failures_of(&RequestNote { failures: 1 << 16, first_issued_ns: 0, ..note }).retries, None);
 }
 
 /// More pairs of processes waited and ran than the map holds: what is left out is said.

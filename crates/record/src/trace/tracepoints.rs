@@ -158,7 +158,7 @@ const JOURNALS: [TraceSource; 2] = [
 ];
 
 /// Block requests. Tracepoints that only add a moment are sources of their own.
-const REQUESTS: [TraceSource; 4] = [
+const REQUESTS: [TraceSource; 5] = [
     TraceSource::always(
         BLOCK_REQUESTS,
         "Block requests that tasks wait for, by stage",
@@ -176,6 +176,11 @@ const REQUESTS: [TraceSource; 4] = [
             &[program("block_rq_issue", "block_rq_issue", 1)],
         )
     },
+    TraceSource::always(
+        "tracing: block request retries",
+        "Requests that failed at the device and were issued again",
+        &[program("block_rq_requeue", "block_rq_requeue", 1)],
+    ),
     TraceSource {
         when: When::EachRequest,
         ..TraceSource::always(

@@ -18,6 +18,7 @@ pub fn words(cause: Cause) -> &'static str {
         Cause::SchedulerQueue => "I/O scheduler queue",
         Cause::IoThrottle => "cgroup I/O throttling",
         Cause::Device => "device",
+        Cause::DeviceError => "device error or retry",
         Cause::Frozen => "frozen file system",
         Cause::Lock => "lock",
         Cause::CpuWait => "run-queue wait",

@@ -103,6 +103,9 @@ fn to_do(cause: Cause) -> Option<&'static str> {
         Cause::RequestWait | Cause::SchedulerQueue | Cause::Device | Cause::PageFault => {
             "ask the disk for less, let less use it at once, or use a faster one"
         }
+        Cause::DeviceError => {
+            "look at the kernel's log and at the disk, its cable and its controller (smartctl -a): requests fail there"
+        }
         Cause::IoThrottle => "raise the limit of the cgroup, or of one above it",
         Cause::Frozen => "thaw the file system",
         Cause::Lock => "let its holder hold the lock for a shorter time",

@@ -3,8 +3,8 @@
 use model::block::{DeviceNumber, Kind, Operation};
 use model::operation::Bucket;
 use model::stall::{
-    Awaits, RequestIntervalRecord, RequestRecord, StackRecord, StallKind, StallRecord, TaskRecord, Traced,
-    request_bucket,
+    Awaits, RequestFailures, RequestIntervalRecord, RequestParts, RequestRecord, StackRecord, StallKind, StallRecord,
+    TaskRecord, Traced, request_bucket,
 };
 
 use model::usage::{Resource, UsageRecord};
@@ -158,7 +158,16 @@ fn full_request(request: u32) -> RequestRecord {
         issued_ns: Some(done_ns + 1),
         errno: Some(5),
         throttled: true,
-        parts: None,
+        parts: Some(Box::new(RequestParts {
+            failures: RequestFailures {
+                first_issued_ns: Some(done_ns - 800_000_000),
+                retries: Some(5),
+                timeouts: Some(1),
+                scsi_result: Some(0x0e02),
+                scsi_sense: Some(0x3_1100),
+            },
+            ..RequestParts::default()
+        })),
         in_flight: vec![(Kind::of(Operation::Read), 445), (METADATA, 22)],
         overtaken_by: vec![(METADATA, u32::MAX)],
         ..bare_request(request)

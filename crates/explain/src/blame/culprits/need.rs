@@ -85,7 +85,8 @@ pub(super) fn need(
     end: Option<&End<'_>>,
 ) -> Option<Need> {
     use Cause::{
-        Compaction, CpuThrottle, CpuWait, DirectReclaim, DirtyThrottle, OutOfMemory, ReclaimThrottle, Shrinker,
+        Compaction, CpuThrottle, CpuWait, DeviceError, DirectReclaim, DirtyThrottle, OutOfMemory, ReclaimThrottle,
+        Shrinker,
     };
     let waited = index.row(row);
     let pid = index.tasks.pid(waited.tid, waited.end_ns).unwrap_or(waited.tid);
@@ -108,6 +109,8 @@ pub(super) fn need(
             let device = fullest().or_else(|| device_of(index, disks, row));
             Need::Dirty(device.or_else(|| index.usage.only_device_of(pid)))
         })),
+        // Those who used the disk did not make it fail.
+        DeviceError => None,
         _ => of_request(index, disks, cause, end?).or_else(|| of_journal(index, disks, row, cause)),
     }
 }

@@ -3,7 +3,9 @@
 use model::block::{DeviceNumber, Kind};
 use model::event::RunEvent;
 use model::operation::{OperationKind, OperationRecord};
-use model::stall::{Awaits, RequestParts, RequestRecord, StackRecord, StallKind, StallRecord, TaskRecord};
+use model::stall::{
+    Awaits, RequestFailures, RequestParts, RequestRecord, StackRecord, StallKind, StallRecord, TaskRecord,
+};
 use model::usage::{Resource, UsageRecord};
 use proptest::collection::vec;
 use proptest::option;
@@ -77,15 +79,16 @@ prop_compose! {
 prop_compose! {
     fn request()(
         request in 0..6_u32, tid in tid(), times in vec(option::of(time()), 4), completed_ns in time(),
-        throttled in any::<bool>(), overtaken in any::<u32>(), parts in option::of(vec(option::of(time()), 3)),
-        lower in option::of(0..6_u32), kind in proptest::sample::select(vec!["R", "FWFS", "FN"]),
+        throttled in any::<bool>(), overtaken in any::<u32>(), parts in option::of(vec(option::of(time()), 4)),
+        errno in option::of(Just(5)), lower in option::of(0..6_u32), kind in proptest::sample::select(vec!["R", "FWFS", "FN"]),
     ) -> RequestRecord {
         RequestRecord {
             request, device: DeviceNumber::new(7, 0), sector: 0, bytes: 0, kind: Kind::from_rwbs(kind.as_bytes()).unwrap(), tid, merges: 0,
             queued_ns: times[0], got_ns: times[1], inserted_ns: times[2], issued_ns: times[3], completed_ns,
-            errno: None, throttled,
+            errno, throttled,
             parts: parts.map(|times| {
-                Box::new(RequestParts { preflush_ns: times[0], data_ns: times[1], postflush_ns: times[2], lower })
+                let failures = RequestFailures { first_issued_ns: times[3], ..RequestFailures::default() };
+                Box::new(RequestParts { preflush_ns: times[0], data_ns: times[1], postflush_ns: times[2], lower, failures })
             }),
             in_flight: Vec::new(), overtaken_by: vec![(Kind::default(), overtaken)],
         }

@@ -14,7 +14,8 @@
 //! More words: `waker=9`, `waker_stack=a`, `request=3`, `detail=x`, `call=read`, `awaits=answer`, `stuck`, `cpu=5` (CPU time
 //! until then), `since=2` (in its call since then), `state=1` (asleep interruptibly), `watched` (of the recorded command),
 //! `held` (by a CPU quota), `lock=1`, `holder=9`, `hint` (a lock, who held it when the wait began, one of its readers),
-//! `asked=1` (when its request was sent or received), `work=loop1` (of a worker), and of a request `device=7,1`, `kind=WS`, `lower=2`.
+//! `asked=1` (when its request was sent or received), `work=loop1` (of a worker), and of a request `device=7,1`, `kind=WS`, `lower=2`,
+//! `retries=1`, `timeouts=1`, `result=2` and `sense=0xb0000` (SCSI), `errno=5`.
 
 use std::collections::HashMap;
 
@@ -23,7 +24,8 @@ use model::event::RunEvent;
 use model::operation::{OperationKind, OperationRecord};
 use model::run::RunDescription;
 use model::stall::{
-    Awaits, RequestParts, RequestRecord, StackRecord, StallKind, StallRecord, TaskRecord, TraceSettings, stall_flags,
+    Awaits, RequestFailures, RequestParts, RequestRecord, StackRecord, StallKind, StallRecord, TaskRecord,
+    TraceSettings, stall_flags,
 };
 use model::time::Moment;
 use model::usage::UsageRecord;
@@ -238,13 +240,20 @@ impl Stage {
                     inserted_ns: at('I'),
                     issued_ns: at('D'),
                     completed_ns: at('C').expect("a completion"),
-                    errno: None,
+                    errno: figure("errno").map(|errno| errno as i32),
                     throttled: words.contains_key("throttled"),
                     parts: Some(Box::new(RequestParts {
                         preflush_ns: at('P'),
                         data_ns: at('T'),
                         postflush_ns: at('F'),
                         lower: figure("lower"),
+                        failures: RequestFailures {
+                            first_issued_ns: at('E'),
+                            retries: figure("retries"),
+                            timeouts: figure("timeouts"),
+                            scsi_result: figure("result"),
+                            scsi_sense: figure("sense"),
+                        },
                     })),
                     in_flight: Vec::new(),
                     overtaken_by: passed.unwrap_or_default(),

@@ -14,7 +14,7 @@ pub(super) const POINTER: u8 = 2;
 pub(super) const ARRAY: u8 = 3;
 pub(super) const STRUCTURE: u8 = 4;
 pub(super) const UNION: u8 = 5;
-const ENUMERATION: u8 = 6;
+pub(super) const ENUMERATION: u8 = 6;
 pub(super) const TYPEDEF: u8 = 8;
 pub(super) const VOLATILE: u8 = 9;
 pub(super) const CONST: u8 = 10;
@@ -105,6 +105,16 @@ impl KernelTypes {
         self.begin(id).map_or(&[], |begin| self.text(self.word(begin)))
     }
 
+    /// Where its name is.
+    pub(super) fn name_at(&self, id: u32) -> u32 {
+        self.begin(id).map_or(0, |begin| self.word(begin))
+    }
+
+    /// Length of all strings, which come last.
+    pub(super) fn text_bytes(&self) -> u32 {
+        self.bytes.len().saturating_sub(self.strings) as u32
+    }
+
     /// The type that a pointer, a typedef or a modifier is of.
     pub(super) fn referred(&self, id: u32) -> Option<u32> {
         match self.kind(id) {
@@ -119,6 +129,20 @@ impl KernelTypes {
         let begin = self.begin(id).filter(|_| is_composite).map(|begin| begin + TYPE_BYTES);
         let member = |at: usize| (self.word(at), self.word(at + 4));
         begin.into_iter().flat_map(move |begin| (0..self.count(id)).map(move |number| member(begin + number * 12)))
+    }
+
+    /// Names of a structure's members, and their places in bits.
+    pub(super) fn places(&self, id: u32) -> impl Iterator<Item = (u32, u32)> {
+        let begin = self.begin(id).filter(|_| self.kind(id) == STRUCTURE).map(|begin| begin + TYPE_BYTES);
+        let place = |at: usize| (self.word(at), self.word(at + 8));
+        begin.into_iter().flat_map(move |begin| (0..self.count(id)).map(move |number| place(begin + number * 12)))
+    }
+
+    /// Names and values of an enumeration.
+    pub(super) fn enumerators(&self, id: u32) -> impl Iterator<Item = (u32, u32)> {
+        let begin = self.begin(id).filter(|_| self.kind(id) == ENUMERATION).map(|begin| begin + TYPE_BYTES);
+        let pair = |at: usize| (self.word(at), self.word(at + 4));
+        begin.into_iter().flat_map(move |begin| (0..self.count(id)).map(move |number| pair(begin + number * 8)))
     }
 }
 

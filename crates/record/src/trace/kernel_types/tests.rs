@@ -1,9 +1,9 @@
 use std::path::Path;
 
 use libbpf_rs::Btf;
-use libbpf_rs::btf::types::Struct;
+use libbpf_rs::btf::types::{MemberAttr, Struct, StructMember};
 
-use super::{KernelTypes, essential};
+use super::{KernelTypes, RequestLayout, essential};
 
 const MODULES: &str = "/sys/kernel/btf";
 
@@ -77,4 +77,22 @@ fn what_is_no_type_information_is_refused() {
     for bytes in [vec![], vec![0x9f, 0xeb], short] {
         assert!(KernelTypes::parse(bytes).is_none());
     }
+}
+
+/// The bits are those of the kernel's enumeration, named or not; of a structure libbpf is the judge.
+#[test]
+fn flags_and_places_are_found_by_name() {
+    let Some(types) = running() else { return };
+    let layout = types.request_layout(Path::new(MODULES));
+    let older = RequestLayout::default();
+    match types.enumerator("__RQF_STARTED") {
+        Some(first) => assert_eq!(u32::from(layout.flush_bit), first + 1),
+        None => assert_eq!((layout.flush_bit, layout.timed_out_bit), (older.flush_bit, older.timed_out_bit)),
+    }
+    let all = Btf::from_vmlinux().unwrap();
+    let request: Struct<'_> = all.type_by_name("request").unwrap();
+    let is_it = |member: &StructMember<'_>| member.name.is_some_and(|name| name == "start_time_ns");
+    let MemberAttr::Normal { offset } = request.iter().find(is_it).unwrap().attr else { panic!("a bit field") };
+    assert_eq!(types.offset(None, "request", "start_time_ns").map(u32::from), Some(offset / 8));
+    assert_eq!(types.offset(None, "request", "no_such_member"), None);
 }
