@@ -26,6 +26,8 @@ pub struct Scene {
     pub device: Option<String>,
     /// Prefix of the name of a task in the chain of the longest.
     pub waited_for: Option<&'static str>,
+    /// What is said of a request that failed, in part.
+    pub failure: Option<&'static str>,
 }
 
 /// What was found of a scene.
@@ -117,6 +119,10 @@ fn judge(scene: &Scene, document: &Value) -> Vec<String> {
     if scene.waited_for.is_some_and(|whom| !tasks.iter().skip(1).any(|task| task.starts_with(whom))) {
         complaints.push(format!("{name}: the chain does not lead to {:?}", scene.waited_for));
     }
+    let says = |words: &str| found.stalls.iter().any(|stall| failure_of(stall).contains(words));
+    if scene.failure.is_some_and(|words| !says(words)) {
+        complaints.push(format!("{name}: nothing says {:?}", scene.failure));
+    }
     if let (false, Some(longest)) = (complaints.is_empty(), longest) {
         complaints.push(format!("{longest:#}"));
     }
@@ -129,6 +135,10 @@ fn device_of<'a>(stalls: &[&'a Value]) -> &'a str {
     let devices: Vec<&str> = stalls.iter().filter_map(|stall| stall["request"]["device"].as_str()).collect();
     let is_one = devices.windows(2).all(|pair| pair[0] == pair[1]) && devices.len() * 2 >= stalls.len();
     devices.first().filter(|_| is_one).copied().unwrap_or("-")
+}
+
+fn failure_of(stall: &Value) -> &str {
+    stall["request"]["failure"].as_str().unwrap_or_default()
 }
 
 fn chain_of(stall: &Value) -> Vec<String> {

@@ -8,6 +8,7 @@ use std::process::Command;
 use self::pools::{Raid5, Thin};
 use crate::devices::{DELAY_MS, SlowNull};
 use crate::scenes::{Scene, number_of, play, tool};
+use crate::scsi::SlowScsi;
 
 /// Requests of each scene.
 const REQUESTS: u64 = 5;
@@ -18,10 +19,10 @@ const KEY: &str = "00112233445566778899aabbccddeeff00112233445566778899aabbccdde
                    ffeeddccbbaa99887766554433221100ffeeddccbbaa99887766554433221100";
 
 /// A device of the device mapper; removed when dropped.
-struct Mapped(&'static str);
+pub struct Mapped(&'static str);
 
 impl Mapped {
-    fn new(name: &'static str, table: &str) -> Mapped {
+    pub fn new(name: &'static str, table: &str) -> Mapped {
         tool("dmsetup", &["create", name, "--table", table]);
         tool("dmsetup", &["mknodes"]);
         Mapped(name)
@@ -53,42 +54,6 @@ impl Drop for Mirror {
     }
 }
 
-/// A SCSI disk whose commands take [`DELAY_MS`]; its module is unloaded when dropped.
-struct SlowScsi;
-
-impl SlowScsi {
-    const DRIVER: &str = "/sys/bus/pseudo/drivers/scsi_debug";
-
-    fn new() -> SlowScsi {
-        tool("modprobe", &["scsi_debug", "dev_size_mb=8"]);
-        let disk = SlowScsi;
-        disk.name();
-        let delay_ns = (DELAY_MS * 1_000_000).to_string();
-        std::fs::write(format!("{}/ndelay", SlowScsi::DRIVER), delay_ns).unwrap();
-        disk
-    }
-
-    /// Once its disk is found, which the kernel does in the background.
-    fn name(&self) -> String {
-        let began = std::time::Instant::now();
-        loop {
-            let names = tool("find", &["/sys/devices/pseudo_0/adapter0/", "-path", "*/block/sd*", "-name", "dev"]);
-            if let Some(path) = names.lines().next() {
-                return Path::new(path).parent().unwrap().file_name().unwrap().to_str().unwrap().to_owned();
-            }
-            assert!(began.elapsed() < std::time::Duration::from_secs(30), "no disk of scsi_debug");
-            std::thread::sleep(std::time::Duration::from_millis(50));
-        }
-    }
-}
-
-impl Drop for SlowScsi {
-    fn drop(&mut self) {
-        let _ = std::fs::write(format!("{}/ndelay", SlowScsi::DRIVER), "10000");
-        let _ = Command::new("rmmod").arg("scsi_debug").status();
-    }
-}
-
 fn reads(name: &'static str, device: &str, bottom: &str) -> Scene {
     let script = format!("dd if={device} of=/dev/null bs=4k count={REQUESTS} iflag=direct");
     scene(name, "read", device, script, bottom)
@@ -109,6 +74,7 @@ fn scene(name: &'static str, operation: &'static str, device: &str, script: Stri
         at_least_ms: REQUESTS * DELAY_MS,
         device: Some(number_of(bottom)),
         waited_for: None,
+        failure: None,
     }
 }
 
@@ -119,7 +85,7 @@ fn name_of(device: &Path) -> String {
 #[test]
 fn stalls_on_stacked_devices_lead_to_the_device_below() {
     let (slow, leg, fast) = (SlowNull::new("slow", DELAY_MS), SlowNull::new("leg", DELAY_MS), SlowNull::new("fast", 0));
-    let scsi = SlowScsi::new();
+    let scsi = SlowScsi::new(8);
     let (below, leg, fast): (PathBuf, PathBuf, PathBuf) = (slow.device(), leg.device(), fast.device());
     let (bottom, under) = (name_of(&below), below.display());
     let _linear = Mapped::new("linear", &format!("0 {SLICE} linear {under} 0"));

@@ -40,7 +40,17 @@ fn scene(
     script: String,
     (operation, path): (&'static str, &str),
 ) -> Scene {
-    Scene { name, script, operation, path: path.to_owned(), cause, at_least_ms, device: None, waited_for: None }
+    Scene {
+        name,
+        script,
+        operation,
+        path: path.to_owned(),
+        cause,
+        at_least_ms,
+        device: None,
+        waited_for: None,
+        failure: None,
+    }
 }
 
 fn frozen(disk: &Path) -> Scene {

@@ -1,0 +1,146 @@
+//! Client and server of NFS on one machine: the client's waits lead through the server's thread to its disk.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Child, Command};
+
+use crate::devices::DELAY_MS;
+use crate::scenes::{Scene, number_of, play, tool};
+use crate::scsi::SlowScsi;
+
+/// What the server exports, and where the client mounts it, by version.
+const EXPORTED: &str = "/run/exported";
+const MOUNTS: [(&str, &str); 2] = [("4.2", "/run/nfs4"), ("3", "/run/nfs3")];
+/// Of each file that is read, and of each read.
+const READ_KIB: u64 = 64;
+
+/// The server, which exports a file system on a slow disk, mounted by both versions; stopped when dropped.
+struct Server {
+    disk: SlowScsi,
+    name: String,
+    rpcbind: Child,
+}
+
+impl Server {
+    fn new() -> Server {
+        let disk = SlowScsi::new(64);
+        disk.set("ndelay", "1000");
+        let name = disk.name();
+        let device = format!("/dev/{name}");
+        for folder in [EXPORTED, MOUNTS[0].1, MOUNTS[1].1, "/run/rpcbind", "/var/lib/nfs/v4recovery", "/var/lib/nfs/sm"]
+        {
+            fs::create_dir_all(folder).unwrap();
+        }
+        tool("mkfs.ext4", &["-q", &device]);
+        tool("mount", &["-t", "ext4", &device, EXPORTED]);
+        for version in ["4.2", "3"] {
+            for number in 0..2 {
+                let text = vec![b'x'; 2 * READ_KIB as usize * 1024];
+                fs::write(format!("{EXPORTED}/read-{version}-{number}"), text).unwrap();
+            }
+        }
+        fs::write("/etc/passwd", "root:x:0:0::/root:/bin/sh\n_rpc:x:100:100::/run/rpcbind:/bin/sh\n").unwrap();
+        fs::write("/etc/group", "root:x:0:\n_rpc:x:100:\n").unwrap();
+        tool("ifconfig", &["lo", "127.0.0.1", "up"]);
+        let rpcbind = Command::new("rpcbind").arg("-f").spawn().unwrap();
+        std::thread::sleep(std::time::Duration::from_secs(2));
+        let server = Server { disk, name, rpcbind };
+        server.start();
+        server
+    }
+
+    fn start(&self) {
+        // Old programs do not load what they need.
+        for module in ["nfsd", "nfsv3", "nfsv4"] {
+            tool("modprobe", &[module]);
+        }
+        tool("mount", &["-t", "nfsd", "nfsd", "/proc/fs/nfsd"]);
+        for file in ["etab", "rmtab", "state"] {
+            fs::write(Path::new("/var/lib/nfs").join(file), "").unwrap();
+        }
+        let options = "rw,sync,no_root_squash,fsid=0,insecure,no_subtree_check";
+        fs::write("/etc/exports", format!("{EXPORTED} *({options})\n")).unwrap();
+        tool("exportfs", &["-ra"]);
+        for time in ["nfsv4gracetime", "nfsv4leasetime"] {
+            fs::write(Path::new("/proc/fs/nfsd").join(time), "10").unwrap();
+        }
+        tool("rpc.mountd", &[]);
+        tool("rpc.nfsd", &["4"]);
+        // Nobody has to reclaim locks of an earlier server.
+        let _ = fs::write("/proc/fs/nfsd/v4_end_grace", "Y");
+        for (version, folder) in MOUNTS {
+            let from = if version == "3" { format!("127.0.0.1:{EXPORTED}") } else { "127.0.0.1:/".to_owned() };
+            let options = format!("vers={version},sec=sys,nolock,retry=0");
+            tool("mount.nfs", &[&from, folder, "-o", &options]);
+        }
+        // Pages that are dirty are not dropped.
+        tool("sync", &[]);
+        fs::write("/proc/sys/vm/drop_caches", "3").unwrap();
+        self.disk.set("ndelay", &(DELAY_MS * 1_000_000).to_string());
+    }
+
+    fn scene(&self, name: &'static str, operation: &'static str, file: &str, script: String) -> Scene {
+        Scene {
+            name,
+            script,
+            operation,
+            path: file.to_owned(),
+            cause: "network_fs",
+            at_least_ms: DELAY_MS,
+            device: Some(number_of(&self.name)),
+            waited_for: Some("nfsd/"),
+            failure: None,
+        }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.disk.set("ndelay", "1000");
+        for (_, folder) in MOUNTS {
+            let _ = Command::new("umount").arg(folder).status();
+        }
+        let _ = Command::new("rpc.nfsd").arg("0").status();
+        let _ = Command::new("exportfs").arg("-ua").status();
+        let _ = self.rpcbind.kill();
+        let _ = self.rpcbind.wait();
+        let _ = Command::new("umount").arg(EXPORTED).status();
+    }
+}
+
+fn read(folder: &str, version: &str, number: u32, flag: &str) -> String {
+    format!("dd if={folder}/read-{version}-{number} of=/dev/null bs={READ_KIB}k count=1 {flag}")
+}
+
+#[test]
+fn waits_for_a_server_of_this_machine_lead_to_its_disk() {
+    if Command::new("rpc.nfsd").arg("--help").output().is_err() {
+        println!("skipped: no programs of the NFS server");
+        return;
+    }
+    let server = Server::new();
+    let [(_, v4), (_, v3)] = MOUNTS;
+    play(&[
+        server.scene("NFS 4.2, direct reads", "read", "nfs4/read-4.2-0", read(v4, "4.2", 0, "iflag=direct")),
+        server.scene("NFS 4.2, reads", "read", "nfs4/read-4.2-1", read(v4, "4.2", 1, "")),
+        server.scene(
+            "NFS 4.2, fsync (COMMIT)",
+            "fsync",
+            "nfs4/written",
+            format!("dd if=/dev/zero of={v4}/written bs=4k count=4 conv=fsync"),
+        ),
+        server.scene(
+            "NFS 4.2, direct writes (WRITE)",
+            "write",
+            "nfs4/direct",
+            format!("dd if=/dev/zero of={v4}/direct bs=4k count=4 oflag=direct"),
+        ),
+        server.scene("NFS 3, direct reads", "read", "nfs3/read-3-0", read(v3, "3", 0, "iflag=direct")),
+        server.scene(
+            "NFS 3, fsync (COMMIT)",
+            "fsync",
+            "nfs3/written",
+            format!("dd if=/dev/zero of={v3}/written bs=4k count=4 conv=fsync"),
+        ),
+    ]);
+}

@@ -1,0 +1,50 @@
+//! The SCSI disk that the kernel emulates (scsi_debug), whose delay and failures are set.
+
+use std::path::Path;
+use std::process::Command;
+
+use crate::devices::DELAY_MS;
+use crate::scenes::tool;
+
+/// A SCSI disk whose commands take [`DELAY_MS`]; its module is unloaded when dropped.
+pub struct SlowScsi;
+
+impl SlowScsi {
+    pub const DRIVER: &str = "/sys/bus/pseudo/drivers/scsi_debug";
+
+    /// Of that size.
+    pub fn new(mebibytes: u32) -> SlowScsi {
+        tool("modprobe", &["scsi_debug", &format!("dev_size_mb={mebibytes}")]);
+        let disk = SlowScsi;
+        disk.name();
+        disk.set("ndelay", &(DELAY_MS * 1_000_000).to_string());
+        disk
+    }
+
+    /// Changes a parameter of the driver.
+    pub fn set(&self, parameter: &str, value: &str) {
+        std::fs::write(format!("{}/{parameter}", SlowScsi::DRIVER), value).unwrap();
+    }
+
+    /// Once its disk is found, which the kernel does in the background.
+    pub fn name(&self) -> String {
+        let began = std::time::Instant::now();
+        loop {
+            let names = tool("find", &["/sys/devices/pseudo_0/adapter0/", "-path", "*/block/sd*", "-name", "dev"]);
+            if let Some(path) = names.lines().next() {
+                return Path::new(path).parent().unwrap().file_name().unwrap().to_str().unwrap().to_owned();
+            }
+            assert!(began.elapsed() < std::time::Duration::from_secs(30), "no disk of scsi_debug");
+            std::thread::sleep(std::time::Duration::from_millis(50));
+        }
+    }
+}
+
+impl Drop for SlowScsi {
+    fn drop(&mut self) {
+        for (parameter, value) in [("ndelay", "10000"), ("opts", "0"), ("every_nth", "0")] {
+            let _ = std::fs::write(format!("{}/{parameter}", SlowScsi::DRIVER), value);
+        }
+        let _ = Command::new("rmmod").arg("scsi_debug").status();
+    }
+}
