@@ -12,6 +12,8 @@ pub enum Edge {
     IoLimit,
     /// Service by the device. Requests that wait in front of it wait for that service.
     Device,
+    /// Requests that fail at a device: time outs, errors, and what it takes to issue them again.
+    DeviceError,
     /// The order in which an I/O scheduler serves requests.
     SchedulerQueue,
     /// Requests (tags), and throttling of writeback.
@@ -82,6 +84,7 @@ impl Edge {
         match self {
             Edge::IoLimit => &[Cause::IoThrottle],
             Edge::Device => &[Cause::Device, Cause::SchedulerQueue, Cause::RequestWait],
+            Edge::DeviceError => &[Cause::DeviceError],
             Edge::SchedulerQueue => &[Cause::SchedulerQueue],
             Edge::RequestWait => &[Cause::RequestWait],
             Edge::Lock => &[Cause::Lock],
