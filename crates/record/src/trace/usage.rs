@@ -8,7 +8,7 @@ mod sums;
 #[cfg(test)]
 mod tests;
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use libbpf_rs::Object;
 use model::block::DeviceNumber;
@@ -74,7 +74,8 @@ impl UsageReader {
         }
         let relative = |pid| self.processes.relative(object, pid);
         let used = rows.iter().filter_map(|row| row.pid.and_then(|pid| Some((pid, relative(pid)?.start_ns))));
-        let used: Vec<_> = used.collect();
+        // A process has a row for each resource, and is looked at once.
+        let used: BTreeSet<_> = used.collect();
         used.iter().for_each(|(pid, start_ns)| builder.tasks.learn_role(*pid, *start_ns));
         let known = self.processes.all().chain(used);
         known.for_each(|(pid, start_ns)| builder.tasks.learn_starter(pid, start_ns, &relative));
