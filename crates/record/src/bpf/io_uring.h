@@ -4,7 +4,7 @@
 /* Where a kernel thread polls the ring and submits, the submitter is the process that the thread belongs to. */
 static __always_inline void io_uring_begins(struct io_kiocb *request, struct task_struct *task)
 {
-	struct submission submission = {.key = address_of(request, OF_SUBMIT), .now_ns = bpf_ktime_get_ns()};
+	struct submission submission = {.key = address_of(request, OF_SUBMIT), .now_ns = begun_at()};
 	struct io_sq_data *poller = request->ctx->sq_data;
 
 	submission.tid = poller ? poller->task_tgid : task->pid;

@@ -1,8 +1,8 @@
 /* The table of asynchronous operations in flight, from their submission to their completion, and their block requests. */
 #pragma once
 
+#include "clock.h"
 #include "place.h"
-#include "ticks.h"
 
 #define OPERATIONS_BITS 14
 /* How far apart io_uring's requests and user space's iocbs are at least: 256 and 64 bytes. */

@@ -1,6 +1,7 @@
 /* The table of block requests in flight, from their arrival to their completion. */
 #pragma once
 
+#include "clock.h"
 #include "place.h"
 
 #define SLOTS_BITS 15
@@ -76,8 +77,11 @@ static __always_inline void view_of(struct view *view, struct request *request, 
 	u32 flags = request->cmd_flags;
 
 	view->key = address_of(request, program);
-	view->now_ns = bpf_ktime_get_ns();
 	view->made_ns = (flags & 0xff) >= 32 ? 0 : request->start_time_ns;
+	if (program == OF_INSERT && !settings.all_requests && view->made_ns)
+		view->now_ns = inserted_at(view->made_ns);
+	else
+		view->now_ns = bpf_ktime_get_ns();
 	view->issued_ns = request->io_start_time_ns;
 	view->sector = request->__sector;
 	view->end_io = (u64)request->end_io;
