@@ -75,7 +75,8 @@ fn wait(row: &Row, request: &RequestRecord) -> Throttled {
     Throttled { request: request.request, turn: Turn { start_ns: row.start_ns, throttled_ns, rest_ns, bytes } }
 }
 
-/// A thread's operations as turns: those of the classes that the limit delays.
+/// A thread's operations as turns: those of the classes that the limit delays. What the recording cuts is none: how long its request was
+/// delayed, and what followed, is unknown.
 fn turns(index: &RunIndex, operations: &[&Operation], waits: &[Throttled]) -> Vec<Turn> {
     let within = |operation: &Operation| {
         let from = waits.partition_point(|wait| wait.turn.start_ns < operation.start_ns);
@@ -84,7 +85,8 @@ fn turns(index: &RunIndex, operations: &[&Operation], waits: &[Throttled]) -> Ve
     };
     let classes: BTreeSet<Name> =
         operations.iter().filter(|operation| !within(operation).is_empty()).map(|operation| operation.class).collect();
-    let of_class = operations.iter().filter(|operation| classes.contains(&operation.class));
+    let is_whole = |operation: &Operation| operation.finished && !operation.cut;
+    let of_class = operations.iter().filter(|operation| is_whole(operation) && classes.contains(&operation.class));
     let mut turns: Vec<Turn> = of_class.map(|operation| turn(index, operation, within(operation))).collect();
     let mut sizes: Vec<u64> = turns.iter().map(|turn| turn.bytes).filter(|bytes| *bytes > 0).collect();
     sizes.sort_unstable();
@@ -132,8 +134,29 @@ fn limit(index: &RunIndex, disks: &Disks, place: Place, loops: Vec<Loop>) -> IoL
         by_process.entry(pid).or_default().push(moved);
     }
     let moved = |each: Loop| Loop { moved: by_process.get(&pid(&each)).cloned().unwrap_or_default(), ..each };
-    let loops = loops.into_iter().map(moved).collect();
+    let mut loops: Vec<Loop> = loops.into_iter().map(moved).collect();
+    add_metadata(index, place, &mut loops);
     IoLimit { device, reads, bytes_per_s, per_s, loops }
+}
+
+/// The file system's metadata, such as its journal, uses the limit for all who write, in proportion to what they write.
+fn add_metadata(index: &RunIndex, place: Place, loops: &mut [Loop]) {
+    let sum = |is_metadata: bool| -> u128 {
+        let rows = used(index, place).filter(|row| (row.resource == Resource::DeviceMetadata) == is_metadata);
+        rows.map(|row| u128::from(row.bytes)).sum()
+    };
+    let (metadata, others) = (sum(true), sum(false));
+    if metadata == 0 || others == 0 {
+        return;
+    }
+    let with = |bytes: &mut u64| {
+        let part = u128::from(*bytes) * metadata / others;
+        *bytes = bytes.saturating_add(u64::try_from(part).unwrap_or(u64::MAX));
+    };
+    for each in loops {
+        each.turns.iter_mut().for_each(|turn| with(&mut turn.bytes));
+        each.moved.iter_mut().for_each(|moved| with(&mut moved.bytes));
+    }
 }
 
 /// Bytes per second that a limit let pass from the first wait for it to the last: it was used up.

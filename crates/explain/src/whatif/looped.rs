@@ -11,7 +11,7 @@ use super::held::{waiters, waits_for};
 use super::random::Random;
 use super::simulated::Simulated;
 use super::throttle::{Rate, Throttle};
-use crate::waits::{IoLimit, Loop, Step, Turn, Waits};
+use crate::waits::{IoLimit, Loop, Moved, Step, Turn, Waits};
 
 /// Simulations, from which results are taken together: each chooses turns by chance.
 const REPEATS: usize = 4;
@@ -149,8 +149,9 @@ fn pace(of: &Loop) -> Pace {
     let next = of.turns.iter().skip(1).map(|turn| turn.start_ns);
     let borders: Vec<(u64, u64)> = of.turns.iter().map(Turn::end_ns).zip(next).collect();
     let mut gaps: Vec<(f64, f64)> = borders.iter().map(|(from, to)| (to.saturating_sub(*from) as f64, 0.0)).collect();
+    let mut known = Range { start: gaps.len(), end: 0 };
     let mut short_bytes = 0.0;
-    for moved in &of.moved {
+    for moved in of.moved.iter().filter(|moved| is_within(of, moved)) {
         let ends = |at_ns: u64| of.turns.partition_point(|turn| turn.end_ns() < at_ns);
         let recorded: u64 = of.turns[ends(moved.start_ns)..ends(moved.end_ns)].iter().map(|turn| turn.bytes).sum();
         let overlap_ns =
@@ -166,8 +167,34 @@ fn pace(of: &Loop) -> Pace {
             }
             short_bytes = 0.0;
         }
+        known = known.start.min(first)..known.end.max(last);
     }
+    fill_ends(&mut gaps, &known);
     Pace::new(of, bytes, &gaps)
+}
+
+/// Whether all of what was moved in that time was moved between the first recorded turn and the last, or there is no such time.
+fn is_within(of: &Loop, moved: &Moved) -> bool {
+    let first_ns = of.turns.first().map_or(0, |turn| turn.start_ns);
+    let last_ns = of.turns.last().map_or(0, Turn::end_ns);
+    let within = |moved: &Moved| moved.start_ns >= first_ns && moved.end_ns <= last_ns;
+    within(moved) || !of.moved.iter().any(within)
+}
+
+/// Before and after the times of which it is known, as many turns were short as next to them.
+fn fill_ends(gaps: &mut [(f64, f64)], known: &Range<usize>) {
+    let frequency = |gaps: &[(f64, f64)]| {
+        let (ns, short) = gaps.iter().fold((0.0, 0.0), |sum, gap| (sum.0 + gap.0, sum.1 + gap.1));
+        if ns > 0.0 { short / ns } else { 0.0 }
+    };
+    if known.is_empty() {
+        return;
+    }
+    let near = known.len().min(2 * AROUND);
+    let (at_begin, at_end) =
+        (frequency(&gaps[known.start..known.start + near]), frequency(&gaps[known.end - near..known.end]));
+    gaps[..known.start].iter_mut().for_each(|gap| gap.1 = gap.0 * at_begin);
+    gaps[known.end..].iter_mut().for_each(|gap| gap.1 = gap.0 * at_end);
 }
 
 /// Whether the simulation of the load as it was is like the recording of those threads: as many turns that the limit delays, and as long.

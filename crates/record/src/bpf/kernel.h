@@ -242,13 +242,14 @@ struct cgroup {
 	struct kernfs_node *kn;
 };
 
-/* The cgroups of a task; that of v2. */
-struct css_set {
-	struct cgroup *dfl_cgrp;
-};
-
 struct cgroup_subsys_state {
 	struct cgroup *cgroup;
+};
+
+/* The cgroups of a task, by controller; that of v2. */
+struct css_set {
+	struct cgroup_subsys_state *subsys[16];
+	struct cgroup *dfl_cgrp;
 };
 
 struct blkcg {
@@ -564,6 +565,10 @@ struct pt_regs {
 };
 
 #pragma clang attribute pop
+
+enum cgroup_subsys_id {
+	io_cgrp_id = 3,
+};
 
 #if defined(__TARGET_ARCH_x86)
 #define FIRST_ARGUMENT(regs) ((regs)->di)

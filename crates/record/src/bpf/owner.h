@@ -26,13 +26,49 @@ struct {
 /* Whether a limit delayed any request. A worker dispatches such reads, and only their files say who reads them. */
 u32 any_throttled SEC(".data.reader") = 0;
 
-/* The tasks that waited last in calls on files, by inode. */
+struct file_use {
+	u64 inode;
+	u64 cgroup;	/* number of the cgroup that its requests count for; 0: any */
+};
+
+/* The tasks that waited last in calls on files: for each cgroup, and of all. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, READ_INODES);
-	__type(key, u64);
+	__type(key, struct file_use);
 	__type(value, u32);
 } readers SEC(".maps");
+
+/* The number of the cgroup that a task's requests count for; 0: unknown. */
+static __always_inline u64 io_cgroup_of(struct task_struct *task)
+{
+	struct cgroup_subsys_state *state;
+	u32 controller;
+
+	if (!bpf_core_enum_value_exists(enum cgroup_subsys_id, io_cgrp_id))
+		return 0;
+	controller = bpf_core_enum_value(enum cgroup_subsys_id, io_cgrp_id);
+	if (bpf_probe_read_kernel(&state, sizeof(state), &BPF_CORE_READ(task, cgroups)->subsys[controller & 15]))
+		return 0;
+	return BPF_CORE_READ(state, cgroup, kn, id);
+}
+
+/* Before Linux 5.4 a bio has no cgroup of its own. */
+static __always_inline u64 io_cgroup_of_bio(struct bio *bio)
+{
+	return bpf_core_field_exists(bio->bi_blkg) ? BPF_CORE_READ(bio, bi_blkg, blkcg, css.cgroup, kn, id) : 0;
+}
+
+static __always_inline void note_use(u64 inode, struct task_struct *task)
+{
+	struct file_use use = {.inode = inode};
+	u32 tid = BPF_CORE_READ(task, pid);
+
+	bpf_map_update_elem(&readers, &use, &tid, BPF_ANY);
+	use.cgroup = io_cgroup_of(task);
+	if (use.cgroup)
+		bpf_map_update_elem(&readers, &use, &tid, BPF_ANY);
+}
 
 /* Whether the running task may have made pages dirty: workers, and calls that read or write pages out, change inodes, too. */
 static __always_inline int may_dirty(struct task_struct *task)
@@ -98,14 +134,18 @@ static __always_inline int was_dirty_before(u64 inode)
 static __always_inline u32 user_of_pages(struct bio *bio, u32 operation)
 {
 	u64 inode = inode_of(bio);
+	struct file_use use = {.inode = inode};
 	u32 *tid;
 
 	if (!inode)
 		return 0;
-	tid = operation == WRITE ? bpf_map_lookup_elem(&dirtiers, &inode) : bpf_map_lookup_elem(&readers, &inode);
+	/* Others may wait for the same pages, for which the limit of another cgroup holds. */
+	if (operation != WRITE)
+		use.cgroup = io_cgroup_of_bio(bio);
+	tid = operation == WRITE ? bpf_map_lookup_elem(&dirtiers, &inode) : bpf_map_lookup_elem(&readers, &use);
 	if (tid || operation != WRITE || !was_dirty_before(inode))
 		return tid ? *tid : 0;
-	tid = bpf_map_lookup_elem(&readers, &inode);
+	tid = bpf_map_lookup_elem(&readers, &use);
 	return tid ? *tid : OF_EARLIER;
 }
 

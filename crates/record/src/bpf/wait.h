@@ -51,7 +51,6 @@ static __always_inline int is_announced(struct task_struct *task, struct task_no
 /* A task waits in a call on a file: a worker that dispatches requests for that file works for it. */
 static __always_inline void note_user_of_file(struct task_struct *task, struct task_note *note)
 {
-	u32 tid = BPF_CORE_READ(task, pid);
 	struct file *file;
 	u64 inode;
 
@@ -60,7 +59,7 @@ static __always_inline void note_user_of_file(struct task_struct *task, struct t
 	file = file_of(task, note->first);
 	inode = file ? (u64)BPF_CORE_READ(file, f_inode) : 0;
 	if (inode)
-		bpf_map_update_elem(&readers, &inode, &tid, BPF_ANY);
+		note_use(inode, task);
 }
 
 /* The current task does so. Verified once. */

@@ -66,8 +66,8 @@ struct Blamed {
     /// Numbers in [`Costs`].
     key: u32,
     need: Option<u32>,
-    /// It waited for a read into the page cache.
-    reads_pages: bool,
+    /// The process that waited for a read into the page cache.
+    reader: Option<u32>,
 }
 
 /// An interval of the usage.
@@ -113,8 +113,8 @@ impl<'a> Costs<'a> {
     fn blamed(&mut self, (row, by): (u32, Option<u32>), cause: Cause) -> Blamed {
         let (index, disks) = (self.index, self.disks);
         *self.ends.entry((row, by, cause)).or_insert_with(|| {
-            let (key, need, reads_pages) = blamed(index, disks, (row, by), cause);
-            Blamed { key: self.keys.of(&key), need: need.map(|need| self.needs.of(&need)), reads_pages }
+            let (key, need, reader) = blamed(index, disks, (row, by), cause);
+            Blamed { key: self.keys.of(&key), need: need.map(|need| self.needs.of(&need)), reader }
         })
     }
 
@@ -123,7 +123,7 @@ impl<'a> Costs<'a> {
         if segment.ran != 0 {
             return self.add_running(victim, segment.ran, (from_ns, to_ns), times);
         }
-        let Blamed { key, need, reads_pages } = self.blamed(blamed_rows(index, segment), segment.cause);
+        let Blamed { key, need, reader } = self.blamed(blamed_rows(index, segment), segment.cause);
         let ns = (to_ns - from_ns) * times;
         let Some(need) = need else { return self.add_cost(key, victim, ns) };
         match self.needs.value(need) {
@@ -135,7 +135,7 @@ impl<'a> Costs<'a> {
             }
         }
         let span = index.usage.span_of(from_ns, to_ns).unwrap_or((from_ns, to_ns));
-        let evicted = reads_pages.then(|| self.evicted.part(index, victim.1, span)).flatten();
+        let evicted = reader.and_then(|reader| self.evicted.part(index, reader, span));
         let again_ns = evicted.as_ref().map_or(0, |(part, _)| (ns as f64 * part) as u64).min(ns);
         if let Some((_, memory)) = evicted {
             let memory = self.needs.of(&memory);
@@ -244,18 +244,20 @@ fn blamed_rows(index: &RunIndex, segment: &Segment) -> (u32, Option<u32>) {
     (row, segment.row().filter(|by| *by != row))
 }
 
-/// Whether a task waits for a read into the page cache that ends its chain.
-fn reads_pages(index: &RunIndex, row: u32, end: Option<&End<'_>>) -> bool {
+/// The process of a row, perhaps a server that works for the victim, if it waits for a read into the page cache that ends its chain.
+fn reader(index: &RunIndex, row: u32, end: Option<&End<'_>>) -> Option<u32> {
     let is_read = |request: &RequestRecord| request.kind.operation() == BlockOperation::Read;
-    index.stack(index.row(row).stack).is_some_and(|stack| stack.reads_pages)
-        && end.is_some_and(|end| end.request.is_none_or(is_read))
+    let waited = index.row(row);
+    let reads_pages = index.stack(waited.stack).is_some_and(|stack| stack.reads_pages)
+        && end.is_some_and(|end| end.request.is_none_or(is_read));
+    reads_pages.then(|| index.tasks.pid(waited.tid, waited.end_ns).unwrap_or(waited.tid))
 }
 
-/// The root blocker at the end of a row's chain, what was lacking there, and whether the row is for a read into the page cache.
-fn blamed(index: &RunIndex, disks: &Disks, rows: (u32, Option<u32>), cause: Cause) -> (Key, Option<Need>, bool) {
+/// The root blocker at the end of a row's chain, what was lacking there, and who reads into the page cache.
+fn blamed(index: &RunIndex, disks: &Disks, rows: (u32, Option<u32>), cause: Cause) -> (Key, Option<Need>, Option<u32>) {
     let (end, need) = end_and_need(index, disks, rows, cause);
-    let reads_pages = reads_pages(index, rows.0, end.as_ref());
-    (key(index, disks, rows.0, cause, end), need, reads_pages)
+    let reader = reader(index, rows.0, end.as_ref());
+    (key(index, disks, rows.0, cause, end), need, reader)
 }
 
 /// The end of a row's chain, and what was lacking there.

@@ -14,6 +14,8 @@ use crate::waits::is_at_or_below;
 const SAMPLE_NS: u64 = 1_000_000_000;
 /// Least part of what a cgroup reads: less is the cache's ordinary turnover.
 const LEAST: f64 = 0.25;
+/// Least of what a cgroup reads again at about that time, bytes: single pages delay nobody for long.
+const LEAST_BYTES: u64 = 64 << 10;
 /// Uses below this part of the total have no rows.
 const UNRECORDED: u128 = 256;
 
@@ -36,7 +38,7 @@ fn read_again(index: &RunIndex, cgroup: Name, (from_ns, to_ns): (u64, u64)) -> f
     let (from_ns, to_ns) = (from_ns.saturating_sub(SAMPLE_NS), to_ns.saturating_add(SAMPLE_NS));
     let path = index.names.get(cgroup);
     let again = index.memory.refaults.bytes(path, (from_ns, to_ns));
-    if again == 0 {
+    if again < LEAST_BYTES {
         return 0.0;
     }
     let (mut read, mut all) = (0, 0);
