@@ -100,18 +100,23 @@ impl<'a> RootBlockers<'a> {
     }
 }
 
-/// What a process cost before and after it executed a program is one culprit, under the name with the most time.
+/// What a process cost before and after it executed a program is one culprit, under the name with the most time. So is what it cost in
+/// several cgroups, of which version 1 has one for each resource, under that with the most time but the root.
 fn by_process(index: &RunIndex, times: Vec<(Key, Cost)>) -> Vec<(Key, Cost)> {
     let mut processes: Vec<(Key, Cost)> = Vec::new();
     let mut places: HashMap<(Name, u32, Key), usize> = HashMap::new();
+    let is_named = |cgroup: Option<Name>| cgroup.is_some_and(|cgroup| index.names.get(cgroup) != "/");
     for (key, cost) in times {
         let program = key.process.as_ref().and_then(|process| {
-            let rest = Key { process: None, ..key.clone() };
+            let rest = Key { process: None, cgroup: None, ..key.clone() };
             Some((index.tasks.program_of(process, &index.names)?, process.tid, rest))
         });
         let place = program.map(|program| *places.entry(program).or_insert(processes.len()));
         match place.and_then(|place| processes.get_mut(place)) {
-            Some((_, sum)) => sum.add_time(&cost),
+            Some((first, sum)) => {
+                first.cgroup = if is_named(first.cgroup) { first.cgroup } else { key.cgroup.or(first.cgroup) };
+                sum.add_time(&cost);
+            }
             None => processes.push((key, cost)),
         }
     }
