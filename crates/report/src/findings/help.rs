@@ -35,6 +35,8 @@ fn predicted(document: &Value, part: &str) -> Option<Sentence> {
         writer.say(" (");
         writer.value(&culprit, Kind::Name)?;
         writer.say(")");
+    } else {
+        place(&mut writer, &path, choice)?;
     }
     writer.say(if choice["at_most"] == Value::Bool(true) { "; predicted, at best: " } else { "; predicted: " });
     writer.value(&format!("{path}/predicted/total_ns/value"), Kind::Duration)?;
@@ -75,7 +77,9 @@ fn intro(document: &Value, part: &str) -> &'static str {
 fn culprit(document: &Value, part: &str, choice: &Value) -> Option<String> {
     let cause = match choice["change"]["edge"].as_str()? {
         // Who asked for the work is to blame; who does it can change it.
-        edge @ ("cpu" | "work") => return (!are_short(document)).then(|| behind(document, choice, edge)).flatten(),
+        edge @ ("cpu" | "work" | "stopped") => {
+            return (!are_short(document)).then(|| behind(document, choice, edge)).flatten();
+        }
         "lock" => "lock",
         "timer" => "sleep",
         "server" => "network_fs",
@@ -90,15 +94,43 @@ fn culprit(document: &Value, part: &str, choice: &Value) -> Option<String> {
     (is_most && culprits[at]["task"].is_string()).then(|| format!("{part}/culprits/{at}/task"))
 }
 
+/// Where a setting is, by what its path says: of which cgroup, and on which disk.
+fn place(writer: &mut Writer, path: &str, choice: &Value) -> Option<()> {
+    let (target, changes) = (&choice["target"], &choice["remedies"][0]["changes"]);
+    let is_of = |placeholder: &str| changes["path"].as_str().is_some_and(|path| path.contains(placeholder));
+    let of_cgroup = is_of("{cgroup}") && target["cgroup"].is_string();
+    let of_disk = target["device"].is_string()
+        && (is_of("{device}") || is_of("{number}") || changes["per_device"] == Value::Bool(true));
+    if !of_cgroup && !of_disk {
+        return Some(());
+    }
+    writer.say(" (");
+    match target["cgroup"].as_str() {
+        Some("/") if of_cgroup => writer.say("root cgroup"),
+        Some(_) if of_cgroup => writer.value(&format!("{path}/target/cgroup"), Kind::Name)?,
+        _ => (),
+    }
+    if of_disk {
+        writer.say(if of_cgroup { ", " } else { "" });
+        writer.value(&format!("{path}/target/device"), Kind::Name)?;
+    }
+    writer.say(")");
+    Some(())
+}
+
 /// Whether what is to be done is done to a process.
 fn is_of_process(choice: &Value) -> bool {
     choice["remedies"][0]["changes"]["apply"].as_str().is_some_and(|apply| apply.contains("PID"))
 }
 
-/// The process that waits for a CPU, or computes, where that is not the victim itself but one that it waits for.
+/// The process that waits for a CPU, computes or is stopped, where that is not the victim itself but one that it waits for.
 fn behind(document: &Value, choice: &Value, edge: &str) -> Option<String> {
     let least = choice["saved_share"].as_f64()? / 2.0;
-    let end = if edge == "cpu" { "cpu_wait" } else { "running" };
+    let end = match edge {
+        "cpu" => "cpu_wait",
+        "stopped" => "stopped",
+        _ => "running",
+    };
     let is_it = |behind: &Value| behind["end"] == end && behind["share"].as_f64() >= Some(least);
     let at = document["behind"].as_array()?.iter().position(is_it)?;
     let path = format!("/behind/{at}/tasks/0/task");

@@ -2,7 +2,7 @@
 
 use explain::waits::Behind;
 use explain::whatif::{Absence, Advice, Change, Choice, Estimate, Prediction, Spread};
-use remedy::{Change as Changes, Remedy};
+use remedy::{Change as Changes, Format, Remedy};
 use serde_json::{Value, json};
 
 /// What would help, the most helpful first.
@@ -97,7 +97,11 @@ fn estimate(estimate: Estimate) -> Value {
 
 fn remedy(remedy: &Remedy) -> Value {
     let apply = match &remedy.change {
-        Changes::Setting(setting) => json!({"path": setting.path}),
+        Changes::Setting(setting) => json!({
+            "path": setting.path,
+            // The file has a line for each disk.
+            "per_device": matches!(setting.format, Format::PerDevice | Format::Keyed(_)),
+        }),
         Changes::Command { apply, revert } | Changes::Manual { apply, revert } => {
             json!({"apply": apply, "revert": revert})
         }
