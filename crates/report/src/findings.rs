@@ -20,7 +20,7 @@ use crate::style::Style;
 use help::{help, help_without_operations};
 pub use sentence::{Fact, Sentence};
 use sentence::{Kind, LEAST, UNBREAKABLE, Writer};
-use slow::{count_path, sleeps, slow};
+use slow::{count_path, none, of_others, sleeps, slow};
 
 /// Sentences at most.
 const SENTENCES: usize = 5;
@@ -40,6 +40,9 @@ pub fn findings(document: &Value) -> Vec<Sentence> {
             .flatten()
             .collect();
     }
+    if part.is_empty() && document["command"].is_object() && document["short_waits"]["matter"] == Value::Bool(true) {
+        return of_short_waits(document);
+    }
     let sentences = [
         slow(document, part),
         causes(document, part),
@@ -49,6 +52,25 @@ pub fn findings(document: &Value) -> Vec<Sentence> {
         help(document, part),
     ];
     at_most_five(sentences.into_iter().flatten().collect())
+}
+
+/// Of a command that lost its time in shorter waits: these come before what others' slow operations waited for.
+fn of_short_waits(document: &Value) -> Vec<Sentence> {
+    let joined = |first: Option<Sentence>, second: Option<Sentence>| match (first, second) {
+        (Some(mut first), Some(second)) => {
+            first.join(second);
+            Some(first)
+        }
+        (first, second) => first.or(second),
+    };
+    let sentences = [
+        joined(none(document), short_waits(document)),
+        culprit(document, "/short_waits"),
+        joined(of_others(document), causes(document, "")),
+        confidence::sentence(document, ""),
+        help(document, ""),
+    ];
+    sentences.into_iter().flatten().collect()
 }
 
 /// More are too many to be read: who stalled, and on what, is then one.
@@ -177,7 +199,8 @@ fn culprit(document: &Value, part: &str) -> Option<Sentence> {
     let mut writer = Writer::new(document);
     let limited = culprit["cause"] == "io_throttle";
     let known = |key: &str| !culprit[key].is_null() && culprit[key] != "/";
-    let wall_ns = document.pointer(&format!("{part}/wall_ns")).and_then(Value::as_f64)?;
+    let total = if part == "/short_waits" { "time_ns" } else { "wall_ns" };
+    let wall_ns = document.pointer(&format!("{part}/{total}")).and_then(Value::as_f64)?;
     if culprit["time_ns"].as_f64() < Some(LEAST * wall_ns) {
         writer.say("No root blocker is known");
         return Some(writer.end());

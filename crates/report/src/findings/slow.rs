@@ -13,25 +13,48 @@ pub(super) fn count_path(part: &str) -> String {
 
 /// `12 operations of the recorded command took at least 100 ms, 3.00 s in total; the longest, fsync by dd/93, took 1.20 s.`
 pub(super) fn slow(document: &Value, part: &str) -> Option<Sentence> {
-    let mut writer = Writer::new(document);
-    let count = count_path(part);
     let of_others = part.is_empty() && document["command"].is_object();
     if of_others {
-        writer.say("No operation of the recorded command took ");
-        writer.value("/slower_than_ns", Kind::Duration)?;
-        slept(&mut writer, document);
+        let mut writer = none_of_command(document)?;
         writer.say(". Of other programs, ");
+        return operations(writer, document, part, " did");
     }
+    operations(Writer::new(document), document, part, "")
+}
+
+/// `No operation of the recorded command took 100 ms, but it had 3 sleeps of at most 2.00 s in flock`
+fn none_of_command(document: &Value) -> Option<Writer<'_>> {
+    let mut writer = Writer::new(document);
+    writer.say("No operation of the recorded command took ");
+    writer.value("/slower_than_ns", Kind::Duration)?;
+    slept(&mut writer, document);
+    Some(writer)
+}
+
+/// The same as a sentence of its own.
+pub(super) fn none(document: &Value) -> Option<Sentence> {
+    none_of_command(document).map(Writer::end)
+}
+
+/// `Of other programs, 12 operations took at least 100 ms, 3.00 s in total`
+pub(super) fn of_others(document: &Value) -> Option<Sentence> {
+    let mut writer = Writer::new(document);
+    writer.say("Of other programs, ");
+    operations(writer, document, "", "")
+}
+
+/// `12 operations took at least 100 ms, 3.00 s in total; the longest, fsync by dd/93, took 1.20 s`; `verb` where the time was said before.
+fn operations(mut writer: Writer<'_>, document: &Value, part: &str, verb: &str) -> Option<Sentence> {
+    let count = count_path(part);
     writer.counted(&count, "operation")?;
     if !part.is_empty() {
         whose(&mut writer, document)?;
     }
-    if of_others {
-        writer.say(" did");
-    } else {
+    if verb.is_empty() {
         writer.say(" took at least ");
         writer.value("/slower_than_ns", Kind::Duration)?;
     }
+    writer.say(verb);
     let Some(at) = longest(document, part) else {
         total(&mut writer, document, part)?;
         return Some(writer.end());
