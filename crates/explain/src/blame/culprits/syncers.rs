@@ -3,15 +3,17 @@
 use std::collections::BTreeSet;
 
 use model::block::DeviceNumber;
+use model::stall::StallKind;
 
 use super::super::disks::Disks;
+use super::super::rows::Row;
 use super::super::run_index::RunIndex;
 use super::need::{Domain, Need};
 use super::used_within::UsedWithin;
 use super::weights::Users;
 
-/// Calls that write out all that a file system, or each, has in memory.
-const CALLS: [&str; 3] = ["sync", "syncfs", "umount2"];
+/// Calls that write out all that a file system, or each, has in memory: `mount` and its followers where they make it read-only.
+const CALLS: [&str; 6] = ["sync", "syncfs", "umount2", "mount", "mount_setattr", "fsconfig"];
 /// Small uses of many processes are unknown, too: they are less than this fraction (1/4) of all.
 const LEAST: u128 = 4;
 
@@ -23,6 +25,17 @@ struct Sync {
     pid: u32,
     /// `None`: all disks.
     device: Option<DeviceNumber>,
+    /// When it waited for a lock, perhaps that of another one, and wrote nothing.
+    locked: Vec<(u64, u64)>,
+}
+
+impl Sync {
+    /// Whether it wrote out in that time, for a part of it at least.
+    fn writes_in(&self, span: (u64, u64)) -> bool {
+        let within = |(from_ns, to_ns): (u64, u64)| to_ns.min(span.1).saturating_sub(from_ns.max(span.0));
+        let locked_ns: u64 = self.locked.iter().map(|wait| within(*wait)).sum();
+        locked_ns < within((self.start_ns, self.end_ns))
+    }
 }
 
 /// The calls of a run.
@@ -41,6 +54,7 @@ impl Syncers {
                 end_ns: row.end_ns,
                 pid: index.tasks.pid(row.tid, row.end_ns).unwrap_or(row.tid),
                 device: device.filter(|_| !is_of_all),
+                locked: locked(index, row),
             })
         });
         Syncers(syncs.collect())
@@ -56,7 +70,7 @@ impl Syncers {
         }
         let is_meant = |sync: &&Sync| {
             let is_there = sync.device.is_none_or(|upper| index.usage.is_on(upper, device));
-            is_there && sync.start_ns < span.1 && span.0 < sync.end_ns
+            is_there && sync.writes_in(span)
         };
         let pids: BTreeSet<u32> = self.0.iter().filter(is_meant).map(|sync| sync.pid).collect();
         let Some(part) = unknown.checked_div(pids.len() as u128) else { return };
@@ -64,6 +78,13 @@ impl Syncers {
         users.retain(|_, weight| *weight > 0);
         pids.into_iter().for_each(|pid| *users.entry(Some(pid)).or_default() += part);
     }
+}
+
+/// The waits for locks of a call, or the part of a call that is one.
+fn locked(index: &RunIndex, call: &Row) -> Vec<(u64, u64)> {
+    let waits = index.rows_between(call.tid, call.start_ns, call.end_ns).map(|(_, row)| row);
+    let waits = waits.filter(|row| row.kind == StallKind::OffCpu && row.lock.is_some());
+    waits.map(|row| (row.start_ns, row.end_ns)).collect()
 }
 
 /// Of what unknown processes used, the part that is writes; `None`: all, as far as is known.
@@ -81,12 +102,11 @@ fn written_by_unknown(index: &RunIndex, need: &Need, (from_ns, to_ns): (u64, u64
 
 #[cfg(test)]
 mod tests {
-    use model::stall::{StallKind, StallRecord, TaskRecord};
+    use model::stall::{StallRecord, TaskRecord};
     use model::usage::{Resource, UsageRecord};
 
     use super::super::weights::WEIGHT;
     use super::*;
-    use crate::blame::rows::Row;
 
     const S: u64 = 1_000_000_000;
     const DISK: DeviceNumber = DeviceNumber(7 << 20 | 1);
@@ -124,6 +144,20 @@ mod tests {
         let mut users = UsedWithin { index: &index, from_ns: span.0, to_ns: span.1 }.users(&need);
         Syncers::new(&index, &Disks::default()).take_over(&index, &need, &mut users, span);
         users.into_iter().map(|(pid, weight)| (pid, weight / WEIGHT)).collect()
+    }
+
+    #[test]
+    fn who_waits_for_a_lock_writes_nothing_out() {
+        let sync = |locked: &[(u64, u64)]| Sync {
+            start_ns: 20 * S,
+            end_ns: 24 * S,
+            pid: 7,
+            device: None,
+            locked: locked.to_vec(),
+        };
+        assert!(sync(&[(20 * S, 22 * S)]).writes_in((21 * S, 23 * S)));
+        assert!(!sync(&[(20 * S, 22 * S)]).writes_in((20 * S, 22 * S)), "another one held it up");
+        assert!(!sync(&[]).writes_in((24 * S, 25 * S)));
     }
 
     #[test]
