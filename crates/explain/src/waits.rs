@@ -111,6 +111,8 @@ pub struct Waits {
     pub io_limits: BTreeSet<(String, &'static str)>,
     /// The cgroup whose limit on a disk delayed requests, where it is only one.
     pub limit_cgroups: BTreeMap<DeviceNumber, String>,
+    /// The cgroup whose CPU quota held a thread of the paths.
+    pub quota_cgroups: BTreeMap<u32, String>,
     /// Limits on disks that delayed operations, and of which the rate is known.
     pub limited: Vec<IoLimit>,
     /// Memory cgroups that were at their limit.

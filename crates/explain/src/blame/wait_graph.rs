@@ -17,7 +17,7 @@ use super::loops;
 use super::operations::Operation as SlowOperation;
 use super::pinned::are_pinned;
 use super::request;
-use super::rows::Row;
+use super::rows::{Row, quota_cgroup};
 use super::rules::PAGES_UNDER_WRITEBACK;
 use super::run_index::RunIndex;
 use super::sync_calls;
@@ -52,6 +52,7 @@ pub(super) fn waits<'a>(
     let waiting = operations.iter().step_by(stands_for).map(|operation| graph.waiting(operation)).collect();
     let sqlite = sync_calls::sqlite(index, graph.tasks.keys().copied());
     let limited = limited(&mut graph, operations, stands_for);
+    let quota_cgroups = quota_cgroups(index, graph.paths.values());
     let deadlock = graph.deadlock || graph.tasks.keys().any(|tid| index.circle(*tid).is_some());
     Waits {
         operations: waiting,
@@ -69,6 +70,7 @@ pub(super) fn waits<'a>(
         pinned,
         io_limits: index.io_limits.keys().cloned().collect(),
         limit_cgroups: limit_cgroups(index),
+        quota_cgroups,
         limited,
         memory: index.memory.with_usage(&index.usage, &index.names, |pid| other(index, pid)),
         memory_sampled: index.memory.sampled().clone(),
@@ -95,6 +97,18 @@ fn other(index: &RunIndex, pid: u32) -> Option<String> {
 fn limit_cgroups(index: &RunIndex) -> BTreeMap<DeviceNumber, String> {
     let cgroups = index.usage.limit_cgroups();
     cgroups.map(|(device, cgroup)| (device, index.names.get(cgroup).to_owned())).collect()
+}
+
+/// By the rows of the threads that a quota held.
+fn quota_cgroups(index: &RunIndex, paths: &[Path]) -> BTreeMap<u32, String> {
+    let held = paths.iter().flatten().filter(|step| step.cause == Cause::CpuThrottle).map(|step| step.tid);
+    let tids: BTreeSet<u32> = held.collect();
+    let detail = |row: &Row| row.detail.map(|detail| index.names.get(detail));
+    let cgroup = |tid: u32| {
+        let mut rows = index.rows_between(tid, 0, u64::MAX);
+        rows.find_map(|(_, row)| quota_cgroup(detail(row)?).map(str::to_owned))
+    };
+    tids.into_iter().filter_map(|tid| Some((tid, cgroup(tid)?))).collect()
 }
 
 /// Of a sample of the operations no loops are known.

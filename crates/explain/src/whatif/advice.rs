@@ -244,7 +244,10 @@ impl<'a> Place<'a> {
             target: Target {
                 device: disk.map(|disk| disk.name.clone()),
                 number: number.map(|number| format!("{}:{}", number.major(), number.minor())),
-                cgroup: cgroup_of_limit(culprits()).or_else(|| limit_on(waits, number, causes)).or(cgroup),
+                cgroup: cgroup_of_limit(culprits())
+                    .or_else(|| limit_on(waits, number, causes))
+                    .or_else(|| quota_on(waits, causes))
+                    .or(cgroup),
                 mount: mount.map(str::to_owned),
             },
             limit,
@@ -272,6 +275,11 @@ fn cgroup_of_limit<'a>(mut culprits: impl Iterator<Item = &'a Culprit>) -> Optio
 /// The cgroup whose limit on a disk delayed others for the operations: its requests, or those of writeback, are not theirs.
 fn limit_on(waits: &Waits, disk: Option<DeviceNumber>, causes: &[Cause]) -> Option<String> {
     disk.filter(|_| causes.contains(&Cause::IoThrottle)).and_then(|disk| waits.limit_cgroups.get(&disk).cloned())
+}
+
+/// The cgroup whose CPU quota held another task for the operations.
+fn quota_on(waits: &Waits, causes: &[Cause]) -> Option<String> {
+    Some(()).filter(|()| causes.contains(&Cause::CpuThrottle)).and_then(|()| waits.quota_cgroups.values().next().cloned())
 }
 
 /// Who filled the memory cgroup of the operations that read.

@@ -101,9 +101,7 @@ pub(super) fn need(
             let domain = domain(index, Target::Memory, pid, waited.start_ns, true);
             Some(Need::Memory(if is_global { Domain::Everybody } else { domain }))
         }
-        CpuThrottle => {
-            quota_cgroup(index.names.get(waited.detail?)).and_then(|path| index.names.find(path)).map(Need::Quota)
-        }
+        CpuThrottle => quota_of(index, row).map(Need::Quota),
         DirtyThrottle => Some(dirty_in_cgroup(index, row, pid).unwrap_or_else(|| {
             let fullest = || index.dirty_disks.fullest_other(index.names.get(waited.detail?), waited.start_ns);
             let device = fullest().or_else(|| device_of(index, disks, row));
@@ -111,8 +109,22 @@ pub(super) fn need(
         })),
         // Those who used the disk did not make it fail.
         DeviceError => None,
+        // The holder of a lock is to blame itself, whatever holds it up.
+        cause if cause != Cause::Lock && end.is_some_and(|end| is_out_of_quota(index, end)) => {
+            quota_of(index, end?.row).map(Need::Quota)
+        }
         _ => of_request(index, disks, cause, end?).or_else(|| of_journal(index, disks, row, cause)),
     }
+}
+
+/// Whether a chain ends at a task that its cgroup's CPU quota holds, such as a server, perhaps beneath a loop device.
+fn is_out_of_quota(index: &RunIndex, end: &End<'_>) -> bool {
+    index.main_cause(end.row) == Cause::CpuThrottle
+}
+
+/// The cgroup whose quota holds the task of a row.
+fn quota_of(index: &RunIndex, row: u32) -> Option<Name> {
+    quota_cgroup(index.names.get(index.row(row).detail?)).and_then(|path| index.names.find(path))
 }
 
 /// Of cgroup v2, whose limit of dirty pages holds for what is written back for the cgroup, on whichever disk.
