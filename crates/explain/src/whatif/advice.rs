@@ -279,7 +279,9 @@ fn limit_on(waits: &Waits, disk: Option<DeviceNumber>, causes: &[Cause]) -> Opti
 
 /// The cgroup whose CPU quota held another task for the operations.
 fn quota_on(waits: &Waits, causes: &[Cause]) -> Option<String> {
-    Some(()).filter(|()| causes.contains(&Cause::CpuThrottle)).and_then(|()| waits.quota_cgroups.values().next().cloned())
+    Some(())
+        .filter(|()| causes.contains(&Cause::CpuThrottle))
+        .and_then(|()| waits.quota_cgroups.values().next().cloned())
 }
 
 /// Who filled the memory cgroup of the operations that read.

@@ -149,7 +149,7 @@ fn pace(of: &Loop) -> Pace {
     let next = of.turns.iter().skip(1).map(|turn| turn.start_ns);
     let borders: Vec<(u64, u64)> = of.turns.iter().map(Turn::end_ns).zip(next).collect();
     let mut gaps: Vec<(f64, f64)> = borders.iter().map(|(from, to)| (to.saturating_sub(*from) as f64, 0.0)).collect();
-    let mut known = Range { start: gaps.len(), end: 0 };
+    let mut known_ns = vec![0.0; gaps.len()];
     let mut short_bytes = 0.0;
     for moved in of.moved.iter().filter(|moved| is_within(of, moved)) {
         let ends = |at_ns: u64| of.turns.partition_point(|turn| turn.end_ns() < at_ns);
@@ -159,6 +159,7 @@ fn pace(of: &Loop) -> Pace {
         let first = borders.partition_point(|(_, to)| *to <= moved.start_ns);
         let last = borders.partition_point(|(from, _)| *from < moved.end_ns).max(first);
         let all_ns: f64 = borders[first..last].iter().map(overlap_ns).sum();
+        known_ns[first..last].iter_mut().zip(&borders[first..last]).for_each(|(ns, border)| *ns += overlap_ns(border));
         // A turn at a border counts in one of the two times.
         short_bytes += moved.bytes as f64 - recorded as f64;
         if short_bytes > 0.0 && all_ns > 0.0 {
@@ -167,9 +168,8 @@ fn pace(of: &Loop) -> Pace {
             }
             short_bytes = 0.0;
         }
-        known = known.start.min(first)..known.end.max(last);
     }
-    fill_ends(&mut gaps, &known);
+    fill_ends(&mut gaps, &known_ns);
     Pace::new(of, bytes, &gaps)
 }
 
@@ -182,19 +182,21 @@ fn is_within(of: &Loop, moved: &Moved) -> bool {
 }
 
 /// Before and after the times of which it is known, as many turns were short as next to them.
-fn fill_ends(gaps: &mut [(f64, f64)], known: &Range<usize>) {
-    let frequency = |gaps: &[(f64, f64)]| {
-        let (ns, short) = gaps.iter().fold((0.0, 0.0), |sum, gap| (sum.0 + gap.0, sum.1 + gap.1));
-        if ns > 0.0 { short / ns } else { 0.0 }
+fn fill_ends(gaps: &mut [(f64, f64)], known_ns: &[f64]) {
+    let known: Vec<usize> = (0..gaps.len()).filter(|at| known_ns[*at] > 0.0).collect();
+    let frequency = |near: &[usize]| {
+        let (ns, short) = near.iter().fold((0.0, 0.0), |sum, at| (sum.0 + known_ns[*at], sum.1 + gaps[*at].1));
+        short / ns
     };
-    if known.is_empty() {
+    let near = known.len().min(2 * AROUND);
+    if near == 0 {
         return;
     }
-    let near = known.len().min(2 * AROUND);
-    let (at_begin, at_end) =
-        (frequency(&gaps[known.start..known.start + near]), frequency(&gaps[known.end - near..known.end]));
-    gaps[..known.start].iter_mut().for_each(|gap| gap.1 = gap.0 * at_begin);
-    gaps[known.end..].iter_mut().for_each(|gap| gap.1 = gap.0 * at_end);
+    let (at_begin, at_end) = (frequency(&known[..near]), frequency(&known[known.len() - near..]));
+    let middle = known[known.len() / 2];
+    for (at, (gap, known_ns)) in gaps.iter_mut().zip(known_ns).enumerate() {
+        gap.1 += (gap.0 - known_ns).max(0.0) * if at < middle { at_begin } else { at_end };
+    }
 }
 
 /// Whether the simulation of the load as it was is like the recording of those threads: as many turns that the limit delays, and as long.
@@ -275,5 +277,31 @@ impl Running<'_> {
         let is_known = all >= AROUND as f64 && !like.is_empty();
         let chosen = if is_known { like[random.below(like.len())] } else { near.start + random.below(near.len()) };
         (turns[chosen].rest_ns as f64, Some(chosen), pace_ns)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Loop, Moved, Turn, pace};
+
+    const S: u64 = 1_000_000_000;
+
+    /// One turn of 10 bytes each second is recorded, from 1.2 s to 5.2 s, with three short ones between two. In its first second it moved as
+    /// much again before the first turn.
+    #[test]
+    fn what_was_moved_before_the_first_turn_is_not_between_turns() {
+        let turn = |at: u64| Turn { start_ns: at * S + S / 5, throttled_ns: S / 2, rest_ns: 0, bytes: 10 };
+        let moved = |at: u64, bytes| Moved { start_ns: at * S, end_ns: (at + 1) * S, bytes };
+        let all = Loop {
+            tid: 7,
+            is_of_operations: true,
+            turns: (1..6).map(turn).collect(),
+            moved: vec![moved(1, 90), moved(2, 40), moved(3, 40), moved(4, 40), moved(5, 10)],
+        };
+        let pace = pace(&all);
+        for at in 0..4 {
+            let (_, short) = pace.between(&(at..at + 1));
+            assert!((short - 3.0).abs() < 0.5, "{short} after turn {at}");
+        }
     }
 }

@@ -117,6 +117,27 @@ fn shorter_waits_are_a_finding_of_their_own() {
     assert_eq!(findings(&document)[1].text, lower);
 }
 
+/// Others' slow operations come after what the command lost.
+#[test]
+fn shorter_waits_of_the_command_come_before_what_others_waited_for() {
+    let mut document = document(2, 3_000_000_000, 0.8);
+    document["command"] = json!({"operations": 0, "wall_ns": 0});
+    document["short_waits"] = json!({
+        "matter": true, "count": 864, "time_ns": 7_530_000_000_u64, "share": 0.73, "recorded_individually": 817,
+        "longest_ns": 36_000_000, "causes": [{"cause": "cpu_wait", "share": 1.0}],
+        "culprits": [{"cause": "cpu_wait", "task": "cc1plus/9", "tasks": 1, "cgroup": "/build", "time_ns": 6_000_000_000_u64}],
+    });
+    let texts: Vec<String> = findings(&document).into_iter().map(|sentence| sentence.text).collect();
+    let begin = "; 864 shorter waits of at most 36.0 ms cost the recorded command 7.53 s, 73 % of its non-idle time: 100 % run-queue wait.";
+    assert!(
+        texts[0].starts_with("No operation of the recorded command took ") && texts[0].ends_with(begin),
+        "{texts:?}"
+    );
+    assert_eq!(texts[1], "The largest root blocker is cc1plus/9 of /build: it cost 6.00 s (run-queue wait).");
+    assert!(texts[2].starts_with("Of other programs, 2 operations took at least "), "{texts:?}");
+    assert!(texts.len() <= 5);
+}
+
 /// Where the effect of no change is known, it is said what to do, and that there is no figure.
 #[test]
 fn advice_is_not_missing_where_the_cause_is_known() {

@@ -67,3 +67,58 @@ fn a_writer_that_is_paused_at_the_pace_of_a_limit_waits_for_the_limit() {
     assert_eq!(paused(1), ("dirty_throttle".to_owned(), Some("/".to_owned())), "one of eight writes");
     assert_eq!(paused(8), ("dirty_throttle/io_throttle".to_owned(), Some("/".to_owned())));
 }
+
+/// Task 7 asks server 8, which has used up the CPU quota of its cgroup together with 9.
+#[test]
+fn a_server_without_cpu_quota_leads_to_who_used_it_up() {
+    let mut stage = stage(
+        "op:read   7 |==============|
+         off       7 | ssssssssssss | stack=fuse_simple_request,request_wait_answer waker=8
+         off       8 |  pppppppppp  | held detail=/x:~20~ms~of~100~ms
+         task      8 |n             | name=bindfs pid=8 cgroup=/x
+         task      9 |n             | name=burn pid=9 cgroup=/x",
+    );
+    let ran = |pid: u32, busy_ns| UsageRecord {
+        cpu: Some(0),
+        pid: Some(pid),
+        busy_ns,
+        cgroup: Some("/x".to_owned()),
+        ..UsageRecord::new(Resource::Cpu, 0, 100 * MS)
+    };
+    stage.usage.extend([ran(8, MS), ran(9, 19 * MS)]);
+    let (explanation, accounting) = stage.account_run(&description(true), None);
+    let first = &explanation.culprits[0];
+    let cause = first.cause.name();
+    assert_eq!(
+        (first.task.as_ref().map(|task| task.tid), first.cgroup.as_deref(), cause),
+        (Some(9), Some("/x"), "network_fs")
+    );
+    let quotas = accounting.waits(MS).quota_cgroups;
+    assert_eq!(quotas.into_iter().collect::<Vec<_>>(), [(8, "/x".to_owned())]);
+}
+
+/// With cgroups of version 1 a process is in one cgroup for its disk and in another for its CPU.
+#[test]
+fn one_process_in_several_cgroups_is_one_root_blocker() {
+    let mut stage = stage(
+        "op:fsync  7 |==========|
+         off       7 |ssssssssss| request=1
+         request   1 |Q        IDC| tid=9 device=8,0 throttled kind=W
+         task      9 |n         | name=dd pid=9 cgroup=/backup",
+    );
+    let used = |cgroup: &str, start_ns| UsageRecord {
+        device: Some(DISK),
+        pid: Some(9),
+        bytes: 1 << 20,
+        count: 1,
+        busy_ns: MS,
+        throttled: 1,
+        cgroup: Some(cgroup.to_owned()),
+        limit: Some("/".to_owned()),
+        ..UsageRecord::new(Resource::DeviceWrite, start_ns, start_ns + 5 * MS)
+    };
+    stage.usage.extend([used("/", 0), used("/io", 5 * MS)]);
+    let culprits = stage.explain().culprits;
+    let of_dd: Vec<_> = culprits.iter().filter(|culprit| culprit.cause == Cause::IoThrottle).collect();
+    assert_eq!(of_dd.len(), 1, "{of_dd:?}");
+}

@@ -114,6 +114,33 @@ fn a_limit_has_the_loops_that_it_delays_and_the_rate_that_it_let_pass() {
     assert_eq!(moved, [16_000, 4_000]);
 }
 
+/// The journal's writes use the limit, too. The call that the recording's end cuts is no turn.
+#[test]
+fn a_loop_under_a_limit_has_its_part_of_the_journal_and_whole_turns() {
+    let mut stage = stage(
+        "op:pwrite64 7 |=========  ==========    |
+         op:pwrite64 7 |                       ==| stuck
+         off         7 | sssssss                 | stack=blkdev_direct_IO waker=3 request=1
+         off         7 |             ssssss      | stack=blkdev_direct_IO waker=3 request=2
+         request     1 |     D  C                | tid=7 throttled device=8,0 kind=W
+         request     2 |                 D C     | tid=7 throttled device=8,0 kind=W",
+    );
+    let used = |resource, bytes| UsageRecord {
+        device: Some(DeviceNumber::new(8, 0)),
+        pid: Some(7).filter(|_| resource == Resource::DeviceWrite),
+        bytes,
+        count: 4,
+        throttled: 1,
+        cgroup: Some("/box".to_owned()),
+        limit: Some("/box".to_owned()),
+        ..UsageRecord::new(resource, 0, 20 * MS)
+    };
+    stage.usage.extend([used(Resource::DeviceWrite, 16_000), used(Resource::DeviceMetadata, 8_000)]);
+    let limited = of_stage(&stage).limited;
+    let [each] = limited[0].loops.as_slice() else { panic!("{limited:?}") };
+    assert_eq!((each.turns.len(), each.moved[0].bytes), (2, 24_000));
+}
+
 /// A journal without space: the task itself writes the checkpoint, and waits for a request. Reclaim waits for pages that are written.
 #[test]
 fn a_journal_or_reclaim_that_waits_for_a_request_leads_to_its_stages() {
