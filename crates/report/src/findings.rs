@@ -199,9 +199,7 @@ fn culprit(document: &Value, part: &str) -> Option<Sentence> {
     let mut writer = Writer::new(document);
     let limited = culprit["cause"] == "io_throttle";
     let known = |key: &str| !culprit[key].is_null() && culprit[key] != "/";
-    let total = if part == "/short_waits" { "time_ns" } else { "wall_ns" };
-    let wall_ns = document.pointer(&format!("{part}/{total}")).and_then(Value::as_f64)?;
-    if culprit["time_ns"].as_f64() < Some(LEAST * wall_ns) {
+    if culprit["time_ns"].as_f64() < Some(LEAST * lost_ns(document, part)?) {
         writer.say("No root blocker is known");
         return Some(writer.end());
     }
@@ -233,6 +231,12 @@ fn culprit(document: &Value, part: &str) -> Option<Sentence> {
     cost(&mut writer, &path)?;
     convoy(&mut writer, &path, culprit)?;
     Some(writer.end())
+}
+
+/// The time of the slow operations, or of the shorter waits.
+fn lost_ns(document: &Value, part: &str) -> Option<f64> {
+    let total = if part == "/short_waits" { "time_ns" } else { "wall_ns" };
+    document.pointer(&format!("{part}/{total}")).and_then(Value::as_f64)
 }
 
 /// `, and held up 16 tasks at once`

@@ -52,7 +52,6 @@ pub(super) fn waits<'a>(
     let waiting = operations.iter().step_by(stands_for).map(|operation| graph.waiting(operation)).collect();
     let sqlite = sync_calls::sqlite(index, graph.tasks.keys().copied());
     let limited = limited(&mut graph, operations, stands_for);
-    let quota_cgroups = quota_cgroups(index, graph.paths.values());
     let deadlock = graph.deadlock || graph.tasks.keys().any(|tid| index.circle(*tid).is_some());
     Waits {
         operations: waiting,
@@ -60,6 +59,7 @@ pub(super) fn waits<'a>(
         are_short: false,
         short: None,
         slower_than_ns,
+        quota_cgroups: quota_cgroups(index, graph.paths.values()),
         paths: graph.paths.into_values(),
         names: graph.names.into_values(),
         roles: roles(index, &graph.tasks),
@@ -70,7 +70,6 @@ pub(super) fn waits<'a>(
         pinned,
         io_limits: index.io_limits.keys().cloned().collect(),
         limit_cgroups: limit_cgroups(index),
-        quota_cgroups,
         limited,
         memory: index.memory.with_usage(&index.usage, &index.names, |pid| other(index, pid)),
         memory_sampled: index.memory.sampled().clone(),

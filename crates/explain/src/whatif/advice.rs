@@ -244,10 +244,7 @@ impl<'a> Place<'a> {
             target: Target {
                 device: disk.map(|disk| disk.name.clone()),
                 number: number.map(|number| format!("{}:{}", number.major(), number.minor())),
-                cgroup: cgroup_of_limit(culprits())
-                    .or_else(|| limit_on(waits, number, causes))
-                    .or_else(|| quota_on(waits, causes))
-                    .or(cgroup),
+                cgroup: cgroup_of_limit(culprits()).or_else(|| limit_on(waits, number, causes)).or(cgroup),
                 mount: mount.map(str::to_owned),
             },
             limit,
@@ -272,16 +269,11 @@ fn cgroup_of_limit<'a>(mut culprits: impl Iterator<Item = &'a Culprit>) -> Optio
     used_it_up.and_then(|culprit| culprit.cgroup.clone())
 }
 
-/// The cgroup whose limit on a disk delayed others for the operations: its requests, or those of writeback, are not theirs.
+/// The cgroup whose limit on a disk, or CPU quota, delayed others for the operations: its requests, or those of writeback, are not theirs.
 fn limit_on(waits: &Waits, disk: Option<DeviceNumber>, causes: &[Cause]) -> Option<String> {
-    disk.filter(|_| causes.contains(&Cause::IoThrottle)).and_then(|disk| waits.limit_cgroups.get(&disk).cloned())
-}
-
-/// The cgroup whose CPU quota held another task for the operations.
-fn quota_on(waits: &Waits, causes: &[Cause]) -> Option<String> {
-    Some(())
-        .filter(|()| causes.contains(&Cause::CpuThrottle))
-        .and_then(|()| waits.quota_cgroups.values().next().cloned())
+    let of_disk = disk.filter(|_| causes.contains(&Cause::IoThrottle)).and_then(|disk| waits.limit_cgroups.get(&disk));
+    let of_cpu = || waits.quota_cgroups.values().next().filter(|_| causes.contains(&Cause::CpuThrottle));
+    of_disk.or_else(of_cpu).cloned()
 }
 
 /// Who filled the memory cgroup of the operations that read.
