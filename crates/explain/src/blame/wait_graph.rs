@@ -44,9 +44,7 @@ pub(super) fn waits<'a>(
     slower_than_ns: u64,
 ) -> Waits {
     let stands_for = operations.len().div_ceil(KEPT).max(1);
-    let (paths, names) = (Numbers::new(), Numbers::new());
-    let (tasks, servers) = (BTreeMap::new(), BTreeSet::new());
-    let mut graph = Graph { index, disks, timelines, paths, names, tasks, servers, of: 0, deadlock: false };
+    let mut graph = Graph::new((index, disks), timelines);
     let pinned = are_pinned(index, operations);
     let dirtying = dirtying(index, operations);
     let waiting = operations.iter().step_by(stands_for).map(|operation| graph.waiting(operation)).collect();
@@ -163,7 +161,13 @@ struct Graph<'a, 'b> {
     deadlock: bool,
 }
 
-impl Graph<'_, '_> {
+impl<'a, 'b> Graph<'a, 'b> {
+    fn new((index, disks): (&'a RunIndex, &'a Disks), timelines: &'b mut TaskTimelines<'a>) -> Graph<'a, 'b> {
+        let (paths, names) = (Numbers::new(), Numbers::new());
+        let (tasks, servers) = (BTreeMap::new(), BTreeSet::new());
+        Graph { index, disks, timelines, paths, names, tasks, servers, of: 0, deadlock: false }
+    }
+
     fn waiting(&mut self, operation: &SlowOperation) -> Waiting {
         let (from_ns, to_ns) = (operation.start_ns, operation.end_ns);
         self.of = operation.tid;

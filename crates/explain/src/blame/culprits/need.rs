@@ -8,7 +8,7 @@ use super::super::chain::End;
 use super::super::dirty_limit::is_of_cgroup;
 use super::super::disks::Disks;
 use super::super::names::Name;
-use super::super::rows::quota_cgroup;
+use super::super::rows::{Row, quota_cgroup};
 use super::super::run_index::RunIndex;
 use super::super::unfinished::reads;
 use super::super::usage::Target;
@@ -91,10 +91,7 @@ pub(super) fn need(
     let waited = index.row(row);
     let pid = index.tasks.pid(waited.tid, waited.end_ns).unwrap_or(waited.tid);
     match cause {
-        CpuWait => {
-            let behind = waited.behind_tid.and_then(|tid| index.tasks.pid(tid, waited.end_ns));
-            Some(Need::Cpu { cpu: waited.cpu, waiting: pid, except: Some(pid).filter(|pid| behind != Some(*pid)) })
-        }
+        CpuWait => Some(cpu_of(index, row)),
         DirectReclaim | ReclaimThrottle | Shrinker | Compaction | OutOfMemory => {
             let announced = by.and_then(|by| index.row(by).announced).or(waited.announced);
             let is_global = announced.is_some_and(|announced| announced.signal.definition().name == GLOBAL_RECLAIM);
@@ -109,12 +106,25 @@ pub(super) fn need(
         })),
         // Those who used the disk did not make it fail.
         DeviceError => None,
-        // The holder of a lock is to blame itself, whatever holds it up.
-        cause if cause != Cause::Lock && end.is_some_and(|end| is_out_of_quota(index, end)) => {
-            quota_of(index, end?.row).map(Need::Quota)
-        }
+        _ if end.is_some_and(|end| is_out_of_quota(index, end)) => quota_of(index, end?.row).map(Need::Quota),
+        _ if end.is_some_and(|end| lacks_cpu(index, end.row, waited)) => Some(cpu_of(index, end?.row)),
         _ => of_request(index, disks, cause, end?).or_else(|| of_journal(index, disks, row, cause)),
     }
+}
+
+/// What a task lacked that waited for a CPU.
+fn cpu_of(index: &RunIndex, row: u32) -> Need {
+    let waited = index.row(row);
+    let pid = index.tasks.pid(waited.tid, waited.end_ns).unwrap_or(waited.tid);
+    let behind = waited.behind_tid.and_then(|tid| index.tasks.pid(tid, waited.end_ns));
+    Need::Cpu { cpu: waited.cpu, waiting: pid, except: Some(pid).filter(|pid| behind != Some(*pid)) }
+}
+
+/// Whether a chain ends at another task that waits for a CPU, such as the holder of a lock, for half of the wait at least: what it computes
+/// in the rest is its own.
+fn lacks_cpu(index: &RunIndex, row: u32, waited: &Row) -> bool {
+    let (last, ns) = (index.row(row), |row: &Row| row.end_ns - row.start_ns);
+    last.tid != waited.tid && index.main_cause(row) == Cause::CpuWait && 2 * ns(last) >= ns(waited)
 }
 
 /// Whether a chain ends at a task that its cgroup's CPU quota holds, such as a server, perhaps beneath a loop device.
