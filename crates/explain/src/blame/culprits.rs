@@ -101,7 +101,7 @@ impl<'a> RootBlockers<'a> {
 }
 
 /// What a process cost before and after it executed a program is one culprit, under the name with the most time. So is what it cost in
-/// several cgroups, of which version 1 has one for each resource, under that with the most time but the root.
+/// several cgroups, of which version 1 has one for each resource, under that with the most time but the root, unless it is the one with the limit.
 fn by_process(index: &RunIndex, times: Vec<(Key, Cost)>) -> Vec<(Key, Cost)> {
     let mut processes: Vec<(Key, Cost)> = Vec::new();
     let mut places: HashMap<(Name, u32, Key), usize> = HashMap::new();
@@ -114,7 +114,8 @@ fn by_process(index: &RunIndex, times: Vec<(Key, Cost)>) -> Vec<(Key, Cost)> {
         let place = program.map(|program| *places.entry(program).or_insert(processes.len()));
         match place.and_then(|place| processes.get_mut(place)) {
             Some((first, sum)) => {
-                first.cgroup = if is_named(first.cgroup) { first.cgroup } else { key.cgroup.or(first.cgroup) };
+                let stays = is_named(first.cgroup) || first.cause == Cause::IoThrottle;
+                first.cgroup = if stays { first.cgroup.or(key.cgroup) } else { key.cgroup.or(first.cgroup) };
                 sum.add_time(&cost);
             }
             None => processes.push((key, cost)),

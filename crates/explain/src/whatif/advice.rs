@@ -244,7 +244,7 @@ impl<'a> Place<'a> {
             target: Target {
                 device: disk.map(|disk| disk.name.clone()),
                 number: number.map(|number| format!("{}:{}", number.major(), number.minor())),
-                cgroup: cgroup_of_limit(culprits()).or_else(|| limit_on(waits, number, causes)).or(cgroup),
+                cgroup: limit_on(waits, number, causes).or_else(|| cgroup_of_limit(culprits())).or(cgroup),
                 mount: mount.map(str::to_owned),
             },
             limit,

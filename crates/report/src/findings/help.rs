@@ -80,7 +80,11 @@ fn culprit(document: &Value, part: &str, choice: &Value) -> Option<String> {
         edge @ ("cpu" | "work" | "stopped") => {
             return (!are_short(document)).then(|| behind(document, choice, edge)).flatten();
         }
-        "lock" => "lock",
+        // Who used what the holder waits for is to blame; who holds the lock can hold it for a shorter time.
+        "lock" => match holder(document, part) {
+            Some(holder) => return Some(holder),
+            None => "lock",
+        },
         "timer" => "sleep",
         "server" => "network_fs",
         "scheduler_queue" if is_of_process(choice) => "scheduler_queue",
@@ -92,6 +96,24 @@ fn culprit(document: &Value, part: &str, choice: &Value) -> Option<String> {
     let at = culprits.iter().position(is_of)?;
     let is_most = culprits[at]["time_ns"].as_f64()? > all_ns / 2.0;
     (is_most && culprits[at]["task"].is_string()).then(|| format!("{part}/culprits/{at}/task"))
+}
+
+/// The task that held the locks which were waited for, for most of the time in the worst stalls: where it is in the document.
+fn holder(document: &Value, part: &str) -> Option<String> {
+    let mut held: Vec<(&str, u64, String)> = Vec::new();
+    let stalls = document["stalls"].as_array()?.iter().enumerate();
+    for (at, stall) in stalls.filter(|(_, stall)| part.is_empty() || stall["neighbour"] == false) {
+        let chain = stall["chain"].as_array().map_or(&[][..], Vec::as_slice);
+        let Some(link) = chain.iter().position(|link| link["holds_lock"].is_string()) else { continue };
+        let (Some(task), Some(ns)) = (chain[link]["task"].as_str(), chain[link]["time_ns"].as_u64()) else { continue };
+        match held.iter_mut().find(|(of, ..)| *of == task) {
+            Some((_, sum, _)) => *sum += ns,
+            None => held.push((task, ns, format!("/stalls/{at}/chain/{link}/task"))),
+        }
+    }
+    let all_ns: u64 = held.iter().map(|(_, ns, _)| ns).sum();
+    let (_, ns, path) = held.into_iter().max_by_key(|(_, ns, _)| *ns)?;
+    (ns > all_ns / 2).then_some(path)
 }
 
 /// Where a setting is, by what its path says: of which cgroup, and on which disk.

@@ -117,6 +117,19 @@ fn shorter_waits_are_a_finding_of_their_own() {
     assert_eq!(findings(&document)[1].text, lower);
 }
 
+/// dd uses the disk that the holder of the lock waits for: it holds none.
+#[test]
+fn who_can_hold_a_lock_for_a_shorter_time_is_its_holder() {
+    let mut document = document(2, 3_000_000_000, 0.8);
+    let link = |task: &str, holds: Value| json!({"task": task, "holds_lock": holds, "time_ns": 900});
+    let chain = [link("python3/7", Value::Null), link("md5sum/8", json!("yes")), link("md5sum/8", Value::Null)];
+    document["stalls"] = json!([{"operation": "flock", "task": "python3/7", "duration_ns": 900, "chain": chain}]);
+    document["culprits"] = json!([{"cause": "lock", "task": "dd/9", "time_ns": 900}]);
+    document["what_if"]["choices"][0]["change"] = json!({"edge": "lock"});
+    let text = findings(&document).pop().map(|sentence| sentence.text).unwrap_or_default();
+    assert!(text.contains(" (md5sum/8)"), "{text}");
+}
+
 /// Others' slow operations come after what the command lost.
 #[test]
 fn shorter_waits_of_the_command_come_before_what_others_waited_for() {

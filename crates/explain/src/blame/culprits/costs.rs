@@ -225,11 +225,11 @@ impl<'a> Costs<'a> {
     fn cgroup(&self, need: &Need, pid: u32, at_ns: u64) -> Option<Name> {
         let below_root = |cgroup: &Name| self.index.names.get(*cgroup) != "/";
         let limited = match need {
-            Need::Limit { device, .. } => {
+            Need::Limit { device, domain, .. } => {
                 let usage = &self.index.usage;
                 // A worker may have submitted all of its requests.
                 let its = usage.cgroup_on(*device, pid, at_ns).filter(below_root);
-                its.or_else(|| usage.throttled_cgroup(*device))
+                its.or(domain.limit()).or_else(|| usage.throttled_cgroup(*device))
             }
             Need::Quota(cgroup) => Some(*cgroup),
             _ => None,

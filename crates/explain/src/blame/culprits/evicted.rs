@@ -34,7 +34,7 @@ impl Evicted {
 }
 
 /// The part of what a cgroup reads at about that time that it had read before, 0 to 1.
-fn read_again(index: &RunIndex, cgroup: Name, (from_ns, to_ns): (u64, u64)) -> f64 {
+pub(super) fn read_again(index: &RunIndex, cgroup: Name, (from_ns, to_ns): (u64, u64)) -> f64 {
     let (from_ns, to_ns) = (from_ns.saturating_sub(SAMPLE_NS), to_ns.saturating_add(SAMPLE_NS));
     let path = index.names.get(cgroup);
     let again = index.memory.refaults.bytes(path, (from_ns, to_ns));
@@ -143,8 +143,9 @@ mod tests {
         assert_eq!(Evicted::default().part(&index_of_8, 9, span), None, "it reads what it never read before");
         assert_eq!(Evicted::default().part(&index(2), 7, span), None, "the cache's ordinary turnover");
         assert_eq!(read_again(&index_of_8, index_of_8.names.find("/a/v").unwrap(), (40 * S, 41 * S)), 1.0);
-        let mut filled = users(&index_of_8, &limit, span);
-        assert_eq!(filled.keys().copied().collect::<Vec<_>>(), [Some(7), Some(9)]);
+        let filled = users(&index_of_8, &limit, span);
+        assert_eq!(filled.keys().copied().collect::<Vec<_>>(), [Some(9)], "7 fills no more than it had");
+        let mut filled: Users = [(Some(7), 10), (Some(9), 90)].into();
         acquit(&index_of_8, &mut filled, span);
         assert_eq!(filled.keys().copied().collect::<Vec<_>>(), [Some(9)], "7 reads because 9 takes its memory");
     }

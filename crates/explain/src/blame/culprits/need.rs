@@ -73,6 +73,16 @@ pub(super) enum Domain {
     Cgroup(Name),
 }
 
+impl Domain {
+    /// The cgroup with the limit.
+    pub(super) fn limit(self) -> Option<Name> {
+        match self {
+            Domain::Limit(limit) => Some(limit),
+            Domain::Everybody | Domain::Cgroup(_) => None,
+        }
+    }
+}
+
 /// A machine-wide reclaim: not that of a memory cgroup.
 const GLOBAL_RECLAIM: &str = "mm_vmscan_direct_reclaim";
 

@@ -8,6 +8,7 @@ use model::usage::Resource;
 use super::super::names::Name;
 use super::super::run_index::RunIndex;
 use super::super::usage::{Target, Used};
+use super::evicted::read_again;
 use super::need::{Domain, Need, is_below};
 use super::weights::{MANY_TIMES, Users, WEIGHT, add, share};
 
@@ -55,13 +56,35 @@ impl UsedWithin<'_> {
             Need::Quota(cgroup) => self.of_quota(*cgroup),
             Need::Dirty(device) => self.of_dirty_pages(*device),
             Need::DirtyOf(domain) => self.also_before(DIRTY_NS).of(Target::Dirtied, |used| used.bytes, *domain),
-            Need::Memory(domain) | Need::Evicted(domain) => {
-                let filled = self.also_before(FILLED_NS);
-                let mut users = filled.of(Target::Memory, |used| used.bytes, *domain);
-                add(&mut users, filled.of(Target::Inodes, |used| used.count.saturating_mul(INODE_BYTES), *domain));
-                users
+            Need::Memory(domain) => self.also_before(FILLED_NS).fillers(*domain),
+            // What was filled long before, such as locked memory, takes the room as well.
+            Need::Evicted(domain) => {
+                let before = UsedWithin { from_ns: 0, ..*self };
+                before.without_repeated_reads(before.fillers(*domain))
             }
         }
+    }
+
+    fn fillers(&self, domain: Domain) -> Users {
+        let mut users = self.of(Target::Memory, |used| used.bytes, domain);
+        add(&mut users, self.of(Target::Inodes, |used| used.count.saturating_mul(INODE_BYTES), domain));
+        users
+    }
+
+    /// Who reads again what was evicted fills no more memory than before.
+    fn without_repeated_reads(&self, mut users: Users) -> Users {
+        let reads = self.of(Target::Reads, |used| used.bytes, Domain::Everybody);
+        for (pid, weight) in &mut users {
+            let (Some(read), Some(cgroup)) =
+                (reads.get(pid), pid.and_then(|pid| self.index.tasks.cgroup(pid, self.to_ns)))
+            else {
+                continue;
+            };
+            let again = read_again(self.index, cgroup, (self.from_ns, self.to_ns));
+            *weight = weight.saturating_sub((*read as f64 * again) as u128);
+        }
+        users.retain(|_, weight| *weight > 0);
+        users
     }
 
     /// A flush, and the record of a journal that it precedes, take as long as the device needs to write what is in its cache: their time is of
