@@ -182,6 +182,8 @@ pub struct MemoryLimit {
     pub bytes: u64,
     /// What it read again because it had been evicted before.
     pub refaulted_bytes: u64,
+    /// What it swapped in again.
+    pub swapped_in_bytes: u64,
     /// What it read while that was counted.
     pub read_bytes: u64,
     /// What it filled: reads, pages made dirty, growth of anonymous memory.

@@ -13,6 +13,9 @@ use crate::waits::{MemoryLimit, is_at_or_below};
 /// Counters of cgroups of version 1 and 2: the limit, and what is used of it.
 const LIMIT: [&str; 2] = ["cgroups.memory.limit_in_bytes", "cgroups.memory.max"];
 const USED: [&str; 2] = ["cgroups.memory.usage_in_bytes", "cgroups.memory.current"];
+/// Pages of anonymous memory that are swapped in again.
+const SWAPPED_IN: [&str; 2] =
+    ["cgroups.memory.stat.total_workingset_refault_anon", "cgroups.memory.stat.workingset_refault_anon"];
 /// What is above is no limit (v1 has one of 2^63 bytes by default).
 const UNLIMITED: i64 = 1 << 60;
 /// Part of the limit that must have been in use.
@@ -20,7 +23,7 @@ const REACHED: f64 = 0.9;
 
 /// Whether limits, of cgroups and of dirty pages, are made from that metric.
 pub fn is_of_limits(metric: &str) -> bool {
-    [&LIMIT[..], &USED, &REFAULTS].iter().any(|names| names.contains(&metric))
+    [&LIMIT[..], &USED, &REFAULTS, &SWAPPED_IN].iter().any(|names| names.contains(&metric))
         || is_limit(metric)
         || dirty_limit::is_limit(metric)
 }
@@ -38,6 +41,7 @@ struct Reached {
     cgroup: String,
     bytes: u64,
     refaulted_bytes: u64,
+    swapped_in_bytes: u64,
     /// When refaults were counted.
     counted_ns: (u64, u64),
 }
@@ -60,12 +64,15 @@ impl MemoryLimits {
             }
             let counter = named(&REFAULTS).find(is_of);
             let (pages, spans) = counter.map(|counter| counter.present_growth(from, to)).unwrap_or_default();
+            let swapped_in = named(&SWAPPED_IN).find(is_of).map(|counter| counter.present_growth(from, to).0);
+            let bytes_of = |pages: u64| pages.saturating_mul(page_bytes.max(4096));
             let time = |sample| series.time_of(sample).unwrap_or(0);
             let counted_ns = spans.first().zip(spans.last()).map(|(first, last)| (time(first.0), time(last.1)));
             Some(Reached {
                 cgroup: cgroup.clone(),
                 bytes: bytes as u64,
-                refaulted_bytes: pages.saturating_mul(page_bytes.max(4096)),
+                refaulted_bytes: bytes_of(pages),
+                swapped_in_bytes: bytes_of(swapped_in.unwrap_or_default()),
                 counted_ns: counted_ns.unwrap_or_default(),
             })
         });
@@ -109,6 +116,7 @@ impl MemoryLimits {
                 cgroup: reached.cgroup.clone(),
                 bytes: reached.bytes,
                 refaulted_bytes: reached.refaulted_bytes,
+                swapped_in_bytes: reached.swapped_in_bytes,
                 read_bytes: sum(Target::Reads, reached.counted_ns),
                 filled_bytes: sum(Target::Memory, (0, u64::MAX)),
                 filled_by,

@@ -40,7 +40,8 @@ impl MemoryLimit {
     /// *Assumes* that a cgroup which goes on to fill memory waits for each byte beyond its limit. A higher limit is reached as much
     /// later as it is higher, and then holds as before.
     fn remains(&self, factor: f64) -> f64 {
-        let new = self.filled_bytes.saturating_sub(self.refaulted_bytes) as f64;
+        let again = self.refaulted_bytes.saturating_add(self.swapped_in_bytes);
+        let new = self.filled_bytes.saturating_sub(again) as f64;
         let limit = self.bytes as f64;
         if new <= limit { 0.0 } else { ((new - factor * limit) / (new - limit)).max(0.0) }
     }

@@ -86,4 +86,10 @@ fn a_limit_that_was_reached_is_known_with_what_was_read_again() {
     };
     assert_eq!(counted(&[100, 100, 100 + 1536]), [limit(6, 12)]);
     assert_eq!(counted(&[100, 1636]), [limit(6, 12)], "until it is removed");
+    let swapped = limits(&[
+        ("cgroups.memory.max", &[8 * MIB; 3]),
+        ("cgroups.memory.current", &most),
+        ("cgroups.memory.stat.workingset_refault_anon", &[0, 512, 1536]),
+    ]);
+    assert_eq!(swapped, [MemoryLimit { swapped_in_bytes: 6 << 20, ..limit(0, 0) }]);
 }
