@@ -94,14 +94,19 @@ static __always_inline void start(struct slot *slot, struct view *view)
 	count_arrival(slot, view);
 }
 
-/* A new use of a request. If it has a slot, the completion of its previous use was missed: the kernel skips a program that interrupts
- * itself. */
+/* The slot of a new use of a request. If it has one, the completion of its previous use was missed: the kernel skips a program that
+ * interrupts itself. */
+static __always_inline struct slot *slot_of_new_use(struct slot *slot, struct view *view)
+{
+	if (!slot)
+		return claim(view->key);
+	count_done(view->queue, slot->class);
+	return slot;
+}
+
 static __always_inline struct slot *begin(struct slot *slot, struct view *view)
 {
-	if (slot)
-		count_done(view->queue, slot->class);
-	else
-		slot = claim(view->key);
+	slot = slot_of_new_use(slot, view);
 	if (slot)
 		start(slot, view);
 	return slot;
@@ -203,9 +208,10 @@ int BPF_PROG(block_rq_merge, struct request *request)
 	return 0;
 }
 
-/* A request whose arrival was not seen. */
-__noinline int start_at_completion(struct slot *slot, struct view *view)
+/* Gives a request whose arrival was not seen a slot. Verified once. */
+__noinline int begin_unseen(struct view *view)
 {
+	struct slot *slot = view ? slot_of_new_use(find(view->key), view) : 0;
 	u64 made;
 
 	if (!slot || !view)
@@ -224,7 +230,7 @@ __noinline int start_at_completion(struct slot *slot, struct view *view)
 	count_arrival(slot, view);
 	if (made && view->now_ns - made >= settings.slow_ns)
 		slot->epoch = epoch_at(view->queue, made);
-	return 0;
+	return 1;
 }
 
 /* Whether the slot is that of this use of the request. A command has no allocation time: a slot with one is that of a use whose
@@ -238,8 +244,6 @@ static __always_inline int is_of_this_use(struct slot *slot, struct view *view)
  * event of a request that was not inserted: a flush, or any request of a device without a scheduler. Its submitter is then unknown. */
 __noinline int arrive_late(struct view *view)
 {
-	struct slot *slot = view ? find(view->key) : 0;
-
 	if (!view)
 		return 0;
 	/* A durable write completed earlier, and a bare flush completes by the request of the flush. */
@@ -247,14 +251,7 @@ __noinline int arrive_late(struct view *view)
 		return 0;
 	if (view->made_ns && !want_issue_of(view))
 		return 0;
-	if (slot)
-		count_done(view->queue, slot->class);
-	else
-		slot = claim(view->key);
-	if (!slot)
-		return 0;
-	start_at_completion(slot, view);
-	return 1;
+	return begin_unseen(view);
 }
 
 /* The slot of a completed request. */
@@ -404,15 +401,8 @@ __noinline int requeue(struct view *view, u32 state)
 	/* A driver that has no room for it gives it back at once: nothing failed. */
 	if (!view || (state != MQ_RQ_COMPLETE && !is_timed_out(view)))
 		return 0;
-	if (!slot || !is_of_this_use(slot, view)) {
-		if (slot)
-			count_done(view->queue, slot->class);
-		else
-			slot = claim(view->key);
-		if (!slot)
-			return 0;
-		start_at_completion(slot, view);
-	}
+	if (!slot || !is_of_this_use(slot, view))
+		slot = begin_unseen(view) ? find(view->key) : 0;
 	note_failure(slot, view);
 	return 0;
 }
