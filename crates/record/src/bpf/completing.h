@@ -5,6 +5,9 @@
  * completion; after the second time it is not looked at. */
 #define WAKE_WINDOW_NS 100000ull
 #define COMPLETION_NS 4000000ull
+/* The same of what is seldom: the queueing of a work, and the end of a wait for storage that is recorded individually. A virtual machine's
+ * CPU may be taken away for that long. */
+#define LATE_COMPLETION_NS 250000000ull
 
 struct frames {
 	u64 frame[WAKER_FRAMES];
@@ -29,7 +32,8 @@ static __always_inline int shows_completion(void *ctx)
 	bytes = bpf_get_stack(ctx, stack->frame, sizeof(stack->frame), 0);
 	count = bytes > 0 ? (u64)bytes / 8 : 0;
 	for (at = 0; at < WAKER_FRAMES && at < count; at++)
-		if (stack->frame[at] - settings.complete_function < settings.complete_bytes)
+		if (stack->frame[at] - settings.complete_function < settings.complete_bytes ||
+		    stack->frame[at] - settings.batch_function < settings.batch_bytes)
 			return 1;
 	return 0;
 }
@@ -37,11 +41,17 @@ static __always_inline int shows_completion(void *ctx)
 /* Whether the task is in the completion of the last request that was completed on this CPU. The completion of a large one takes
  * longer, as it ends writeback page by page: up to a nanosecond for each byte. It may be interrupted, and the CPU of a virtual
  * machine taken away. */
-static __always_inline int is_completing(void *ctx, struct on_cpu *cpu, u32 tid, u64 now)
+static __always_inline int is_completing(void *ctx, struct on_cpu *cpu, u32 tid, u64 now, u64 longest_ns)
 {
 	u64 since = now - cpu->done.completed_ns;
 
-	if (cpu->tid != tid || since >= COMPLETION_NS + cpu->done.bytes || !cpu->done.key)
+	if (cpu->tid != tid || since >= longest_ns + cpu->done.bytes || !cpu->done.key)
 		return 0;
 	return since < WAKE_WINDOW_NS || shows_completion(ctx);
+}
+
+/* For how long after a completion a wakeup that ends a wait may be part of it. */
+static __always_inline u64 longest_completion(u32 state, u64 waited_ns)
+{
+	return state & TASK_UNINTERRUPTIBLE && waited_ns >= settings.interval_ns ? LATE_COMPLETION_NS : COMPLETION_NS;
 }

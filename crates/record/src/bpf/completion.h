@@ -22,7 +22,7 @@ int BPF_PROG(workqueue_queue_work, unsigned int requested_cpu, void *pool, void 
 	u64 key = (u64)work;
 
 	/* Mostly another task: the clock is read only if it is that one. */
-	if (cpu && cpu->tid == tid && is_completing(ctx, cpu, tid, bpf_ktime_get_ns()))
+	if (cpu && cpu->tid == tid && is_completing(ctx, cpu, tid, bpf_ktime_get_ns(), LATE_COMPLETION_NS))
 		bpf_map_update_elem(&works, &key, &cpu->done, BPF_ANY);
 	note_reply(bpf_get_current_task_btf(), key);
 	return 0;

@@ -138,7 +138,7 @@ static __always_inline void link_request(void *ctx, struct thread *thread, u32 w
 	struct on_cpu *cpu = this_cpu();
 	struct thread *mine;
 
-	if (cpu && is_completing(ctx, cpu, waker, now)) {
+	if (cpu && is_completing(ctx, cpu, waker, now, longest_completion(thread->out_state, now - thread->out_ns))) {
 		thread->request = cpu->done;
 		return;
 	}

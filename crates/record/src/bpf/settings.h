@@ -54,6 +54,8 @@ struct settings {
 	u64 loop_function;	/* address of lo_rw_aio_complete; 0: unknown */
 	u64 complete_function;	/* address of blk_update_request; 0: unknown */
 	u64 complete_bytes;	/* and its length */
+	u64 batch_function;	/* the same of blk_mq_end_request_batch, */
+	u64 batch_bytes;	/* by which drivers such as NVMe complete several requests at once */
 	u32 recorder;		/* the recorder's process: not traced; its descendants are watched closely */
 	u8 all_requests;
 	u8 has_prev_state;	/* sched_switch's fourth argument */

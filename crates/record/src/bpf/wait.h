@@ -315,7 +315,7 @@ static __always_inline void link_request(void *ctx, struct task_note *note, u32 
 	struct task_note *mine;
 	u64 since = note->out_ns;
 
-	if (cpu && is_completing(ctx, cpu, waker, now)) {
+	if (cpu && is_completing(ctx, cpu, waker, now, longest_completion(note->out_state, now - since))) {
 		note->request = cpu->done;
 		return;
 	}

@@ -23,6 +23,8 @@ const IO_PGETEVENTS: libc::c_long = if cfg!(target_arch = "x86_64") { 333 } else
 const FLUSH_FUNCTION: &str = "mq_flush_data_end_io";
 /// Whatever a request's completion wakes, this function is on the stack (Linux 2.6.31 to 6.18).
 const COMPLETE_FUNCTION: &str = "blk_update_request";
+/// Or this one, where a driver completes several at once, as NVMe does (Linux 5.16 to 7.3).
+const BATCH_FUNCTION: &str = "blk_mq_end_request_batch";
 
 /// The end of a loop device's direct I/O (Linux 4.4 to 6.18).
 const LOOP_FUNCTION: &str = "lo_rw_aio_complete";
@@ -39,7 +41,7 @@ pub(super) struct ProgramSettings {
     completions: [u64; 5],
     flush_function: u64,
     loop_function: u64,
-    complete_function: (u64, u64),
+    complete_functions: [(u64, u64); 2],
     has_prev_state: bool,
     request: RequestLayout,
     pub(super) user_stacks: bool,
@@ -61,7 +63,7 @@ impl ProgramSettings {
             completions: COMPLETIONS.map(address),
             flush_function: address(FLUSH_FUNCTION),
             loop_function: address(LOOP_FUNCTION),
-            complete_function: symbols.range(COMPLETE_FUNCTION).unwrap_or_default(),
+            complete_functions: [COMPLETE_FUNCTION, BATCH_FUNCTION].map(|name| symbols.range(name).unwrap_or_default()),
             has_prev_state: false,
             request: RequestLayout::default(),
             user_stacks: options.user_stacks,
@@ -87,10 +89,10 @@ impl ProgramSettings {
     /// As `struct settings` of `bpf/task.h`.
     pub(super) fn bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
-        let (complete, complete_bytes) = self.complete_function;
+        let [(complete, complete_bytes), (batch, batch_bytes)] = self.complete_functions;
         let waits = [self.slow_ns, self.interval_ns, self.await_ns(), self.look_ns];
         let words = [self.throttle_function, self.shrink_function, self.epoch_ns()];
-        let more = [self.flush_function, self.loop_function, complete, complete_bytes];
+        let more = [self.flush_function, self.loop_function, complete, complete_bytes, batch, batch_bytes];
         let all = waits.into_iter().chain(words).chain(self.completions).chain(more);
         bytes.extend(all.flat_map(u64::to_ne_bytes));
         bytes.extend(std::process::id().to_ne_bytes());
