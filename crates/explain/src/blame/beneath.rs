@@ -1,16 +1,17 @@
-//! What is beneath a loop device: the worker that serves it, and the file system and the disk that hold its file.
+//! What is beneath a loop device: the worker that serves it, and the file system and the disk that hold its file. So it is with a disk of
+//! the network (NBD), whose server is on this machine, and with a path of multipath.
 
 use model::stall::RequestRecord;
 
 use super::cause::Cause;
-use super::disks::LOOP_MAJOR;
+use super::disks::{LOOP_MAJOR, NETWORK_MAJOR};
 use super::request::cause_at;
 use super::run_index::RunIndex;
 
 /// Loop devices on loop devices that are followed.
 const DEPTH: usize = 8;
 
-/// What served a request at a loop device for a time.
+/// What served a request at such a device for a time.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Part<'a> {
     pub(super) from_ns: u64,
@@ -28,15 +29,17 @@ pub(super) enum Served<'a> {
     Device,
 }
 
-pub(super) fn is_loop(request: &RequestRecord) -> bool {
-    request.device.major() == LOOP_MAJOR
+/// Whether something beneath may be known.
+pub(super) fn is_served(request: &RequestRecord) -> bool {
+    let has_lower = request.parts.as_deref().is_some_and(|parts| parts.lower.is_some());
+    has_lower || matches!(request.device.major(), LOOP_MAJOR | NETWORK_MAJOR)
 }
 
 /// What served a request between two moments at which it was at its device. The parts are in order of time and without gaps.
 /// Empty where nothing beneath is known.
 pub(super) fn parts<'a>(index: &'a RunIndex, request: &'a RequestRecord, from_ns: u64, to_ns: u64) -> Vec<Part<'a>> {
     let mut parts = Vec::new();
-    if is_loop(request) {
+    if is_served(request) {
         add_parts(index, request, (from_ns, to_ns), DEPTH, &mut parts);
     }
     let is_known = parts.iter().any(|part| !matches!(part.by, Served::Device));
@@ -63,7 +66,7 @@ fn add_parts<'a>(
         let asleep = workers.iter().find(|&&(start_ns, end_ns, _)| start_ns <= from_ns && to_ns <= end_ns);
         let by = served_at(lower, asleep.map(|&(.., row)| row), from_ns);
         match by {
-            Served::Lower(Cause::Device, lower) if depth > 0 && is_loop(lower) => {
+            Served::Lower(Cause::Device, lower) if depth > 0 && is_served(lower) => {
                 add_parts(index, lower, (from_ns, to_ns), depth - 1, parts);
             }
             by => parts.push(Part { from_ns, to_ns, by }),

@@ -257,6 +257,7 @@ impl Blame {
         explanation.losses.unknown_requests =
             index.rows.iter().filter(|row| row.request.is_some() && index.request(row).is_none()).count() as u64;
         explanation.operations = phases.operations();
+        index.disk_names = disks.names();
         index.sort();
         scope.find_subjects(&mut index);
         index.find_hangs(scope.is_everything());
@@ -363,7 +364,6 @@ fn covered(operations: &[Operation]) -> HashMap<u32, Vec<(u64, u64)>> {
 
 /// A journal is that of a partition or a disk.
 fn find_disks(index: &mut RunIndex, disks: &Disks) {
-    index.disk_names = disks.names();
     let journals: Vec<DeviceNumber> = index.usage.journals().collect();
     let places = journals.into_iter().filter_map(|journal| Some((journal, disks.number(&journal.to_string())?)));
     places.for_each(|(journal, disk)| index.usage.put_above(journal, disk));

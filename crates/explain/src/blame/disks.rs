@@ -110,10 +110,18 @@ pub fn knows_device(run: &RunDescription, name: &str) -> bool {
 
 /// The block devices whose requests go on to a file.
 pub(super) const LOOP_MAJOR: u32 = 7;
+/// That of disks of the network (NBD).
+pub(super) const NETWORK_MAJOR: u32 = 43;
 
 /// The loop device that a workqueue serves.
 pub(super) fn loop_of(work: &str) -> Option<DeviceNumber> {
     Some(DeviceNumber::new(LOOP_MAJOR, work.strip_prefix("loop")?.parse().ok()?))
+}
+
+/// The disk of the network (NBD) whose answers a workqueue receives (Linux 4.12 to 7.3: `knbd0-recv`, later `nbd0-recv`).
+pub(super) fn network_disk_of(work: &str) -> Option<&str> {
+    let disk = work.strip_suffix("-recv")?;
+    Some(disk.strip_prefix('k').unwrap_or(disk)).filter(|disk| disk.starts_with("nbd"))
 }
 
 /// `7,0` or `7:0` as a device number.

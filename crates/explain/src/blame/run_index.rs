@@ -1,5 +1,7 @@
 //! A run's rows, indexed: by task, with stacks and requests.
 
+mod workers;
+
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -11,7 +13,6 @@ use model::stall::{Awaits, RequestRecord, StallKind, StallRecord};
 use super::answers::Answers;
 use super::cause::{Cause, Evidence};
 use super::dirty_limit::DirtyDisks;
-use super::disks::loop_of;
 use super::interrupted::{forget_interrupted, forget_waits_of_frozen};
 use super::known::KnownTime;
 use super::lock_turns::LockTurns;
@@ -69,7 +70,7 @@ pub(super) struct RunIndex {
     by_task: FastMap<u32, Range<usize>>,
     /// Rows of asynchronous operations, by process and start.
     asynchronous: HashMap<u32, Vec<u32>>,
-    /// Sleeps of the workers of each loop device; ordered and disjoint.
+    /// Sleeps of the workers of each loop device, and of the server of each disk of the network; ordered and disjoint.
     workers: HashMap<DeviceNumber, Vec<Covered>>,
     /// Who held which lock when.
     pub(super) lock_turns: LockTurns,
@@ -176,24 +177,6 @@ impl RunIndex {
         }
         let rows = &self.rows;
         self.asynchronous.values_mut().for_each(|all| all.sort_by_key(|&at| rows[at as usize].start_ns));
-    }
-
-    fn find_workers(&mut self) {
-        let mut workers: HashMap<DeviceNumber, Vec<Covered>> = HashMap::new();
-        for (row, at) in self.rows.iter().zip(0..).filter(|(row, _)| row.kind == StallKind::OffCpu) {
-            let device = row.work.and_then(|work| loop_of(self.names.get(work)));
-            let Some(device) = device else { continue };
-            workers.entry(device).or_default().push((row.start_ns, row.end_ns, at));
-        }
-        self.workers = workers.into_iter().map(|(device, rows)| (device, innermost(rows))).collect();
-    }
-
-    /// Sleeps of the workers that serve a loop device, in order of time, clipped to a time.
-    pub(super) fn workers_between(&self, device: DeviceNumber, from_ns: u64, to_ns: u64) -> Vec<Covered> {
-        let Some(rows) = self.workers.get(&device) else { return Vec::new() };
-        let first = rows.partition_point(|&(_, end_ns, _)| end_ns <= from_ns);
-        let inside = rows[first..].iter().take_while(|&&(start_ns, ..)| start_ns < to_ns);
-        inside.map(|&(start_ns, end_ns, row)| (start_ns.max(from_ns), end_ns.min(to_ns), row)).collect()
     }
 
     /// A task's rows with their numbers, by start.

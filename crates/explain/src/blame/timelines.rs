@@ -6,7 +6,7 @@ use std::sync::Arc;
 use model::stall::{RequestRecord, StallKind};
 
 use super::asynchronous::{self, fill};
-use super::beneath::{Served, is_loop, parts};
+use super::beneath::{Served, is_served, parts};
 use super::cause::{Cause, Evidence, Sums};
 use super::client_requests::received_ns;
 use super::known::{Free, KnownTime};
@@ -89,7 +89,7 @@ impl<'a> TaskTimelines<'a> {
     /// The time of an asynchronous operation, in which its request at a loop device takes the causes of what is beneath it.
     fn with_beneath(&mut self, timeline: TaskTimeline, row: u32) -> TaskTimeline {
         let index = self.index;
-        let Some(request) = index.request(index.row(row)).filter(|request| is_loop(request)) else { return timeline };
+        let Some(request) = index.request(index.row(row)).filter(|request| is_served(request)) else { return timeline };
         let mut segments = Vec::with_capacity(timeline.segments().len());
         for segment in timeline.segments() {
             let is_own = segment.cause == Cause::Device && segment.off == row;

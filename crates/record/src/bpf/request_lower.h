@@ -1,4 +1,4 @@
-/* Requests of loop devices, and the requests of the disk beneath that complete them. */
+/* Requests of loop devices and of the device mapper's multipath, and the requests of the disk beneath that complete them. */
 #pragma once
 
 #define LOWERS 1024
@@ -61,6 +61,24 @@ static __always_inline int is_loop(struct slot *slot)
 	return slot->device >> 20 == LOOP_MAJOR;
 }
 
+/* Of the device mapper only what is based on requests has any: multipath. */
+static __always_inline int is_mapped(struct slot *slot)
+{
+	return settings.mapper_major && slot->device >> 20 == settings.mapper_major;
+}
+
+static __always_inline int has_lower(struct slot *slot)
+{
+	return is_loop(slot) || is_mapped(slot);
+}
+
+/* The device mapper hands a clone of its request to the path, and completes it with that. */
+static __always_inline int is_clone_of(struct request_note *note, struct slot *slot, struct view *view)
+{
+	return note->key && note->completed_ns >= slot->got_ns && note->device != slot->device &&
+	       note->sector == view->sector && note->bytes == view->bytes;
+}
+
 /* <linux/magic.h>: file systems in memory, or of a server, which no disk of this machine serves. */
 #define TMPFS_MAGIC 0x01021994
 #define FUSE_SUPER_MAGIC 0x65735546
@@ -108,15 +126,20 @@ static __always_inline void take_lower(struct lower *lower, struct request_note 
 }
 
 /* The request beneath that was completed last, here or by the worker that runs here. */
-__noinline int find_lower(struct lower *lower, struct slot *slot)
+__noinline int find_lower(struct lower *lower, struct slot *slot, struct view *view)
 {
 	struct on_cpu *cpu = this_cpu();
 	struct request_note *served;
 	struct lower *known;
 	u64 key;
 
-	if (!cpu || !lower || !slot)
+	if (!cpu || !lower || !slot || !view)
 		return 0;
+	if (is_mapped(slot)) {
+		if (is_clone_of(&cpu->done, slot, view))
+			take_lower(lower, &cpu->done);
+		return 0;
+	}
 	key = slot->key;
 	known = bpf_map_lookup_elem(&lowers, &key);
 	if (known && known->completed_ns >= slot->issued_ns) {

@@ -313,8 +313,8 @@ static __always_inline void describe_done(struct on_cpu *cpu, struct slot *slot,
 	u64 began = began_at(slot);
 	struct lower lower = {};
 
-	if (is_loop(slot) && began && view->now_ns - began >= settings.interval_ns)
-		find_lower(&lower, slot);
+	if (has_lower(slot) && began && view->now_ns - began >= settings.interval_ns)
+		find_lower(&lower, slot, view);
 	fill_note(&cpu->done, slot, view, &lower);
 	cpu->done.number = settings.all_requests ? next_number(cpu) : 0;
 }

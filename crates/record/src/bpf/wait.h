@@ -238,6 +238,9 @@ static __always_inline u32 fate_of_other(struct task_struct *task, struct task_n
 		return EMITTED;
 	if (!note->out_state || asleep_ns < settings.interval_ns)
 		return FORGOTTEN;
+	/* A worker that sleeps within its work, and not for storage, waits for a server: that of a disk of the network (NBD). */
+	if ((task->flags & PF_WQ_WORKER) && !(note->out_state & TASK_NOLOAD))
+		return EMITTED;
 	return note->owed && rests(task) ? EMITTED : REMEMBERED;
 }
 

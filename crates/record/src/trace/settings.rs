@@ -44,6 +44,7 @@ pub(super) struct ProgramSettings {
     complete_functions: [(u64, u64); 2],
     has_prev_state: bool,
     request: RequestLayout,
+    mapper_major: u16,
     pub(super) user_stacks: bool,
     /// Possible CPUs of this machine.
     pub(super) cpus: u16,
@@ -66,6 +67,7 @@ impl ProgramSettings {
             complete_functions: [COMPLETE_FUNCTION, BATCH_FUNCTION].map(|name| symbols.range(name).unwrap_or_default()),
             has_prev_state: false,
             request: RequestLayout::default(),
+            mapper_major: mapper_major(&std::fs::read_to_string("/proc/devices").unwrap_or_default()),
             user_stacks: options.user_stacks,
             cpus,
         }
@@ -102,10 +104,31 @@ impl ProgramSettings {
         bytes.extend(numbers.flat_map(|number| (number as u16).to_ne_bytes()));
         // Up to a multiple of eight bytes.
         bytes.extend([u8::from(self.user_stacks), 0, self.request.flush_bit, self.request.timed_out_bit]);
-        bytes.extend([self.request.scsi_result, self.request.scsi_sense, 0].into_iter().flat_map(u16::to_ne_bytes));
+        bytes.extend(
+            [self.request.scsi_result, self.request.scsi_sense, self.mapper_major]
+                .into_iter()
+                .flat_map(u16::to_ne_bytes),
+        );
         bytes.extend(system_calls::table());
         bytes.extend(asynchronous::table());
         bytes.extend(awaits::table().into_iter().flat_map(u16::to_ne_bytes));
         bytes
+    }
+}
+
+/// The major number of the device mapper's devices, in the text of /proc/devices; 0: there is none.
+fn mapper_major(devices: &str) -> u16 {
+    let (_, block) = devices.split_once("Block devices:").unwrap_or_default();
+    let fields = block.lines().filter_map(|line| line.trim().split_once(' '));
+    fields.filter(|(_, name)| *name == "device-mapper").find_map(|(major, _)| major.parse().ok()).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_major_number_of_the_device_mapper_is_that_of_its_block_devices() {
+        let devices = "Character devices:\n 10 misc\n 77 device-mapper\n\nBlock devices:\n  8 sd\n254 device-mapper\n259 blkext\n";
+        assert_eq!(super::mapper_major(devices), 254);
+        assert_eq!(super::mapper_major("Block devices:\n  7 loop\n"), 0);
     }
 }

@@ -1,6 +1,8 @@
-//! What is beneath a wait: flushes, and loop devices.
+//! What is beneath a wait: flushes, loop devices, paths of multipath, and servers of disks of the network.
 
-use super::stage::{chain, check, shares, stage};
+use model::run::{Device, RunDescription};
+
+use super::stage::{chain, check, description, shares, stage};
 
 const THROTTLED: &str = "
     task      7 |                  | name=app
@@ -123,4 +125,44 @@ fn pages_of_a_fuse_file_system_come_from_its_server() {
         request   2 | D             C  | device=7,0",
         "network_fs 10, device 6, running 2",
     );
+}
+
+#[test]
+fn a_path_gives_the_stages_of_a_request_of_multipath() {
+    check(
+        "
+        op:read   7 |==================|
+        off       7 | ssssssssssssssss | stack=submit_bio_wait request=2
+        request   1 |   I     D    C   | device=8,0
+        request   2 | D             C  | device=253,0 lower=1",
+        "device 10, scheduler_queue 6, running 2",
+    );
+}
+
+/// The kernel's worker receives the answer. What the server waited for before a request came is not that request's.
+#[test]
+fn a_request_of_a_disk_of_the_network_waits_for_what_its_server_waits_for() {
+    let drawing = "
+        task      7 |                  | name=app
+        task      4 |                  | name=nbd-server
+        op:read   7 |==================|
+        off       7 | ssssssssssssssss | stack=submit_bio_wait request=2
+        off       5 |ssssssssssssssss  | state=1 stack=sk_wait_data,recv_work work=nbd0-recv waker=4
+        off       4 |sss               | stack=folio_wait_bit_common,filemap_read
+        off       4 |    sssssssssss   | stack=jbd2_log_wait_commit
+        request   2 |   D           C  | device=43,0";
+    let of_disk = |name: &str, drawing: &str| {
+        let disk = Device { number: "43:0".into(), name: name.into(), ..Device::default() };
+        let run = RunDescription { devices: vec![disk], ..description(true) };
+        let explanation = stage(drawing).explain_run(&run, None);
+        (shares(&explanation), chain(&explanation.stalls[0]))
+    };
+    let (causes, tasks) = of_disk("nbd0", drawing);
+    assert_eq!(causes, "journal 11, device 5, running 2");
+    assert_eq!(tasks, "app/7: journal 11 < nbd-server/4: journal 11");
+    assert_eq!(of_disk("nbd0", &drawing.replace("nbd0-recv", "knbd0-recv")).0, causes);
+    // That of another disk, and one on another machine, whose answer an interrupt delivers.
+    assert_eq!(of_disk("nbd1", drawing).0, "device 16, running 2");
+    let remote = drawing.replace("waker=4", "waker=4 waker_stack=asm_common_interrupt");
+    assert_eq!(of_disk("nbd0", &remote).0, "device 16, running 2");
 }
