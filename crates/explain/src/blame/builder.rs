@@ -257,8 +257,7 @@ impl Blame {
         explanation.losses.unknown_requests =
             index.rows.iter().filter(|row| row.request.is_some() && index.request(row).is_none()).count() as u64;
         explanation.operations = phases.operations();
-        index.disk_names = disks.names();
-        index.sort();
+        index.sort(disks.names());
         scope.find_subjects(&mut index);
         index.find_hangs(scope.is_everything());
         index.wait_for(&turns(&index), Awaits::Lock);

@@ -99,7 +99,8 @@ impl RunIndex {
     }
 
     /// Call after the last row.
-    pub(super) fn sort(&mut self) {
+    pub(super) fn sort(&mut self, disk_names: HashMap<DeviceNumber, String>) {
+        self.disk_names = disk_names;
         self.add_standing();
         row_order::sort(&mut self.rows);
         forget_waits_of_frozen(&mut self.rows, &self.stacks);
