@@ -13,6 +13,7 @@ mod devices;
 mod failures;
 mod funclat;
 mod hotplug;
+mod layers;
 mod nfs;
 mod scenes;
 mod scsi;

@@ -19,6 +19,7 @@ pub struct Scene {
     /// Class of its slow operations, and the end of the path that they name.
     pub operation: &'static str,
     pub path: String,
+    /// One, or several between `|`.
     pub cause: &'static str,
     /// What these operations take at least, together.
     pub at_least_ms: u64,
@@ -88,7 +89,8 @@ fn find<'a>(scene: &Scene, document: &'a Value) -> Found<'a> {
     let stalls: Vec<&Value> = document["stalls"].as_array().unwrap().iter().filter(is_of).collect();
     let ns = |value: &Value| value.as_u64().unwrap();
     let causes = stalls.iter().flat_map(|stall| stall["causes"].as_array().unwrap());
-    let by_cause_ns = causes.filter(|cause| cause["cause"] == scene.cause).map(|cause| ns(&cause["time_ns"])).sum();
+    let is_cause = |cause: &&Value| scene.cause.split('|').any(|name| cause["cause"] == name);
+    let by_cause_ns = causes.filter(is_cause).map(|cause| ns(&cause["time_ns"])).sum();
     let all_ns = stalls.iter().map(|stall| ns(&stall["duration_ns"])).sum();
     Found { stalls, all_ns, by_cause_ns }
 }

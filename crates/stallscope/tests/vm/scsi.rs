@@ -14,7 +14,12 @@ impl SlowScsi {
 
     /// Of that size.
     pub fn new(mebibytes: u32) -> SlowScsi {
-        tool("modprobe", &["scsi_debug", &format!("dev_size_mb={mebibytes}")]);
+        SlowScsi::with(&[&format!("dev_size_mb={mebibytes}")])
+    }
+
+    /// With these parameters of the driver.
+    pub fn with(parameters: &[&str]) -> SlowScsi {
+        tool("modprobe", &[&["scsi_debug"], parameters].concat());
         let disk = SlowScsi;
         disk.name();
         disk.set("ndelay", &(DELAY_MS * 1_000_000).to_string());
@@ -28,11 +33,19 @@ impl SlowScsi {
 
     /// Once its disk is found, which the kernel does in the background.
     pub fn name(&self) -> String {
+        self.names(1).swap_remove(0)
+    }
+
+    /// Those of so many units, by number.
+    pub fn names(&self, units: usize) -> Vec<String> {
         let began = std::time::Instant::now();
+        let name = |path: &str| Path::new(path).parent().unwrap().file_name().unwrap().to_str().unwrap().to_owned();
         loop {
-            let names = tool("find", &["/sys/devices/pseudo_0/adapter0/", "-path", "*/block/sd*", "-name", "dev"]);
-            if let Some(path) = names.lines().next() {
-                return Path::new(path).parent().unwrap().file_name().unwrap().to_str().unwrap().to_owned();
+            let found = tool("find", &["/sys/devices/pseudo_0/adapter0/", "-path", "*/block/sd*", "-name", "dev"]);
+            if found.lines().count() >= units {
+                let mut paths: Vec<&str> = found.lines().collect();
+                paths.sort_unstable();
+                return paths.into_iter().map(name).collect();
             }
             assert!(began.elapsed() < std::time::Duration::from_secs(30), "no disk of scsi_debug");
             std::thread::sleep(std::time::Duration::from_millis(50));

@@ -5,7 +5,8 @@ mod pools;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use self::pools::{Raid5, Thin};
+use self::pools::Raid5;
+pub use self::pools::Thin;
 use crate::devices::{DELAY_MS, SlowNull};
 use crate::scenes::{Scene, number_of, play, tool};
 use crate::scsi::SlowScsi;
@@ -15,7 +16,7 @@ const REQUESTS: u64 = 5;
 /// Sectors of each slice of the slow device.
 const SLICE: u64 = 16384;
 /// 512 bits for two keys of AES-256.
-const KEY: &str = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff\
+pub const KEY: &str = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff\
                    ffeeddccbbaa99887766554433221100ffeeddccbbaa99887766554433221100";
 
 /// A device of the device mapper; removed when dropped.
@@ -36,14 +37,12 @@ impl Drop for Mapped {
 }
 
 /// A mirror without metadata; stopped when dropped.
-struct Mirror;
+pub struct Mirror;
 
 impl Mirror {
-    fn new(legs: [&str; 2]) -> Mirror {
-        tool(
-            "mdadm",
-            &[&["--build", "/dev/md0", "--level=1", "--raid-devices=2", "--assume-clean"], &legs[..]].concat(),
-        );
+    /// Options of a leg precede it.
+    pub fn new(legs: &[&str]) -> Mirror {
+        tool("mdadm", &[&["--build", "/dev/md0", "--level=1", "--raid-devices=2", "--assume-clean"], legs].concat());
         Mirror
     }
 }
@@ -91,8 +90,8 @@ fn stalls_on_stacked_devices_lead_to_the_device_below() {
     let _linear = Mapped::new("linear", &format!("0 {SLICE} linear {under} 0"));
     let _crypt = Mapped::new("crypt", &format!("0 {SLICE} crypt aes-xts-plain64 {KEY} 0 {under} {SLICE}"));
     let _both = Mapped::new("both", &format!("0 {} linear /dev/mapper/crypt 0", SLICE / 2));
-    let _mirror = Mirror::new([&fast, &leg].map(|device| device.to_str().unwrap()));
-    let (_raid5, _thin) = (Raid5::new(&below), Thin::new(&below));
+    let _mirror = Mirror::new(&[&fast, &leg].map(|device| device.to_str().unwrap()));
+    let (_raid5, _thin) = (Raid5::new(&below), Thin::new(&below, SLICE));
     let disk = scsi.name();
     let mut scenes = vec![
         reads("null_blk", below.to_str().unwrap(), &bottom),

@@ -6,10 +6,10 @@ use crate::scenes::{Scene, is_since, play};
 use crate::stage::Disk;
 
 /// A cgroup of version 2; removed when dropped.
-struct Group(PathBuf);
+pub struct Group(PathBuf);
 
 impl Group {
-    fn new(name: &str, settings: &[(&str, &str)]) -> Group {
+    pub fn new(name: &str, settings: &[(&str, &str)]) -> Group {
         let group = Group(Path::new("/sys/fs/cgroup").join(format!("stall-{name}")));
         std::fs::create_dir(&group.0).unwrap();
         for (file, value) in settings {
@@ -19,11 +19,11 @@ impl Group {
     }
 
     /// The command, executed within it.
-    fn run(&self, command: &str) -> String {
+    pub fn run(&self, command: &str) -> String {
         format!("sh -c 'echo $$ > {}/cgroup.procs; exec {command}'", self.0.display())
     }
 
-    fn file(&self, name: &str) -> String {
+    pub fn file(&self, name: &str) -> String {
         self.0.join(name).display().to_string()
     }
 }

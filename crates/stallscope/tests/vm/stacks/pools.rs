@@ -34,17 +34,18 @@ pub struct Thin {
 }
 
 impl Thin {
-    pub fn new(data: &Path) -> Thin {
+    /// Of that size, on a pool of the same.
+    pub fn new(data: &Path, sectors: u64) -> Thin {
         // New metadata begins with zeros, and must be kept.
         let metadata = SlowNull::with("metadata", &[("memory_backed", "1")]);
         let pool = format!(
-            "0 {SLICE} thin-pool {} {} {BLOCK} 0 1 skip_block_zeroing",
+            "0 {sectors} thin-pool {} {} {BLOCK} 0 1 skip_block_zeroing",
             metadata.device().display(),
             data.display()
         );
         let pool = Mapped::new("pool", &pool);
         crate::scenes::tool("dmsetup", &["message", "/dev/mapper/pool", "0", "create_thin 0"]);
-        let volume = Mapped::new("thin", &format!("0 {SLICE} thin /dev/mapper/pool 0"));
+        let volume = Mapped::new("thin", &format!("0 {sectors} thin /dev/mapper/pool 0"));
         Thin { _volume: volume, _pool: pool, _metadata: metadata }
     }
 }

@@ -1,0 +1,105 @@
+//! What lies on storage stacks: file systems, overlayfs, loop devices on loop devices, multipath, NBD and swap. Their stalls lead to the
+//! disk at the bottom, or to the server.
+
+mod file_systems;
+mod nbd;
+mod swap;
+
+use self::file_systems::{FileSystem, LoopOnLoop, Overlay};
+use crate::devices::SlowNull;
+use crate::scenes::{Scene, number_of, play, tool};
+use crate::scsi::SlowScsi;
+use crate::stacks::Mapped;
+
+/// Of each request of the slow disk: the emulator's CPU time is little beside it.
+const DELAY_MS: u64 = 300;
+/// Sectors of each slice of the slow disk: 64 MiB.
+const SLICE: u64 = 64 << 11;
+
+/// The slow disk, at once as long as nothing is recorded: two paths lead to it.
+struct Bottom {
+    disk: SlowScsi,
+    paths: Vec<String>,
+}
+
+impl Bottom {
+    const SLICES: u64 = 5;
+
+    fn new() -> Bottom {
+        let size = format!("dev_size_mb={}", Bottom::SLICES * SLICE >> 11);
+        let disk = SlowScsi::with(&[&size, "max_luns=2"]);
+        disk.set("ndelay", "1000");
+        let paths = disk.names(2);
+        Bottom { disk, paths }
+    }
+
+    /// A device of the device mapper on a slice.
+    fn slice(&self, name: &'static str, number: u64) -> Mapped {
+        Mapped::new(name, &format!("0 {SLICE} linear /dev/{} {}", self.paths[0], number * SLICE))
+    }
+
+    fn number(&self) -> String {
+        number_of(&self.paths[0])
+    }
+
+    /// A stall on this disk.
+    fn scene(
+        &self,
+        name: &'static str,
+        script: String,
+        (operation, path): (&'static str, &str),
+        cause: &'static str,
+    ) -> Scene {
+        Scene {
+            name,
+            script,
+            operation,
+            path: path.to_owned(),
+            cause,
+            at_least_ms: DELAY_MS,
+            device: Some(self.number()),
+            waited_for: None,
+            failure: None,
+        }
+    }
+
+    fn reads(&self, name: &'static str, device: &str) -> Scene {
+        let script = format!("dd if=/dev/mapper/{device} of=/dev/null bs=4k count=5 iflag=direct");
+        Scene { at_least_ms: 5 * DELAY_MS, ..self.scene(name, script, ("read", device), "device") }
+    }
+}
+
+/// Without pages in memory.
+fn drop_caches() {
+    tool("sync", &[]);
+    std::fs::write("/proc/sys/vm/drop_caches", "3").unwrap();
+}
+
+#[test]
+fn stalls_of_what_lies_on_stacks_lead_to_the_disk_at_the_bottom() {
+    let bottom = Bottom::new();
+    let systems =
+        [FileSystem::ext4_on_crypt(&bottom), FileSystem::xfs_on_mirror(&bottom), FileSystem::btrfs_on_thin(&bottom)];
+    let overlay = Overlay::new(systems[0].folder());
+    let loops = LoopOnLoop::new(systems[1].folder());
+    let paths: Vec<String> = bottom.paths.iter().map(|path| format!("round-robin 0 1 1 /dev/{path} 1")).collect();
+    let _multipath = Mapped::new("paths", &format!("0 {SLICE} multipath 0 0 2 1 {}", paths.join(" ")));
+    let fast = SlowNull::new("first", 0);
+    let two = format!("0 8 linear {} 0\n8 {SLICE} linear /dev/{} 0", fast.device().display(), bottom.paths[0]);
+    let _two = Mapped::new("two", &two);
+    let server = nbd::Server::new(bottom.slice("exported", 3));
+    let swap = swap::Swap::new(bottom.slice("swap", 4));
+    drop_caches();
+    bottom.disk.set("ndelay", &(DELAY_MS * 1_000_000).to_string());
+    let mut scenes: Vec<Scene> = systems.iter().flat_map(|system| system.scenes(&bottom)).collect();
+    scenes.extend([
+        overlay.scene(&bottom),
+        loops.scene(&bottom),
+        bottom.reads("dm-multipath", "paths"),
+        Scene { at_least_ms: 4 * DELAY_MS, ..bottom.reads("dm-linear over two disks", "two") },
+    ]);
+    scenes.extend(server.as_ref().map(|server| server.scene(&bottom)));
+    scenes.extend(swap.scenes(&bottom));
+    play(&scenes);
+    bottom.disk.set("ndelay", "1000");
+}
