@@ -26,7 +26,7 @@ impl Bottom {
     const SLICES: u64 = 5;
 
     fn new() -> Bottom {
-        let size = format!("dev_size_mb={}", Bottom::SLICES * SLICE >> 11);
+        let size = format!("dev_size_mb={}", (Bottom::SLICES * SLICE) >> 11);
         let disk = SlowScsi::with(&[&size, "max_luns=2"]);
         disk.set("ndelay", "1000");
         let paths = disk.names(2);

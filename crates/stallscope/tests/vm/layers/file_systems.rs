@@ -82,7 +82,7 @@ impl FileSystem {
     ) -> FileSystem {
         let mount = Mount::new(kind, device);
         fs::write(format!("{}/read", mount.0), vec![b'x'; MEBIBYTE]).unwrap();
-        fs::write(format!("{}/copied-up", mount.0), vec![b'x'; MEBIBYTE]).unwrap();
+        fs::write(format!("{}/copied-up", mount.0), vec![b'x'; MEBIBYTE / 4]).unwrap();
         FileSystem { kind, names, of_fsync, mount, _on: on }
     }
 
@@ -119,9 +119,9 @@ impl Overlay {
     /// To open a file of the lower layer for writing copies it.
     pub fn scene(&self, bottom: &Bottom) -> Scene {
         let script = format!("sh -c ': >> {}/copied-up'", self.0.0);
-        let name = "overlayfs on ext4, copy-up of 1 MiB";
+        let name = "overlayfs on ext4, copy-up of 256 KiB";
         let scene = bottom.scene(name, script, ("openat", "overlay/copied-up"), "device");
-        Scene { at_least_ms: 3 * DELAY_MS, ..scene }
+        Scene { at_least_ms: DELAY_MS, ..scene }
     }
 }
 

@@ -49,8 +49,11 @@ impl Swap {
         let script = [
             format!("swapon {DISK}"),
             format!("{} &", self.reclaimed.run("dd if=/dev/urandom of=/dev/null bs=256k")),
-            format!("sleep 1; echo 1 > {freeze}; sleep 0.5; echo 0 > {high}; echo max > {high}; echo 0 > {freeze}"),
-            format!("sleep 6; kill $!; wait; swapoff {DISK}"),
+            // Its pages are written first, and freed when reclaim finds them written.
+            format!(
+                "sleep 1; echo 1 > {freeze}; sleep 1; echo 0 > {high}; sleep 3; echo 0 > {high}; echo max > {high}"
+            ),
+            format!("echo 0 > {freeze}; sleep 6; kill $!; wait; swapoff {DISK}"),
         ];
         let scene = bottom.scene("swap on the disk", script.join("\n"), ("read", "/urandom"), "swap");
         Scene { at_least_ms: 4 * DELAY_MS, ..scene }
