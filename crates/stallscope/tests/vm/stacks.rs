@@ -7,10 +7,14 @@ use std::process::Command;
 
 use self::pools::Raid5;
 pub use self::pools::Thin;
-use crate::devices::{DELAY_MS, SlowNull};
+use crate::devices::SlowNull;
 use crate::scenes::{Scene, number_of, play, tool};
 use crate::scsi::SlowScsi;
 
+/// Of each request: the emulator's CPU time is little beside it.
+const DELAY_MS: u64 = 300;
+/// That of the emulated NVMe drive, at least.
+const NVME_MS: u64 = 50;
 /// Requests of each scene.
 const REQUESTS: u64 = 5;
 /// Sectors of each slice of the slow device.
@@ -85,6 +89,7 @@ fn name_of(device: &Path) -> String {
 fn stalls_on_stacked_devices_lead_to_the_device_below() {
     let (slow, leg, fast) = (SlowNull::new("slow", DELAY_MS), SlowNull::new("leg", DELAY_MS), SlowNull::new("fast", 0));
     let scsi = SlowScsi::new(8);
+    scsi.set("ndelay", &(DELAY_MS * 1_000_000).to_string());
     let (below, leg, fast): (PathBuf, PathBuf, PathBuf) = (slow.device(), leg.device(), fast.device());
     let (bottom, under) = (name_of(&below), below.display());
     let _linear = Mapped::new("linear", &format!("0 {SLICE} linear {under} 0"));
@@ -110,7 +115,7 @@ fn stalls_on_stacked_devices_lead_to_the_device_below() {
     // As qemu emulates it, with a limit of four operations a second, by another clock than this machine's.
     if Path::new("/sys/block/nvme0n1").exists() {
         let nvme = reads("NVMe", "/dev/nvme0n1", "nvme0n1");
-        scenes.push(Scene { at_least_ms: REQUESTS * DELAY_MS / 2, ..nvme });
+        scenes.push(Scene { at_least_ms: REQUESTS * NVME_MS, ..nvme });
     }
     play(&scenes);
 }
