@@ -107,7 +107,7 @@ fn stalls_of_locks_and_of_limits_of_cgroup_v2_have_their_causes() {
     let io = Group::new("io", &[("io.max", &slow)]);
     let cpu = Group::new("cpu", &[("cpu.max", "10000 100000")]);
     let lock = Group::new("lock", &[]);
-    let memory = Group::new("memory", &[("memory.high", "4194304")]);
+    let memory = Group::new("memory", &[("memory.high", "6815744")]);
     let mut scenes = vec![frozen(at), throttled(at, &io), quota(at, &cpu)];
     // An earlier tracer has no sources for these.
     if is_since(5, 17) {
