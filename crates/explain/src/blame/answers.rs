@@ -5,6 +5,11 @@ use model::stall::{Awaits, StallKind};
 use super::rows::Row;
 use crate::hashing::FastMap;
 
+/// Answers that follow one another within this part (1/8) of the time from the request to the first of them are sent at once.
+const AT_ONCE: u64 = 8;
+/// Answers that are looked at.
+const ANSWERS: usize = 64;
+
 /// A client's wait for an answer, until that was sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Answer {
@@ -48,11 +53,19 @@ impl Answers {
         self.after(server, at_ns, at_ns)
     }
 
-    /// The same after a moment, if it had the request by an earlier one.
+    /// The same after a moment, if it had the request by an earlier one. Of answers that it sends at once, as an event loop does that
+    /// first takes up all requests and then answers them in any order, that to the first request: the work was for this one, and the others
+    /// waited for it.
     pub(super) fn after(&self, server: u32, after_ns: u64, asked_by_ns: u64) -> Option<(u32, u64)> {
         let all = self.sent.get(&server)?;
-        let next = *all.get(all.partition_point(|answer| answer.sent_ns <= after_ns))?;
-        (next.asked_ns <= asked_by_ns).then_some((next.client, next.sent_ns))
+        let all = &all[all.partition_point(|answer| answer.sent_ns <= after_ns)..];
+        let next = all.first()?;
+        let is_at_once = |answer: &&Answer| {
+            let worked_ns = next.sent_ns.saturating_sub(answer.asked_ns);
+            answer.sent_ns - next.sent_ns <= worked_ns / AT_ONCE
+        };
+        let asked = all.iter().take(ANSWERS).filter(is_at_once).filter(|answer| answer.asked_ns <= asked_by_ns);
+        asked.min_by_key(|answer| answer.asked_ns).map(|answer| (answer.client, answer.sent_ns))
     }
 
     /// Who sent a thread the latest answer between two times, to a request from before: what it slept for, whatever ended that sleep.

@@ -328,6 +328,14 @@ fn a_server_works_for_the_client_that_it_answers_next() {
     assert!(culprits(&slept).iter().all(|&(tid, ms)| tid == 9 || ms <= 1), "{:?}", culprits(&slept));
     // It came later.
     assert_eq!(culprits(&drawing.replace("|============ ", "|            =")), [(9, 12)]);
+    // An event loop took up both requests, and sends the answers in the other order.
+    let at_once = "
+        off   7 |  ssssssssssss  | call=poll awaits=answer waker=9 asked=2
+        asked 7 |  ============  | waker=9
+        asked 6 |=============== | waker=9
+        off   9 |s               | call=epoll_wait awaits=message waker=6 cpu=1
+        off   9 |               s| call=epoll_wait awaits=message waker=7 cpu=15";
+    assert_eq!(culprits(at_once), [(6, 12)]);
 }
 
 /// The client of a server that computes is a proxy, which asks for the victim, or for another client.
