@@ -26,6 +26,7 @@ pub(super) fn find_old_requests(rows: &mut [Row], names: &Names, stacks: &Stacks
     for row in rows.iter_mut().filter(|row| row.kind == StallKind::OffCpu && row.interruptible) {
         let by_other_process = row.awaits == Some(Awaits::Message) && by_signal(row);
         if !by_other_process && !is_for_thread(row) {
+            wait_for_answer(row, &old);
             continue;
         }
         let asked_ns = receipt(&old, row.tid, row.runnable_ns).filter(|_| row.asked_ns.is_none());
@@ -36,6 +37,15 @@ pub(super) fn find_old_requests(rows: &mut [Row], names: &Names, stacks: &Stacks
         if row.awaits == Some(Awaits::ForClient) && row.waker_tid.is_some_and(works) {
             row.awaits = Some(Awaits::Lock);
         }
+    }
+}
+
+/// Who has waited since before the recording for what its server's thread sent as an answer is a client.
+fn wait_for_answer(row: &mut Row, old: &Work) {
+    let is_meant = row.cut && row.awaits == Some(Awaits::Message) && !is_moment(row);
+    let asked_ns = row.waker_tid.filter(|_| is_meant).and_then(|server| receipt(old, server, row.runnable_ns));
+    if asked_ns.is_some() {
+        (row.asked_ns, row.awaits) = (asked_ns, Some(Awaits::Answer));
     }
 }
 

@@ -78,3 +78,16 @@ fn a_process_that_a_signal_wakes_waits_for_a_lock() {
     // A message, and not a signal: it was idle.
     assert_eq!(holders(&drawing.replace("kill_something_info,__x64_sys_kill", "unix_stream_sendmsg")), [9]);
 }
+
+/// It has waited since before the recording, for what the thread that worked for it sent.
+#[test]
+fn the_client_of_a_statement_from_before_the_recording_waits_for_its_answer() {
+    let drawing = "
+        off 7 |ssssssssssssss  | call=poll state=1 awaits=message cut waker=9
+        off 9 |  ssssssssss    | stack=xfs_log_force";
+    let chain = "thread 7: fs_log 10 < thread 9: fs_log 10";
+    // With the request itself, of thread 9.
+    check_stage(&with_old_request(drawing, 15), "fs_log 20, unexplained 9", chain);
+    // What thread 9 sent was no answer.
+    assert_eq!(stage(drawing).explain().slow_operations, 0);
+}
