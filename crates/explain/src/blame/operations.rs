@@ -151,7 +151,9 @@ pub(super) fn all(index: &mut RunIndex, own: Vec<Operation>, slower_than_ns: u64
     let calls = search.calls(blocked, &found);
     found.extend(calls);
     let faults = |row: &Row| row.call.is_none() && index.stack(row.stack).is_some_and(|stack| stack.faults);
-    found.extend(search.waits(StallKind::OffCpu, &faults, SAME_FAULT_NS, page_fault, &found));
+    // Nobody idles in a page fault, whatever the pager (userfaultfd) does that hands out the page.
+    let faults = search.waits(StallKind::OffCpu, &faults, SAME_FAULT_NS, page_fault, &found).into_iter();
+    found.extend(faults.map(|fault| Operation { awaits: None, ..fault }).collect::<Vec<_>>());
     found.extend(search.series(blocked, &found));
     let awaits = |row: &Row| row.asked_ns.is_none() && row.awaits.is_some_and(Awaits::is_asked);
     found.extend(search.waits(StallKind::OffCpu, &awaits, 0, blocked, &found));

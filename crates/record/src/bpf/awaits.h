@@ -203,6 +203,17 @@ static __always_inline int rests(struct task_struct *task)
 	return call >= 0 && (call == settings.nanosleep || call == settings.clock_nanosleep);
 }
 
+/* The letter of userfaultfd's ioctls: UFFDIO_COPY and others. */
+#define USERFAULTFD 0xaa
+
+/* Whether the current task, a pager, hands out a page that another one has faulted on. */
+static __always_inline int gives_page(struct task_struct *pager)
+{
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(pager);
+
+	return regs && call_in_registers(pager) == settings.ioctl && (SECOND_ARGUMENT(regs) >> 8 & 0xff) == USERFAULTFD;
+}
+
 /* Call this for the task that is about to be woken by the current one. */
 static __always_inline u32 awaited_by(struct task_struct *task, struct task_note *note)
 {
@@ -210,7 +221,11 @@ static __always_inline u32 awaited_by(struct task_struct *task, struct task_note
 	u32 what, by_task, awaits;
 	s32 call;
 
-	if (!note->out_state || (note->out_state & TASK_UNINTERRUPTIBLE))
+	if (!note->out_state)
+		return NOBODY;
+	if (gives_page(waker))
+		return THREAD;
+	if (note->out_state & TASK_UNINTERRUPTIBLE)
 		return NOBODY;
 	call = call_in_registers(task);
 	if (call < 0 || call >= CALLS)

@@ -36,6 +36,18 @@ fn a_client_waits_for_what_its_server_waits_for() {
     );
 }
 
+/// userfaultfd: a pager hands out the page, after its own wait, or after one of which nothing is known.
+#[test]
+fn a_page_fault_waits_for_its_pager() {
+    let fault = "off 7 |  ssssssssssss  | stack=handle_userfault,handle_mm_fault,exc_page_fault awaits=thread waker=9 state=1\n";
+    check(
+        &format!("{fault} off 9 |  ssssssssss    | stack=xfs_log_force"),
+        "fs_log 10, unexplained 2",
+        "thread 7: fs_log 10 < thread 9: fs_log 10",
+    );
+    check(fault, "unexplained 12", "");
+}
+
 #[test]
 fn a_client_waits_for_a_server_that_is_stopped() {
     check(
