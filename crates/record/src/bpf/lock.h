@@ -20,6 +20,7 @@
 #define FILE_LOCK_REFUSED (-11)
 /* What they are asked for: a shared lock. */
 #define SHARED_FILE_LOCK 0
+#define NO_FILE_LOCK 2
 /* Locks of one file that are searched. */
 #define FILE_LOCKS 64
 
@@ -112,6 +113,7 @@ struct file_range {
 	s64 start, end;
 	u32 pid;
 	u32 is_shared;
+	u32 is_given_back;
 };
 
 static __always_inline void read_file_lock(u64 lock, struct file_range *range)
@@ -126,6 +128,7 @@ static __always_inline void read_file_lock(u64 lock, struct file_range *range)
 		range->end = BPF_CORE_READ(since_6_9, fl_end);
 		range->pid = BPF_CORE_READ(since_6_9, c.flc_pid);
 		range->is_shared = BPF_CORE_READ(since_6_9, c.flc_type) == SHARED_FILE_LOCK;
+		range->is_given_back = BPF_CORE_READ(since_6_9, c.flc_type) == NO_FILE_LOCK;
 	} else {
 		range->owner = (u64)BPF_CORE_READ(before, fl_owner);
 		range->blocker = (u64)BPF_CORE_READ(before, fl_blocker);
@@ -133,6 +136,7 @@ static __always_inline void read_file_lock(u64 lock, struct file_range *range)
 		range->end = BPF_CORE_READ(before, fl_end);
 		range->pid = BPF_CORE_READ(before, fl_pid);
 		range->is_shared = BPF_CORE_READ(before, fl_type) == SHARED_FILE_LOCK;
+		range->is_given_back = BPF_CORE_READ(before, fl_type) == NO_FILE_LOCK;
 	}
 }
 
@@ -236,10 +240,28 @@ static __noinline int try_file_lock(u32 mark, struct inode *inode, u64 request)
 	return 0;
 }
 
+/* The current task got a lock of a file, or gave it back. */
+static __noinline int note_file_lock(u64 inode, u64 request)
+{
+	struct task_note *note = current_note(bpf_get_current_task_btf());
+	struct file_range range;
+
+	if (!note)
+		return 0;
+	read_file_lock(request, &range);
+	if (!range.is_given_back)
+		note->locked = inode;
+	else if (note->locked == inode)
+		note->locked = 0;
+	return 0;
+}
+
 static __always_inline int file_lock_answered(u32 mark, struct inode *inode, u64 request, int result)
 {
 	if (!inode || !request)
 		return 0;
+	if (!result)
+		return note_file_lock((u64)inode, request);
 	if (result == FILE_LOCK_DEFERRED)
 		return wait_for_file_lock(mark, (u64)inode, request);
 	return result == FILE_LOCK_REFUSED ? try_file_lock(mark, inode, request) : 0;

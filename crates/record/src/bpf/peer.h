@@ -160,6 +160,7 @@ static __always_inline void note_served(struct task_note *note, u32 what, u64 bi
 	note->unasked = (what & SENDS) && !note->owed_ns ? note->unasked | bit : 0;
 	if (what & SENDS)
 		note->sent_ns = now;
+	note->answers |= what & SENDS;
 	/* Another one of its threads may have received the request. */
 	if (what & SENDS)
 		note_sender(file, now);

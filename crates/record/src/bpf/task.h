@@ -41,6 +41,7 @@ struct task_note {
 	u32 awaits;		/* enum awaits of the wait that ends now */
 	u32 held;		/* by the CPU quota of its cgroup, since it is runnable */
 	u32 asked_pairs;	/* it sent something through a pipe, and received nothing since */
+	u32 answers;		/* it has answered a client: others may wait for it */
 	u32 is_left;		/* its client has gone, and it received nothing since: it gives back what that client had */
 	u64 asked;		/* client sockets on which it sent a request and received nothing since: bits, by descriptor */
 	u64 answered;		/* those on which it received something since */
@@ -50,6 +51,7 @@ struct task_note {
 	u64 owed;		/* accepted sockets on which it received a request and answered nothing since: bits, by descriptor */
 	u64 owed_ns;		/* the last one */
 	u64 unasked;		/* those on which it sent something before it received anything: bits, by descriptor */
+	u64 locked;		/* the inode whose lock (flock, fcntl) it got last, or its parent before it; 0: none, or given back */
 	u64 took;		/* the semaphore of System V that it decremented last: `semaphore_of`; 0: none, or given back */
 	u64 user_ns;		/* its first long wait in this call, whose user stack is taken at the call's end; 0: none */
 	u64 looked_ns;		/* when its wait was reported last, while it lasted */

@@ -228,13 +228,19 @@ static __always_inline struct operation *executed_by(struct task_struct *task)
 /* What becomes of a wait that ends. */
 enum { FORGOTTEN, SUMMED, REMEMBERED, EMITTED };
 
-/* Other tasks may wait for the work of a kernel thread, and for a server that is held, or has a client's request and sleeps all the
- * same. */
+/* Other tasks may wait for the work of a kernel thread, a server, the holder of a lock, and for a server that is held, or has a client's
+ * request and sleeps all the same. */
+static __always_inline int delays_others(struct task_struct *task, struct task_note *note)
+{
+	return task->flags & PF_KTHREAD || note->held || note->owed || note->answers || note->locked || note->took;
+}
+
 static __always_inline u32 fate_of_other(struct task_struct *task, struct task_note *note, u64 asleep_ns, u64 runnable_ns)
 {
 	if (note->awaits)
 		return EMITTED;
-	if (((task->flags & PF_KTHREAD) || note->held || note->owed) && runnable_ns >= settings.interval_ns)
+	/* For what else somebody may wait for a task is not always known: only what is slow is worth a row. */
+	if (runnable_ns >= (delays_others(task, note) ? settings.interval_ns : settings.slow_ns))
 		return EMITTED;
 	if (!note->out_state || asleep_ns < settings.interval_ns)
 		return FORGOTTEN;
@@ -415,13 +421,20 @@ int BPF_PROG(sched_process_fork, struct task_struct *parent, struct task_struct 
 {
 	struct task_note *note = note_of(parent);
 
-	if (parent->tgid != settings.recorder && !(note && note->watched)) {
-		bpf_task_storage_get(&tasks, child, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	u64 locked = note ? note->locked : 0;
+	u32 is_watched = parent->tgid == settings.recorder || (note && note->watched);
+
+	note = bpf_task_storage_get(&tasks, child, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (!note) {
+		if (is_watched)
+			count_loss(TASK_NOTES);
 		return 0;
 	}
-	note = new_note_of(child);
-	if (note)
+	if (is_watched)
 		note->watched = 1;
+	/* It has its parent's files: `flock FILE COMMAND`. */
+	if (locked)
+		note->locked = locked;
 	return 0;
 }
 

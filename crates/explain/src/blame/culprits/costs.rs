@@ -178,7 +178,7 @@ impl<'a> Costs<'a> {
             let need = self.needs.value(need).clone();
             let mut users = users(self.index, &need, span);
             match &need {
-                Need::Cpu { .. } => self.reclaimed.pass_on(self.index, &mut users, span),
+                Need::Cpu { .. } | Need::CpuOfHolder { .. } => self.reclaimed.pass_on(self.index, &mut users, span),
                 Need::Evicted(_) => acquit(self.index, &mut users, span),
                 need => {
                     if let Some(device) = need.device() {

@@ -24,6 +24,8 @@ pub(super) enum Need {
     Limit { device: DeviceNumber, writes: Option<bool>, by_count: bool, domain: Domain },
     /// A CPU, or any where the CPU is not known, that a process waited for; `except`: the victim, which did not run while it waited.
     Cpu { cpu: Option<u32>, waiting: u32, except: Option<u32> },
+    /// A CPU that the holder of a lock needed, who ran for a part of the time itself.
+    CpuOfHolder { cpu: Option<u32>, holder: u32 },
     /// CPU time within the quota of a cgroup.
     Quota(Name),
     /// Room for dirty pages, of a device or of the machine.
@@ -117,6 +119,7 @@ pub(super) fn need(
         // Those who used the disk did not make it fail.
         DeviceError => None,
         _ if end.is_some_and(|end| is_out_of_quota(index, end)) => quota_of(index, end?.row).map(Need::Quota),
+        Cause::Lock if end.is_some_and(|end| of_holder(index, row, end).is_some()) => of_holder(index, row, end?),
         _ if end.is_some_and(|end| lacks_cpu(index, end.row, waited)) => Some(cpu_of(index, end?.row)),
         _ => of_request(index, disks, cause, end?).or_else(|| of_journal(index, disks, row, cause)),
     }
@@ -130,8 +133,15 @@ fn cpu_of(index: &RunIndex, row: u32) -> Need {
     Need::Cpu { cpu: waited.cpu, waiting: pid, except: Some(pid).filter(|pid| behind != Some(*pid)) }
 }
 
-/// Whether a chain ends at another task that waits for a CPU, such as the holder of a lock, for half of the wait at least: what it computes
-/// in the rest is its own.
+/// What the holder of a lock lacked, if it mostly waited on the run queue.
+fn of_holder(index: &RunIndex, row: u32, end: &End<'_>) -> Option<Need> {
+    let last = index.row(end.row);
+    let waits = end.row != row && index.main_cause(end.row) == Cause::CpuWait;
+    let holder = index.tasks.pid(last.tid, last.end_ns).unwrap_or(last.tid);
+    (waits && end.request.is_none()).then_some(Need::CpuOfHolder { cpu: last.cpu, holder })
+}
+
+/// Whether a chain ends at another task that waits for a CPU, such as a file server, for half of the wait at least.
 fn lacks_cpu(index: &RunIndex, row: u32, waited: &Row) -> bool {
     let (last, ns) = (index.row(row), |row: &Row| row.end_ns - row.start_ns);
     last.tid != waited.tid && index.main_cause(row) == Cause::CpuWait && 2 * ns(last) >= ns(waited)

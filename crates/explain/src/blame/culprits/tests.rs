@@ -197,6 +197,27 @@ fn those_that_ran_while_a_process_waited_are_to_blame() {
     assert_eq!((users(7), users(6)), (vec![9], vec![8, 9]));
 }
 
+/// The holder of a lock waited for the CPU behind 9, and ran itself: who waited for the lock waited for both.
+#[test]
+fn those_that_took_the_cpu_of_a_holder_are_to_blame_for_its_lock() {
+    let mut index = RunIndex::default();
+    let ran = |resource, pid, busy_ns| UsageRecord {
+        cpu: Some(1).filter(|_| resource == Resource::Cpu),
+        waiting: Some(7).filter(|_| resource == Resource::RunQueue),
+        pid: Some(pid),
+        busy_ns,
+        ..UsageRecord::new(resource, 20 * S, 21 * S)
+    };
+    for record in [ran(Resource::Cpu, 7, 100), ran(Resource::Cpu, 8, 900), ran(Resource::RunQueue, 9, 300)] {
+        assert!(index.usage.insert(&record, &mut index.names));
+    }
+    index.usage.sort();
+    let users = users(&index, &Need::CpuOfHolder { cpu: Some(1), holder: 7 }, (20 * S, 21 * S));
+    let sum: u128 = users.values().sum();
+    let parts: Vec<(u32, u128)> = users.into_iter().map(|(pid, part)| (pid.unwrap(), part * 100 / sum)).collect();
+    assert_eq!(parts, [(7, 25), (9, 75)]);
+}
+
 /// Task 7 waited for the CPU behind 9, and behind 8, which waited for 9 itself. 8 alone would have been done before.
 #[test]
 fn one_that_lacked_the_cpu_itself_is_not_to_blame_for_its_lack() {

@@ -53,6 +53,7 @@ impl UsedWithin<'_> {
                 self.of_device(*device, *writes, Used::moved_bytes, *domain)
             }
             Need::Cpu { cpu, waiting, except } => self.of_cpu(*cpu, *waiting, *except),
+            Need::CpuOfHolder { cpu, holder } => self.of_cpu_and_holder(*cpu, *holder),
             Need::Quota(cgroup) => self.of_quota(*cgroup),
             Need::Dirty(device) => self.of_dirty_pages(*device),
             Need::DirtyOf(domain) => self.also_before(DIRTY_NS).of(Target::Dirtied, |used| used.bytes, *domain),
@@ -124,6 +125,20 @@ impl UsedWithin<'_> {
             self.index.usage.cpus().for_each(|cpu| add(&mut users, of(cpu)));
         }
         users.retain(|pid, _| except.is_none() || *pid != except);
+        users
+    }
+
+    /// Those that ran while the holder of a lock waited, and the holder itself, which others waited for when it ran.
+    fn of_cpu_and_holder(&self, cpu: Option<u32>, holder: u32) -> Users {
+        let mut users = self.of_cpu(cpu, holder, Some(holder));
+        if users.is_empty() {
+            return users;
+        }
+        for target in self.index.usage.cpus() {
+            let mut ran = self.of(target, |used| used.busy_ns, Domain::Everybody);
+            ran.retain(|pid, _| *pid == Some(holder));
+            add(&mut users, ran);
+        }
         users
     }
 
