@@ -117,7 +117,7 @@ __noinline int is_accepted(u64 fd)
 {
 	struct file *file = file_of(bpf_get_current_task_btf(), fd);
 
-	return file && side_of(file) == SERVER;
+	return file && side_of(file) == SERVER && !is_of_datagrams(file);
 }
 
 /* Whether a process of one thread has a client, which may have asked it before the recording. Verified once. */
@@ -236,6 +236,10 @@ static __always_inline u32 awaited_by(struct task_struct *task, struct task_note
 	if (!(what & (WAITS | WAITS_FOR_THREAD | SENDS | SEMAPHORE | QUEUES)))
 		return NOBODY;
 	by_task = is_by_task(waker);
+	if (!by_task && what & WAITS && may_ask_again(note)) {
+		note->waker_tid = 0;
+		return INTERRUPT;
+	}
 	if (!by_task && !is_asking(note, what))
 		return NOBODY;
 	if (is_on_file(task, what))
@@ -256,6 +260,10 @@ static __always_inline u32 awaited_by(struct task_struct *task, struct task_note
 	}
 	if (what & (SENDS | QUEUES))
 		return ROOM;
+	if (by_task && answers_datagram(note)) {
+		note->asked_ns = note->datagram_ns;
+		return ANSWER;
+	}
 	if (note->asked)
 		return ANSWER;
 	if (note->answered)
@@ -278,6 +286,8 @@ static __always_inline void add_awaited(struct event *event, struct task_note *n
 		event->asked_ns = note->asked_ns;
 	else if (note->awaits == ROOM)
 		event->asked_ns = note->sent_ns ? note->sent_ns : began_ns;
+	else if (note->awaits == INTERRUPT)
+		event->asked_ns = note->datagram_ns;
 	else if (note->owed && is_for_client(note->awaits))
 		event->asked_ns = note->owed_ns;
 }

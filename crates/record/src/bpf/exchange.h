@@ -56,14 +56,15 @@ __noinline int note_exchange(u64 socket, u64 connection, u32 sends)
 	}
 	since_ns = known->since_ns;
 	is_part = known->is_answered;
-	if (sends && !is_part)
+	if (sends && !is_part && !(is_datagram(connection) && now - since_ns > GIVEN_UP_NS))
 		return 0;
 	known->since_ns = now;
 	known->is_answered = !sends;
 	if (sends || now - since_ns < settings.slow_ns)
 		return 0;
 	sender = bpf_map_lookup_elem(&senders, &connection);
-	if (sender)
+	/* The port may have been that of another client before. */
+	if (sender && (sender->sent_ns >= since_ns || !is_datagram(connection)))
 		emit_exchange(since_ns, is_part, sender, now);
 	return 0;
 }

@@ -170,6 +170,7 @@ struct sock_common {
 struct sock {
 	struct sock_common __sk_common;
 	u16 sk_type;
+	u8 sk_userlocks:4;
 };
 
 struct socket {
@@ -557,7 +558,7 @@ struct bpf_iter__task {
 
 struct pt_regs {
 #if defined(__TARGET_ARCH_x86)
-	unsigned long bp, r10, dx, si, di, orig_ax, ip, sp;
+	unsigned long bp, r10, r8, dx, si, di, orig_ax, ip, sp;
 #else
 	u64 regs[31], sp, pc;
 	s32 syscallno;
@@ -575,7 +576,12 @@ enum cgroup_subsys_id {
 #define SECOND_ARGUMENT(regs) ((regs)->si)
 #define THIRD_ARGUMENT(regs) ((regs)->dx)
 #define FOURTH_ARGUMENT(regs) ((regs)->r10)
+#define FIFTH_ARGUMENT(regs) ((regs)->r8)
 #define CALL_NUMBER(regs) ((regs)->orig_ax)
+#define CALL_SENDTO 44
+#define CALL_SENDMSG 46
+#define CALL_RECVMMSG 299
+#define CALL_SENDMMSG 307
 #define INSTRUCTION(regs) ((regs)->ip)
 #define STACK_POINTER(regs) ((regs)->sp)
 #define FRAME_POINTER(regs) ((regs)->bp)
@@ -587,7 +593,12 @@ enum cgroup_subsys_id {
 #define SECOND_ARGUMENT(regs) ((regs)->regs[1])
 #define THIRD_ARGUMENT(regs) ((regs)->regs[2])
 #define FOURTH_ARGUMENT(regs) ((regs)->regs[3])
+#define FIFTH_ARGUMENT(regs) ((regs)->regs[4])
 #define CALL_NUMBER(regs) ((u64)(s64)(regs)->syscallno)
+#define CALL_SENDTO 206
+#define CALL_SENDMSG 211
+#define CALL_RECVMMSG 243
+#define CALL_SENDMMSG 269
 #define INSTRUCTION(regs) ((regs)->pc)
 #define STACK_POINTER(regs) ((regs)->sp)
 #define FRAME_POINTER(regs) ((regs)->regs[29])

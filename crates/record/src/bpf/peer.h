@@ -16,6 +16,8 @@ enum side {
 	EITHER = 3,	/* of a pipe or a socket pair */
 };
 
+#include "datagram.h"
+
 /* An accepted socket inherits the address of the one that listened; that of the client mostly has none. */
 static __always_inline u32 unix_side(struct unix_sock *socket)
 {
@@ -35,6 +37,8 @@ static __always_inline u32 side_of_socket(struct sock *sock)
 	u16 family = BPF_CORE_READ(sock, __sk_common.skc_family), type = BPF_CORE_READ(sock, sk_type);
 	struct inet_sock *inet = (struct inet_sock *)sock;
 
+	if (sends_datagrams(sock))
+		return side_of_datagrams(sock);
 	if (type != SOCK_STREAM && type != SOCK_SEQPACKET)
 		return NO_SIDE;
 	if (family == AF_UNIX)
@@ -58,6 +62,13 @@ static __always_inline u32 side_of(struct file *file)
 		return NO_SIDE;
 	socket = BPF_CORE_READ(file, private_data);
 	return side_of_socket(BPF_CORE_READ(socket, sk));
+}
+
+static __always_inline int is_of_datagrams(struct file *file)
+{
+	struct socket *socket = BPF_CORE_READ(file, private_data);
+
+	return (BPF_CORE_READ(file, f_inode, i_mode) & 0170000) == 0140000 && sends_datagrams(BPF_CORE_READ(socket, sk));
 }
 
 /* --- Who answered: where another task or an interrupt delivers the answer, its sender is not the waker. --- */
@@ -90,11 +101,10 @@ __noinline u64 connection_at(u64 file, u32 side)
 		return side == SERVER ? (u64)BPF_CORE_READ((struct unix_sock *)sock, peer) : (u64)sock;
 	if (family != AF_INET && family != AF_INET6)
 		return 0;
+	if (sends_datagrams(sock))
+		return datagrams_of(sock, side);
 	own = BPF_CORE_READ(sock, __sk_common.skc_num);
-	theirs = BPF_CORE_READ(sock, __sk_common.skc_dport);
-#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-	theirs = __builtin_bswap16(theirs);
-#endif
+	theirs = host_order(BPF_CORE_READ(sock, __sk_common.skc_dport));
 	/* That of the server; none of IPv6. */
 	address = side == SERVER ? BPF_CORE_READ(sock, __sk_common.skc_rcv_saddr) : BPF_CORE_READ(sock, __sk_common.skc_daddr);
 	return address << 32 | (side == SERVER ? (u64)theirs << 16 | own : own << 16 | theirs);
@@ -132,6 +142,7 @@ static __always_inline void find_sender(struct task_note *note)
 }
 
 #include "exchange.h"
+#include "answer.h"
 
 /* The current task has answered a request that came before the recording. Verified once. */
 __noinline int emit_old_request(u64 answered_ns)
@@ -221,6 +232,10 @@ static __always_inline void note_message(struct task_note *note, u32 what, u64 f
 	side = file ? side_of(file) : NO_SIDE;
 	if (side == NO_SIDE)
 		return;
+	if (is_of_datagrams(file)) {
+		note_datagrams(note, (u64)file, what, fd, result);
+		return;
+	}
 	now = bpf_ktime_get_ns();
 	if (side == SERVER)
 		note_served(note, what, bit, result, file, now);

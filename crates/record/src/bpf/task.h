@@ -50,6 +50,10 @@ struct task_note {
 	u64 sent_ns;		/* the end of its last call that sent something */
 	u64 owed;		/* accepted sockets on which it received a request and answered nothing since: bits, by descriptor */
 	u64 owed_ns;		/* the last one */
+	u64 datagram_ns;	/* its first request by datagrams, or the last answer since */
+	u32 asked_port;		/* the port that it sent those from */
+	u32 asked_to;		/* the port that it sent them to */
+	u32 unanswered;		/* of those */
 	u64 unasked;		/* those on which it sent something before it received anything: bits, by descriptor */
 	u64 locked;		/* the inode whose lock (flock, fcntl) it got last, or its parent before it; 0: none, or given back */
 	u64 took;		/* the semaphore of System V that it decremented last: `semaphore_of`; 0: none, or given back */

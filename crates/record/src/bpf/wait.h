@@ -399,6 +399,8 @@ int BPF_PROG(sched_waking, struct task_struct *task)
 	else if (now - note->out_ns < settings.await_ns || !(note->awaits = awaited_by(task, note)))
 		return 0;
 	/* An idle server need not know how busy its clients are. The holder of a lock may have slept. A timer has not. */
+	if (note->awaits == INTERRUPT)
+		return 0;
 	if (note->awaits ? note->awaits != MESSAGE : is_lock(note->out_mark) && !note->holder.was_tried)
 		emit_waker(now);
 	/* It may have a lock for its client, which did nothing. */

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use rustix::fs::OFlags;
 
 use crate::sys::{self, Aio, Ring};
-use crate::{locks, talk};
+use crate::{datagrams, locks, talk};
 
 /// Direct I/O needs aligned memory.
 const ALIGNMENT: usize = 4096;
@@ -306,6 +306,7 @@ impl Actor {
             }
             ["reconnect", address] => self.client.connect(address),
             ["ask", address, how] => self.client.ask(address, how),
+            ["report", address] => self.client.report(address),
             ["ask_by_thread", address] => self.client.ask_by_thread(address),
             ["ask_for_parts", parts, address] => self.client.ask_for_parts(address, parts.parse().unwrap()),
             ["ask_for_two", address, how] => self.client.ask_for_two(address, how),
@@ -329,6 +330,8 @@ impl Actor {
                 sys::Queue::receive(queue.parse().unwrap());
             }
             ["answer", address, ref work @ ..] => talk::serve(address, 1, || _ = self.step(work)),
+            ["answer_datagrams", address, ref work @ ..] => datagrams::serve(address, || _ = self.step(work)),
+            ["swallow_datagrams", times, address] => datagrams::swallow(address, times.parse().unwrap()),
             ["answer_rows", address, patience_ms] => {
                 talk::serve_rows(address, Duration::from_millis(patience_ms.parse().unwrap()));
             }

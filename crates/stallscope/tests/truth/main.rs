@@ -8,6 +8,7 @@
 
 mod actor;
 mod cgroups;
+mod datagrams;
 mod fuse;
 mod ground;
 mod judge;

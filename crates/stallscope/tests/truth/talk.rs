@@ -15,6 +15,7 @@ use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, epoll, poll};
 
+use crate::datagrams::Datagrams;
 use crate::sys;
 
 /// After which a client looks up.
@@ -26,6 +27,7 @@ const PIPE_BYTES: usize = 64 << 10;
 enum Stream {
     Unix(UnixStream),
     Tcp(TcpStream),
+    Udp(Datagrams),
 }
 
 impl Stream {
@@ -33,6 +35,9 @@ impl Stream {
         let (kind, path) = address.split_once(':').expect("KIND:PATH");
         if kind == "unix" {
             return Stream::Unix(UnixStream::connect(path).unwrap());
+        }
+        if kind.ends_with("udp") {
+            return Stream::Udp(Datagrams::to(path, kind == "connected_udp"));
         }
         let port: u16 = fs::read_to_string(path).unwrap().parse().unwrap();
         let stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
@@ -44,6 +49,7 @@ impl Stream {
         match self {
             Stream::Unix(stream) => Stream::Unix(stream.try_clone().unwrap()),
             Stream::Tcp(stream) => Stream::Tcp(stream.try_clone().unwrap()),
+            Stream::Udp(socket) => Stream::Udp(socket.duplicate()),
         }
     }
 
@@ -52,6 +58,7 @@ impl Stream {
         match self {
             Stream::Unix(stream) => stream.write_all(b"message!").unwrap(),
             Stream::Tcp(stream) => stream.write_all(b"message!").unwrap(),
+            Stream::Udp(socket) => socket.send(),
         }
     }
 
@@ -61,6 +68,7 @@ impl Stream {
         match self {
             Stream::Unix(stream) => stream.read_exact(&mut message).is_ok(),
             Stream::Tcp(stream) => stream.read_exact(&mut message).is_ok(),
+            Stream::Udp(socket) => socket.receive(),
         }
     }
 }
@@ -70,6 +78,7 @@ impl AsFd for Stream {
         match self {
             Stream::Unix(stream) => stream.as_fd(),
             Stream::Tcp(stream) => stream.as_fd(),
+            Stream::Udp(socket) => socket.as_fd(),
         }
     }
 }
@@ -139,6 +148,11 @@ impl Client {
         stream.send();
         wait(stream, how);
         assert!(stream.receive(), "the server is gone");
+    }
+
+    /// Sends something that has no answer.
+    pub fn report(&mut self, address: &str) {
+        self.connections.get_mut(address).expect("it is connected").send();
     }
 
     /// Sends a request and waits for an answer of two messages.

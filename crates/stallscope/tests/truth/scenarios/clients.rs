@@ -10,6 +10,9 @@ pub const TESTS: &[Test] = &[
     sharing("unix_client", &[unix_client]),
     sharing("tcp_client_polls", &[tcp_client]),
     sharing("event_loop_client", &[event_loop_client]),
+    sharing("client_of_datagrams", &[client_of_datagrams]),
+    sharing("connected_client_of_datagrams", &[connected_client_of_datagrams]),
+    sharing("datagrams_without_answers", &[datagrams_without_answers]),
     alone("client_with_a_timer", &[client_with_a_timer]),
     sharing("pipe_client", &[pipe_client]),
     sharing("request_of_another_thread", &[asked_by_thread_unix]),
@@ -82,6 +85,38 @@ fn event_loop_client() -> Truth {
     let file = slow_disk(&ground).file("data");
     let address = server(&ground, "unix", &format!("open {file} direct\nanswer ADDRESS write {file} 0 1m"));
     Truth { waited_for: Some("neighbour"), ..client(&ground, &address, "epoll").suffered("io_throttle") }
+}
+
+/// It sends to an address (DNS, by `sendto`), and waits in a `recv`.
+fn client_of_datagrams() -> Truth {
+    asks_by_datagrams("udp", "recv")
+}
+
+/// Its socket is connected, and in an event loop.
+fn connected_client_of_datagrams() -> Truth {
+    asks_by_datagrams("connected_udp", "epoll")
+}
+
+fn asks_by_datagrams(kind: &str, how: &str) -> Truth {
+    let ground = Ground::new();
+    let file = slow_disk(&ground).file("data");
+    let script = format!("open {file} direct\nanswer_datagrams ADDRESS write {file} 0 1m");
+    let address = server(&ground, kind, &script);
+    Truth { waited_for: Some("neighbour"), ..client(&ground, &address, how).suffered("io_throttle") }
+}
+
+/// A server reports each request by a datagram (statsd), and waits for the next one, which comes after a wait of its client for the disk.
+fn datagrams_without_answers() -> Truth {
+    let ground = Ground::new();
+    let file = slow_disk(&ground).file("data");
+    let (path, reports) = (ground.at("address"), server(&ground, "udp", "swallow_datagrams 3 ADDRESS"));
+    let victim = Victim::start(&ground, &format!("connect {reports}\nanswer unix:{path} report {reports}"));
+    ground.wait_for(&path);
+    ground.neighbour(&format!(
+        "open {file} direct\nconnect unix:{path}\ntimes 3\nwrite {file} 0 1m\nask unix:{path} recv"
+    ));
+    ground.wait_for_neighbours();
+    victim.idled()
 }
 
 /// Its timer cuts its waits (curl, drivers), and interrupts programs that read.

@@ -1,0 +1,87 @@
+/* What the datagrams that a task sends and receives say of its requests. */
+#pragma once
+
+/* How many datagrams a call sent or received. */
+static __always_inline u32 datagrams(long result)
+{
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(bpf_get_current_task_btf());
+	u64 call = regs ? CALL_NUMBER(regs) : 0;
+
+	return call == CALL_SENDMMSG || call == CALL_RECVMMSG ? result : 1;
+}
+
+/* A client. Several requests may be on their way at once, such as those for the addresses of both kinds; what it sends to the same port
+ * while it has no answer is the same again, also from another socket. */
+static __always_inline void note_datagrams_asked(struct task_note *note, u32 from, u32 to, u32 count, u64 now)
+{
+	if (to != note->asked_to || !note->unanswered || now - note->datagram_ns > GIVEN_UP_NS) {
+		note->unanswered = 0;
+		note->datagram_ns = now;
+	}
+	note->asked_port = from;
+	note->asked_to = to;
+	note->unanswered += count;
+}
+
+static __always_inline void note_datagrams_answered(struct task_note *note, u32 port, u32 count, u64 now)
+{
+	if (port != note->asked_port)
+		return;
+	note->unanswered -= count < note->unanswered ? count : note->unanswered;
+	note->datagram_ns = now;
+}
+
+/* The current task sent something by a socket of datagrams, or received something. Verified once. */
+__noinline int note_datagrams(struct task_note *note, u64 address, u32 what, u64 fd, long result)
+{
+	struct file *file = (struct file *)address;
+	struct socket *socket = BPF_CORE_READ(file, private_data);
+	struct sock *sock = BPF_CORE_READ(socket, sk);
+	u32 side = side_of_datagrams(sock), sends = !!(what & SENDS);
+	u64 connection, now = bpf_ktime_get_ns();
+
+	if (!note)
+		return 0;
+	if (side == SERVER) {
+		note->owed = sends ? note->owed & ~(1ull << (fd & 63)) : note->owed | 1ull << (fd & 63);
+		if (sends) {
+			note->sent_ns = now;
+			note->answers = 1;
+			note_sender(file, now);
+		} else {
+			note->owed_ns = now;
+		}
+		return 0;
+	}
+	connection = connection_at(address, CLIENT);
+	if (!connection)
+		return 0;
+	note_exchange(BPF_CORE_READ(file, f_inode, i_ino), connection, sends);
+	if (sends)
+		note_datagrams_asked(note, connection, port_sent_to(sock), datagrams(result), now);
+	else
+		note_datagrams_answered(note, connection, datagrams(result), now);
+	return 0;
+}
+
+/* Whether a task may go on waiting for the answer to a datagram, though a timer of its own ended this long sleep: then it asks again. */
+static __always_inline int may_ask_again(struct task_note *note)
+{
+	return note->unanswered && note->woken_ns - note->out_ns >= settings.slow_ns &&
+	       note->woken_ns - note->datagram_ns < GIVEN_UP_NS;
+}
+
+/* Whether the current task sends an answer to what that one asked by a datagram. Then it is known as its sender before its call returns. */
+static __always_inline int answers_datagram(struct task_note *note)
+{
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(bpf_get_current_task_btf());
+	struct file *file;
+
+	if (!note->unanswered || !regs)
+		return 0;
+	file = (struct file *)current_file(FIRST_ARGUMENT(regs));
+	if (!file || !is_of_datagrams(file) || connection_at((u64)file, SERVER) != (BY_DATAGRAM | note->asked_port))
+		return 0;
+	note_sender(file, bpf_ktime_get_ns());
+	return 1;
+}
