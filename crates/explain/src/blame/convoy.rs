@@ -6,6 +6,8 @@ use std::collections::{BTreeSet, HashMap};
 
 use super::cause::Cause;
 use super::chain::{chain_row, end};
+use super::culprits::RootBlockers;
+use super::disks::Disks;
 use super::explanation::{Convoy, Culprit};
 use super::operations::Operation;
 use super::run_index::RunIndex;
@@ -19,6 +21,8 @@ const LEAST: usize = 3;
 const LISTED: usize = 20;
 /// Victims named: those that waited longest.
 const NAMED: usize = 100;
+/// What the names of workers begin with that work for whoever needs them. That of a journal's thread says what it is for.
+const WORKER: &str = "kworker/";
 /// Segments of one operation that are read at most.
 const SEGMENTS: usize = 4096;
 
@@ -73,6 +77,34 @@ pub(super) fn convoys(
     convoys.sort_by_key(|convoy| (Reverse(convoy.time_ns), convoy.start_ns));
     convoys.truncate(LISTED);
     convoys
+}
+
+/// A kernel worker holds others up because of those that it works for: in its place, of the root blockers of the convoy's waits the one
+/// with the most time.
+pub(super) fn name_users_of_workers(
+    index: &RunIndex,
+    operations: &[Operation],
+    timelines: &mut TaskTimelines<'_>,
+    disks: &Disks,
+    convoys: &mut [Convoy],
+) {
+    let is_worker = |who: &Who| who.name.as_ref().is_some_and(|name| name.starts_with(WORKER));
+    let by_worker = |convoy: &&mut Convoy| convoy.holder.as_ref().is_some_and(is_worker);
+    for convoy in convoys.iter_mut().filter(by_worker) {
+        let victims: BTreeSet<u32> = convoy.named.iter().map(|(victim, _)| victim.tid).collect();
+        let (from_ns, to_ns) = (convoy.start_ns, convoy.end_ns);
+        let meets = |one: &&Operation| one.start_ns < to_ns && from_ns < one.end_ns && victims.contains(&one.tid);
+        let clipped = |one: &Operation| Operation {
+            start_ns: one.start_ns.max(from_ns),
+            end_ns: one.end_ns.min(to_ns),
+            ..one.clone()
+        };
+        let waits: Vec<Operation> = operations.iter().filter(meets).map(clipped).collect();
+        let culprits = RootBlockers::new(index, &waits, timelines, disks).of(|_| true);
+        let of_cause = culprits.into_iter().filter(|culprit| culprit.cause == convoy.cause);
+        let user = of_cause.filter_map(|culprit| culprit.task).find(|task| !is_worker(task));
+        convoy.holder = user.or(convoy.holder.take());
+    }
 }
 
 /// Says of each culprit how many tasks it held up at the same time.

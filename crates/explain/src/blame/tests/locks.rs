@@ -1,6 +1,9 @@
 //! Locks: who held them, convoys, and waits of threads that are no waits for locks.
 
-use super::stage::{MS, chain, shares, stage};
+use model::block::DeviceNumber;
+use model::usage::{Resource, UsageRecord};
+
+use super::stage::{MS, Stage, chain, shares, stage};
 use crate::blame::{Explanation, Holds, Link};
 
 /// `< thread 9 holds: fs_log 9`, for each step after the first.
@@ -339,4 +342,35 @@ fn tasks_that_wait_for_each_other_are_a_deadlock() {
     // It waits for somebody else, or for a turn with the same lock.
     assert!(details(&drawing.replace("holder=7", "holder=8")).is_empty());
     assert!(details(&drawing.replace("lock=2", "lock=1")).is_empty());
+}
+
+/// A worker writes the log: of what it writes there 20 wrote the most.
+#[test]
+fn a_convoy_waits_for_whom_a_worker_works_for() {
+    let drawing = "
+        call:fsync 5 |================|
+        call:fsync 6 |================|
+        call:fsync 7 |================|
+        off 5 | ssssssssssssss | call=fsync stack=xfs_log_force waker=9
+        off 6 | ssssssssssssss | call=fsync stack=xfs_log_force waker=9
+        off 7 | ssssssssssssss | call=fsync stack=xfs_log_force waker=9
+        off 9 | sssssssssssss  | request=1
+        request 1 |  Q I D         C| tid=9 device=7,1 kind=W
+        task 9 |n               | name=kworker/u8:0
+        task 20 |n               | name=tar";
+    let holders = |stage: &Stage| {
+        let convoys = stage.explain().convoys;
+        convoys.into_iter().map(|convoy| convoy.holder.unwrap().tid).collect::<Vec<_>>()
+    };
+    let mut stage = stage(drawing);
+    assert_eq!(holders(&stage), [9], "nobody is known");
+    let wrote = |pid: u32, busy_ns: u64| UsageRecord {
+        device: Some(DeviceNumber::new(7, 1)),
+        pid: Some(pid),
+        bytes: busy_ns,
+        busy_ns,
+        ..UsageRecord::new(Resource::DeviceWrite, 0, 16 * MS)
+    };
+    stage.usage.extend([wrote(20, 900), wrote(7, 100)]);
+    assert_eq!(holders(&stage), [20]);
 }
