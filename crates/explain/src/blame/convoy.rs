@@ -21,7 +21,7 @@ const LEAST: usize = 3;
 const LISTED: usize = 20;
 /// Victims named: those that waited longest.
 const NAMED: usize = 100;
-/// What the names of workers begin with that work for whoever needs them. That of a journal's thread says what it is for.
+/// What the names of workers begin with that work for all tasks. That of a journal's thread says what it is for.
 const WORKER: &str = "kworker/";
 /// Segments of one operation that are read at most.
 const SEGMENTS: usize = 4096;
@@ -47,7 +47,7 @@ fn is_shared(cause: Cause) -> bool {
 
 /// The convoys among the operations, those with the most time first.
 pub(super) fn convoys(
-    index: &RunIndex,
+    (index, disks): (&RunIndex, &Disks),
     operations: &[Operation],
     timelines: &mut TaskTimelines<'_>,
     slower_than_ns: u64,
@@ -76,16 +76,16 @@ pub(super) fn convoys(
         .collect();
     convoys.sort_by_key(|convoy| (Reverse(convoy.time_ns), convoy.start_ns));
     convoys.truncate(LISTED);
+    name_users_of_workers((index, disks), operations, timelines, &mut convoys);
     convoys
 }
 
 /// A kernel worker holds others up because of those that it works for: in its place, of the root blockers of the convoy's waits the one
 /// with the most time.
-pub(super) fn name_users_of_workers(
-    index: &RunIndex,
+fn name_users_of_workers(
+    (index, disks): (&RunIndex, &Disks),
     operations: &[Operation],
     timelines: &mut TaskTimelines<'_>,
-    disks: &Disks,
     convoys: &mut [Convoy],
 ) {
     let is_worker = |who: &Who| who.name.as_ref().is_some_and(|name| name.starts_with(WORKER));

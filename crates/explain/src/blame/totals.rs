@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 
 use super::cause::Cause;
-use super::convoy::{convoys, name_convoys, name_users_of_workers};
+use super::convoy::{convoys, name_convoys};
 use super::culprits::RootBlockers;
 use super::disks::Disks;
 use super::explanation::{Explanation, Stall, StallCause};
@@ -48,8 +48,7 @@ pub(super) fn explain(
     explanation.others = operations.iter().filter(|operation| !operation.own).count() as u64;
     explanation.wall_ns = all.wall_ns;
     (explanation.causes, explanation.classes, explanation.culprits) = (all.causes, all.classes, all.culprits);
-    explanation.convoys = convoys(index, &operations, timelines, explanation.slower_than_ns);
-    name_users_of_workers(index, &operations, timelines, disks, &mut explanation.convoys);
+    explanation.convoys = convoys((index, disks), &operations, timelines, explanation.slower_than_ns);
     let parts = [&mut explanation.command, &mut explanation.neighbours].into_iter().flatten();
     let culprits = parts.flat_map(|part| &mut part.culprits).chain(&mut explanation.culprits);
     name_convoys(index, culprits, &explanation.convoys);
