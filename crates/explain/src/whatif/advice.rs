@@ -13,7 +13,7 @@ use absences::{absences, concerned};
 
 use super::change::{Absence, Change, PROGRAMS_LOCKS, READS};
 use super::memory::{change, is_at_limit, limit_of};
-use super::spread::{Prediction, Spread, predict, recorded};
+use super::spread::{Prediction, Spread, predict_from, recorded};
 use crate::blame::{ClassTimes, Culprit, Explanation};
 use crate::waits::{Behind, MemoryLimit, Path, Waits, behind};
 
@@ -121,7 +121,7 @@ impl Choice {
 
     /// Share of the time of the operations that remain which it saves, 0 to 1.
     pub fn saved(&self) -> f64 {
-        self.saved_ns() as f64 / self.prediction.recorded.total_ns.max(1) as f64
+        self.prediction.recorded.saved(self.prediction.total_ns.value)
     }
 }
 
@@ -154,8 +154,10 @@ pub fn advise(explanation: &Explanation, waits: &Waits, remedies: &Remedies, run
         Choice { change, remedies: Vec::new(), target: Target::default(), prediction, of_ns: 0 }
     }));
     let of_ns = recorded(waits).total_ns;
-    choices.iter_mut().for_each(|choice| (choice.prediction, choice.of_ns) = (predict(waits, &choice.change), of_ns));
-    choices.retain(|choice| choice.saved() >= LEAST);
+    choices.retain_mut(|choice| {
+        let prediction = predict_from(waits, &choice.change, LEAST);
+        prediction.map(|prediction| (choice.prediction, choice.of_ns) = (prediction, of_ns)).is_some()
+    });
     sort(&mut choices, concerned(explanation, waits).1.first());
     let of_short_waits = waits.are_short;
     Advice { of_short_waits, recorded: recorded(waits), behind, memory_limit_is_unknown, choices }

@@ -36,6 +36,9 @@ pub(super) struct Sorted {
     lengths: Vec<u64>,
 }
 
+/// How often each draw takes each block.
+pub(super) type Drawings = [Vec<u64>];
+
 /// An operation in that order.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Ranked {
@@ -54,7 +57,7 @@ impl Sorted {
         Sorted { operations, lengths: all.chunks(length).map(|block| block.len() as u64).collect() }
     }
 
-    /// All of them, as one block that is drawn once: see [`ONCE`].
+    /// All of them, as one block, of which a draw takes one.
     pub(super) fn whole<Of: Drawn>(all: &[Of], ns: fn(&Of) -> u64) -> Sorted {
         Sorted::of(all, all.len().max(1), ns)
     }
@@ -63,10 +66,19 @@ impl Sorted {
     pub(super) fn count(&self, drawn: &[u64]) -> u64 {
         self.lengths.iter().zip(drawn).map(|(length, times)| length * times).sum()
     }
-}
 
-/// A draw of [`Sorted::whole`].
-pub(super) const ONCE: [u64; 1] = [1];
+    /// For each block the draws that take it, each as often as it does. A walk over operations that adds each to these has no
+    /// branch that depends on chance, unlike one over all operations for each draw.
+    pub(super) fn takers(&self, drawings: &Drawings) -> Vec<Vec<u32>> {
+        let most = drawings.iter().flatten().copied().max().unwrap_or(0);
+        let of_block = |block: usize| {
+            // Once for all, then again: one draw does not have to wait for its own last sum.
+            let takes = |nth: u64| drawings.iter().zip(0..).filter(move |(drawn, _)| drawn[block] > nth);
+            (0..most).flat_map(|nth| takes(nth).map(|(_, draw)| draw)).collect()
+        };
+        (0..self.lengths.len()).map(of_block).collect()
+    }
+}
 
 /// The figures of all draws.
 pub(super) struct Draws<Figures> {
@@ -77,26 +89,24 @@ pub(super) struct Draws<Figures> {
 }
 
 impl<Figures> Draws<Figures> {
-    /// `copies`: of so many, one is drawn. `figures_of`: those of operations of which each block is drawn so often.
+    /// `copies`: of so many, one is drawn. `figures_of`: those of each draw.
     pub(super) fn of<Of: Drawn>(
         all: &[Of],
         copies: usize,
-        figures_of: impl Fn(&Sorted, &[u64]) -> Figures,
+        figures_of: impl Fn(&Sorted, &Drawings) -> Vec<Figures>,
     ) -> Draws<Figures> {
         let length = all.len().div_ceil(BLOCKS * copies).max(1);
         let blocks = all.len().div_ceil(length);
-        let (mut figures, mut least) = (Vec::new(), Vec::new());
         if blocks == 0 {
-            return Draws { figures, least };
+            return Draws { figures: Vec::new(), least: Vec::new() };
         }
-        let [as_predicted, at_least] = [Of::duration_ns, Of::at_least_ns].map(|ns| Sorted::of(all, length, ns));
-        let (mut random, mut drawn) = (Random(blocks as u64), vec![0; blocks]);
-        for _ in 0..DRAWS {
-            drawn.fill(0);
+        let mut random = Random(blocks as u64);
+        let mut drawings = vec![vec![0; blocks]; DRAWS];
+        for drawn in &mut drawings {
             (0..blocks.div_ceil(copies)).for_each(|_| drawn[random.below(blocks)] += 1);
-            figures.push(figures_of(&as_predicted, &drawn));
-            least.push(figures_of(&at_least, &drawn));
         }
+        let [figures, least] =
+            [Of::duration_ns, Of::at_least_ns].map(|ns| figures_of(&Sorted::of(all, length, ns), &drawings));
         Draws { figures, least }
     }
 
@@ -140,10 +150,14 @@ mod tests {
     #[test]
     fn a_draw_has_the_operations_of_its_blocks_in_order_of_duration() {
         let all: Vec<One> = (0..95).map(|number| One(number * 7919 % 31)).collect();
-        let drawn = Draws::of(&all, 1, |sorted, drawn| {
-            let often = |of: &super::Ranked| std::iter::repeat_n(of.ns, drawn[of.block as usize] as usize);
-            let taken: Vec<u64> = sorted.operations.iter().flat_map(often).collect();
-            assert_eq!(taken.len() as u64, sorted.count(drawn));
+        let drawn = Draws::of(&all, 1, |sorted, drawings| {
+            let takers = sorted.takers(drawings);
+            let mut taken = vec![Vec::new(); drawings.len()];
+            for of in &sorted.operations {
+                takers[of.block as usize].iter().for_each(|draw| taken[*draw as usize].push(of.ns));
+            }
+            let counts = taken.iter().map(|taken| taken.len() as u64);
+            assert!(counts.eq(drawings.iter().map(|drawn| sorted.count(drawn))));
             taken
         });
         let blocks: Vec<&[One]> = all.chunks(all.len().div_ceil(BLOCKS)).collect();

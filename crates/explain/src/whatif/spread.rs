@@ -2,7 +2,7 @@
 
 use super::calls::{Call, Calls, Drawn};
 use super::change::Change;
-use super::draws::{Draws, Estimate, ONCE, Ranked, Sorted};
+use super::draws::{Drawings, Draws, Estimate, Ranked, Sorted};
 use super::replay::{Replayed, replay};
 use super::same_time::Multiples;
 use crate::waits::Waits;
@@ -84,15 +84,39 @@ pub fn recorded(waits: &Waits) -> Spread {
 /// The operations after a change.
 pub fn predict(waits: &Waits, change: &Change) -> Prediction {
     let replayed = replay(waits, change);
+    let (recorded, now) = before_and_after(waits, &replayed);
+    with_intervals(waits, change, &replayed, (recorded, now))
+}
+
+/// The same; `None` where the change saves less than this share of their time. To draw for intervals takes most of the time, and most
+/// changes save nothing.
+pub(super) fn predict_from(waits: &Waits, change: &Change, least: f64) -> Option<Prediction> {
+    let replayed = replay(waits, change);
+    let (recorded, now) = before_and_after(waits, &replayed);
+    let saves = recorded.saved(now.total_ns) >= least;
+    saves.then(|| with_intervals(waits, change, &replayed, (recorded, now)))
+}
+
+/// The distributions of the operations that are left.
+fn before_and_after(waits: &Waits, replayed: &[Replayed]) -> (Spread, Spread) {
+    let before = replayed.iter().map(|of| waits.operations[of.operation].duration_ns());
+    (Spread::of(waits, before.collect()), Spread::of(waits, replayed.iter().map(|of| of.duration_ns).collect()))
+}
+
+fn with_intervals(
+    waits: &Waits,
+    change: &Change,
+    replayed: &[Replayed],
+    (recorded, now): (Spread, Spread),
+) -> Prediction {
     let before = |of: &Replayed| waits.operations[of.operation].duration_ns();
-    let now = Spread::of(waits, replayed.iter().map(|of| of.duration_ns).collect());
     let changed = replayed.iter().filter(|of| of.duration_ns < before(of)).count() as u64;
     let assumed = replayed.iter().filter(|of| of.assumed).count() as u64;
     let ends = replayed.iter().map(|of| of.start_ns + of.duration_ns);
     let starts = replayed.iter().map(|of| of.start_ns);
-    let draws = Draws::of(&replayed, 1, |sorted, drawn| Spread::drawn(waits, sorted, drawn));
+    let draws = Draws::of(replayed, 1, |sorted, drawings| Spread::drawn(waits, sorted, drawings));
     Prediction {
-        recorded: Spread::of(waits, replayed.iter().map(before).collect()),
+        recorded,
         slow: draws.estimate(now.slow, |spread| spread.slow),
         total_ns: draws.estimate(now.total_ns, |spread| spread.total_ns),
         p50_ns: draws.estimate(now.p50_ns, |spread| spread.p50_ns),
@@ -100,7 +124,7 @@ pub fn predict(waits: &Waits, change: &Change) -> Prediction {
         max_ns: draws.estimate(now.max_ns, |spread| spread.max_ns),
         changed: changed * waits.stands_for,
         assumed: assumed * waits.stands_for,
-        in_same_time: in_same_time(waits, change, &replayed),
+        in_same_time: in_same_time(waits, change, replayed),
         elapsed_ns: ends.max().unwrap_or(0) - starts.min().unwrap_or(0),
     }
 }
@@ -108,8 +132,8 @@ pub fn predict(waits: &Waits, change: &Change) -> Prediction {
 fn in_same_time(waits: &Waits, change: &Change, replayed: &[Replayed]) -> SameTime {
     let multiples = Multiples::of(waits, replayed);
     let calls = Calls::of(waits, change, replayed, &multiples);
-    let now = Slow::of(waits, &Sorted::whole(&calls.all, Call::duration_ns), &ONCE, calls.copies);
-    let draws = Draws::of(&calls.all, calls.copies, |sorted, drawn| Slow::of(waits, sorted, drawn, 1));
+    let now = Slow::of(waits, &Sorted::whole(&calls.all, Call::duration_ns), &[vec![1]], calls.copies)[0];
+    let draws = Draws::of(&calls.all, calls.copies, |sorted, drawings| Slow::of(waits, sorted, drawings, 1));
     let percentile = |of: fn(&Slow) -> Ranks, factor: f64| {
         let estimate = || draws.between(of(&now).value, |slow| of(slow).low, |slow| of(slow).high).widened(factor);
         (calls.left == 0 || calls.left >= FEWEST).then(estimate)
@@ -150,46 +174,76 @@ struct Ranks {
 }
 
 impl Ranks {
-    fn of(slow: &[Ranked], until: &[f64], share: f64) -> Ranks {
-        let count = until.last().copied().unwrap_or(0.0);
+    /// Of each draw, which has so many calls.
+    fn of((slow, takers): (&[Ranked], &[Vec<u32>]), counts: &[f64], share: f64) -> Vec<Ranks> {
         let (below, above) = (share, 1.0 - share);
-        let at = |below: f64, above: f64| quantile(slow, until, count * below / (below + above));
-        Ranks { value: at(below, above), low: at(below, above * COUNTS_OFF), high: at(below * COUNTS_OFF, above) }
+        // Sums of fractions are off by less than this.
+        let until = |count: f64, below: f64, above: f64| count * below / (below + above) * (1.0 - 1e-9);
+        let searched = |&count: &f64| Searched {
+            until: [
+                until(count, below, above * COUNTS_OFF),
+                until(count, below, above),
+                until(count, below * COUNTS_OFF, above),
+            ],
+            ..Searched::default()
+        };
+        let mut draws: Vec<Searched> = counts.iter().map(searched).collect();
+        for call in slow {
+            takers[call.block as usize].iter().for_each(|draw| draws[*draw as usize].add(call));
+        }
+        draws.iter().map(|&Searched { ns: [low, value, high], .. }| Ranks { value, low, high }).collect()
+    }
+}
+
+/// The search for the smallest durations up to which so many calls took, in ascending order.
+#[derive(Default)]
+struct Searched {
+    until: [f64; 3],
+    count: f64,
+    found: usize,
+    ns: [u64; 3],
+}
+
+impl Searched {
+    fn add(&mut self, call: &Ranked) {
+        self.count += call.times;
+        while self.until.get(self.found).is_some_and(|until| self.count >= *until) {
+            self.ns[self.found] = call.ns;
+            self.found += 1;
+        }
     }
 }
 
 impl Slow {
-    /// Those that are slow of a draw of so many copies of calls, each as often as it is done.
-    fn of(waits: &Waits, sorted: &Sorted, drawn: &[u64], copies: usize) -> Slow {
+    /// Those that are slow, of each draw of so many copies of calls, each as often as it is done.
+    fn of(waits: &Waits, sorted: &Sorted, drawings: &Drawings, copies: usize) -> Vec<Slow> {
         let calls = &sorted.operations;
         let slow = &calls[calls.partition_point(|call| call.ns < waits.slower_than_ns)..];
-        let (mut count, mut total_ns) = (0.0, 0.0);
-        let mut until = Vec::with_capacity(slow.len());
+        let takers = sorted.takers(drawings);
+        let mut sums = vec![(0.0, 0.0); drawings.len()];
         for call in slow {
-            for _ in 0..drawn[call.block as usize] {
-                count += call.times;
-                total_ns += call.times * call.ns as f64;
+            let (times, ns) = (call.times, call.times * call.ns as f64);
+            for draw in &takers[call.block as usize] {
+                let (count, total_ns) = &mut sums[*draw as usize];
+                *count += times;
+                *total_ns += ns;
             }
-            until.push(count);
         }
+        let counts: Vec<f64> = sums.iter().map(|sums| sums.0).collect();
+        let [p50, p99] = [0.5, 0.99].map(|share| Ranks::of((slow, &takers), &counts, share));
         let stands_for = waits.stands_for as f64 / copies as f64;
-        Slow {
-            count: (count * stands_for).round() as u64,
-            total_ns: (total_ns * stands_for).round() as u64,
-            p50: Ranks::of(slow, &until, 0.5),
-            p99: Ranks::of(slow, &until, 0.99),
-        }
+        let whole = |sum: f64| (sum * stands_for).round() as u64;
+        let figures = sums.iter().zip(p50.into_iter().zip(p99));
+        figures.map(|(sums, (p50, p99))| Slow { count: whole(sums.0), total_ns: whole(sums.1), p50, p99 }).collect()
     }
 }
 
-/// The smallest of these durations up to which so many operations took, given how many took each or less.
-fn quantile(slow: &[Ranked], until: &[f64], operations: f64) -> u64 {
-    // Sums of fractions are off by less than this.
-    let first = until.partition_point(|before| *before < operations * (1.0 - 1e-9));
-    slow.get(first).filter(|_| operations > 0.0).map_or(0, |call| call.ns)
-}
-
 impl Spread {
+    /// The share of the time that is saved where so much is left, 0 to 1.
+    pub(super) fn saved(&self, left_ns: u64) -> f64 {
+        self.total_ns.saturating_sub(left_ns) as f64 / self.total_ns.max(1) as f64
+    }
+
     /// Of operations that took this long.
     pub(super) fn of(waits: &Waits, mut durations: Vec<u64>) -> Spread {
         durations.sort_unstable();
@@ -207,31 +261,51 @@ impl Spread {
         }
     }
 
-    /// Of a draw.
-    fn drawn(waits: &Waits, sorted: &Sorted, drawn: &[u64]) -> Spread {
-        let count = sorted.count(drawn);
-        let ranks = [0.5, 0.99].map(|share: f64| (share * count as f64).ceil() as u64);
-        let (mut before, mut slow, mut total_ns, mut of_ranks, mut max_ns) = (0, 0, 0_u128, [0; 2], 0);
+    /// Of each draw.
+    fn drawn(waits: &Waits, sorted: &Sorted, drawings: &Drawings) -> Vec<Spread> {
+        let takers = sorted.takers(drawings);
+        let ranks = |count: u64| [0.5, 0.99].map(|share: f64| (share * count as f64).ceil() as u64);
+        let begun = |drawn: &Vec<u64>| Taken { ranks: ranks(sorted.count(drawn)), ..Taken::default() };
+        let mut draws: Vec<Taken> = drawings.iter().map(begun).collect();
         for operation in &sorted.operations {
-            let times = drawn[operation.block as usize];
-            if times == 0 {
-                continue;
-            }
-            for (rank, ns) in ranks.iter().zip(&mut of_ranks) {
-                *ns = if before < *rank { operation.ns } else { *ns };
-            }
-            before += times;
-            slow += if operation.ns < waits.slower_than_ns { 0 } else { times };
-            total_ns += u128::from(operation.ns) * u128::from(times);
-            max_ns = operation.ns;
+            let is_slow = operation.ns >= waits.slower_than_ns;
+            takers[operation.block as usize].iter().for_each(|draw| draws[*draw as usize].add(operation.ns, is_slow));
         }
-        let total_ns = u64::try_from(total_ns).unwrap_or(u64::MAX);
+        draws.iter().map(|taken| taken.spread(waits.stands_for)).collect()
+    }
+}
+
+/// What a draw has of operations in order of duration.
+#[derive(Default)]
+struct Taken {
+    /// Of the percentiles.
+    ranks: [u64; 2],
+    of_ranks: [u64; 2],
+    count: u64,
+    slow: u64,
+    total_ns: u128,
+    max_ns: u64,
+}
+
+impl Taken {
+    fn add(&mut self, ns: u64, is_slow: bool) {
+        for (rank, of_rank) in self.ranks.iter().zip(&mut self.of_ranks) {
+            *of_rank = if self.count < *rank { ns } else { *of_rank };
+        }
+        self.count += 1;
+        self.slow += u64::from(is_slow);
+        self.total_ns += u128::from(ns);
+        self.max_ns = ns;
+    }
+
+    fn spread(&self, stands_for: u64) -> Spread {
+        let total_ns = u64::try_from(self.total_ns).unwrap_or(u64::MAX);
         Spread {
-            slow: slow * waits.stands_for,
-            total_ns: total_ns.saturating_mul(waits.stands_for),
-            p50_ns: of_ranks[0],
-            p99_ns: of_ranks[1],
-            max_ns,
+            slow: self.slow * stands_for,
+            total_ns: total_ns.saturating_mul(stands_for),
+            p50_ns: self.of_ranks[0],
+            p99_ns: self.of_ranks[1],
+            max_ns: self.max_ns,
         }
     }
 }
