@@ -16,6 +16,7 @@ pub const TESTS: &[Test] = &[
     alone("culprit_of_limit_page_cache", &[culprit_of_limit_page_cache]),
     alone("culprit_is_victim", &[culprit_is_victim]),
     alone("culprit_of_cpu", &[culprit_of_cpu]),
+    alone("culprit_of_starved_holder", &[culprit_of_starved_holder]),
     alone("culprit_of_run_queue", &[culprit_of_run_queue]),
     alone("culprit_of_quota", &[culprit_of_quota]),
     alone("culprit_of_flusher", &[culprit_of_flusher]),
@@ -112,6 +113,33 @@ fn culprit_of_cpu() -> Truth {
     std::thread::sleep(std::time::Duration::from_millis(600));
     ground.go(&go);
     Truth { culprit: CULPRIT, ..victim.suffered("cpu_wait") }
+}
+
+/// The holder of a lock is in no system call, and hardly runs: others take its CPU.
+fn culprit_of_starved_holder() -> Truth {
+    let ground = Ground::new();
+    let (lock, held, go) = (ground.at("lock"), ground.at("held"), ground.at(GO));
+    std::fs::write(&lock, "").unwrap();
+    let (own, theirs) = (ground.another_cgroup("cpu"), ground.another_cgroup("cpu"));
+    ground.limit(&theirs, Limit::Weight(163840));
+    ground.limit(&own, Limit::Weight(4096));
+    let procs = |cgroup: &Path| cgroup.join("cgroup.procs").display().to_string();
+    let victim = Victim::start(&ground, &format!("open {lock}\nawait {go}\nlock flock {lock}"));
+    ground.wait_for(&format!("{go}.awaited"));
+    for _ in 0..4 {
+        ground.neighbour(&format!("put {} 0\npin\nforever\nspin", procs(&theirs)));
+    }
+    // Sums are those of half seconds.
+    std::thread::sleep(std::time::Duration::from_millis(600));
+    let script = format!(
+        "put {} 0\nopen {lock}\nlock flock {lock}\nsignal {held}\npin\nthink 2000\nunlock flock {lock}",
+        procs(&own)
+    );
+    ground.program("holder", &script);
+    ground.wait_for(&held);
+    ground.go(&go);
+    // The holder's own share is what it ran.
+    Truth { culprit: CULPRIT, ..victim.suffered("lock") }
 }
 
 /// Bursts of a real-time task, which nothing else preempts, on a CPU that a task of the lowest weight has while the victim sleeps: in each
