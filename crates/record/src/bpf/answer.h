@@ -42,18 +42,18 @@ __noinline int note_datagrams(struct task_note *note, u64 address, u32 what, u64
 
 	if (!note)
 		return 0;
-	if (side == SERVER) {
+	if (side & SERVER) {
 		note->owed = sends ? note->owed & ~(1ull << (fd & 63)) : note->owed | 1ull << (fd & 63);
 		if (sends) {
 			note->sent_ns = now;
 			note->answers = 1;
-			note_sender(file, now);
+			note_sender(datagrams_of(sock, SERVER), now);
 		} else {
 			note->owed_ns = now;
 		}
 		return 0;
 	}
-	connection = connection_at(address, CLIENT);
+	connection = datagrams_of(sock, CLIENT);
 	if (!connection)
 		return 0;
 	note_exchange(BPF_CORE_READ(file, f_inode, i_ino), connection, sends);
@@ -75,13 +75,20 @@ static __always_inline int may_ask_again(struct task_note *note)
 static __always_inline int answers_datagram(struct task_note *note)
 {
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(bpf_get_current_task_btf());
+	struct socket *socket;
 	struct file *file;
+	struct sock *sock;
+	u64 connection = BY_DATAGRAM | note->asked_port;
 
 	if (!note->unanswered || !regs)
 		return 0;
 	file = (struct file *)current_file(FIRST_ARGUMENT(regs));
-	if (!file || !is_of_datagrams(file) || connection_at((u64)file, SERVER) != (BY_DATAGRAM | note->asked_port))
+	if (!file || !(side_of(file) & OF_DATAGRAMS))
 		return 0;
-	note_sender(file, bpf_ktime_get_ns());
+	socket = BPF_CORE_READ(file, private_data);
+	sock = BPF_CORE_READ(socket, sk);
+	if (datagrams_of(sock, SERVER) != connection)
+		return 0;
+	note_sender(connection, bpf_ktime_get_ns());
 	return 1;
 }

@@ -117,7 +117,7 @@ __noinline int is_accepted(u64 fd)
 {
 	struct file *file = file_of(bpf_get_current_task_btf(), fd);
 
-	return file && side_of(file) == SERVER && !is_of_datagrams(file);
+	return file && side_of(file) == SERVER;
 }
 
 /* Whether a process of one thread has a client, which may have asked it before the recording. Verified once. */
@@ -159,7 +159,7 @@ static __noinline u32 awaited_for_client(void)
 	if (!(settings.others[call] & (SENDS | RECEIVES | CLOSES)))
 		return FOR_CLIENT;
 	file = file_of(waker, FIRST_ARGUMENT(regs));
-	return file && side_of(file) == CLIENT ? MESSAGE : FOR_CLIENT;
+	return file && (side_of(file) & ~OF_DATAGRAMS) == CLIENT ? MESSAGE : FOR_CLIENT;
 }
 
 /* Whether the current task is a child of that one, and ends. */

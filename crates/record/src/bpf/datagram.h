@@ -32,14 +32,9 @@ static __always_inline u32 side_of_datagrams(struct sock *sock)
 	/* A program that sends to itself. */
 	if (theirs && host_order(theirs) == BPF_CORE_READ(sock, __sk_common.skc_num))
 		return NO_SIDE;
-	return theirs || !(BPF_CORE_READ_BITFIELD_PROBED(sock, sk_userlocks) & CHOSE_PORT) ? CLIENT : SERVER;
-}
-
-static __always_inline int sends_datagrams(struct sock *sock)
-{
-	u16 family = BPF_CORE_READ(sock, __sk_common.skc_family);
-
-	return (family == AF_INET || family == AF_INET6) && BPF_CORE_READ(sock, sk_type) == SOCK_DGRAM;
+	if (theirs || !(BPF_CORE_READ_BITFIELD_PROBED(sock, sk_userlocks) & CHOSE_PORT))
+		return CLIENT | OF_DATAGRAMS;
+	return SERVER | OF_DATAGRAMS;
 }
 
 /* The port that the current task's call sends to; 0: unknown. Of several datagrams, that of the first. */
@@ -66,7 +61,7 @@ static __always_inline u32 port_sent_to(struct sock *sock)
 /* The same number from either side. */
 static __always_inline u64 datagrams_of(struct sock *sock, u32 side)
 {
-	u32 port = side == SERVER ? port_sent_to(sock) : BPF_CORE_READ(sock, __sk_common.skc_num);
+	u32 port = side & SERVER ? port_sent_to(sock) : BPF_CORE_READ(sock, __sk_common.skc_num);
 
 	return port ? BY_DATAGRAM | port : 0;
 }

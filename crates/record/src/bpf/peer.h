@@ -14,6 +14,7 @@ enum side {
 	CLIENT = 1,
 	SERVER = 2,
 	EITHER = 3,	/* of a pipe or a socket pair */
+	OF_DATAGRAMS = 4,	/* flag */
 };
 
 #include "datagram.h"
@@ -37,7 +38,7 @@ static __always_inline u32 side_of_socket(struct sock *sock)
 	u16 family = BPF_CORE_READ(sock, __sk_common.skc_family), type = BPF_CORE_READ(sock, sk_type);
 	struct inet_sock *inet = (struct inet_sock *)sock;
 
-	if (sends_datagrams(sock))
+	if (type == SOCK_DGRAM && (family == AF_INET || family == AF_INET6))
 		return side_of_datagrams(sock);
 	if (type != SOCK_STREAM && type != SOCK_SEQPACKET)
 		return NO_SIDE;
@@ -62,13 +63,6 @@ static __always_inline u32 side_of(struct file *file)
 		return NO_SIDE;
 	socket = BPF_CORE_READ(file, private_data);
 	return side_of_socket(BPF_CORE_READ(socket, sk));
-}
-
-static __always_inline int is_of_datagrams(struct file *file)
-{
-	struct socket *socket = BPF_CORE_READ(file, private_data);
-
-	return (BPF_CORE_READ(file, f_inode, i_mode) & 0170000) == 0140000 && sends_datagrams(BPF_CORE_READ(socket, sk));
 }
 
 /* --- Who answered: where another task or an interrupt delivers the answer, its sender is not the waker. --- */
@@ -101,8 +95,6 @@ __noinline u64 connection_at(u64 file, u32 side)
 		return side == SERVER ? (u64)BPF_CORE_READ((struct unix_sock *)sock, peer) : (u64)sock;
 	if (family != AF_INET && family != AF_INET6)
 		return 0;
-	if (sends_datagrams(sock))
-		return datagrams_of(sock, side);
 	own = BPF_CORE_READ(sock, __sk_common.skc_num);
 	theirs = host_order(BPF_CORE_READ(sock, __sk_common.skc_dport));
 	/* That of the server; none of IPv6. */
@@ -111,9 +103,9 @@ __noinline u64 connection_at(u64 file, u32 side)
 }
 
 /* The current task sends an answer. */
-static __always_inline void note_sender(struct file *file, u64 now)
+static __always_inline void note_sender(u64 connection, u64 now)
 {
-	u64 connection = connection_at((u64)file, SERVER), id = bpf_get_current_pid_tgid();
+	u64 id = bpf_get_current_pid_tgid();
 	struct sender sender = {.sent_ns = now, .tid = id, .pid = id >> 32}, *known;
 
 	if (!connection)
@@ -174,7 +166,7 @@ static __always_inline void note_served(struct task_note *note, u32 what, u64 bi
 	note->answers |= what & SENDS;
 	/* Another one of its threads may have received the request. */
 	if (what & SENDS)
-		note_sender(file, now);
+		note_sender(connection_at((u64)file, SERVER), now);
 	note->is_left = !(what & SENDS) && !result;
 	if ((what & SENDS) || !result) {
 		note->owed &= ~bit;
@@ -232,7 +224,7 @@ static __always_inline void note_message(struct task_note *note, u32 what, u64 f
 	side = file ? side_of(file) : NO_SIDE;
 	if (side == NO_SIDE)
 		return;
-	if (is_of_datagrams(file)) {
+	if (side & OF_DATAGRAMS) {
 		note_datagrams(note, (u64)file, what, fd, result);
 		return;
 	}
