@@ -9,6 +9,7 @@ mod clients;
 mod damage;
 mod dirtying;
 mod failures;
+mod greetings;
 mod handed_out;
 mod idle_turns;
 mod interrupted;

@@ -191,8 +191,37 @@ static __always_inline u32 awaited_by_server(struct task_struct *waker)
 static __always_inline int is_asking(struct task_note *note, u32 what)
 {
 	if (what & WAITS)
-		return note->asked || note->owed;
+		return note->asked || note->owed || note->met;
 	return what & WAITS_FOR_THREAD && note->owed;
+}
+
+/* The server that a task has connected to ends its wait with the first thing that it sends. What the task connected for may come much
+ * later, but nobody else's message is it. Verified once. */
+__noinline int awaited_of_met(struct task_note *note, u32 by_task)
+{
+	struct task_struct *waker = bpf_get_current_task_btf();
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(waker);
+	struct sender *sender;
+	struct file *file;
+	u64 connection;
+
+	if (!note || !note->met)
+		return NOBODY;
+	connection = note->met_by;
+	if (by_task) {
+		file = regs ? file_of(waker, FIRST_ARGUMENT(regs)) : 0;
+		if (!file || side_of(file) != SERVER || connection_at((u64)file, SERVER) != connection)
+			return NOBODY;
+	} else {
+		sender = bpf_map_lookup_elem(&senders, &connection);
+		if (!sender || sender->sent_ns < note->met_ns)
+			return NOBODY;
+		note->waker_tid = sender->tid;
+		note->waker_pid = sender->pid;
+		__builtin_memcpy(note->waker, sender->comm, NAME_BYTES);
+	}
+	note->asked_ns = note->met_ns;
+	return ANSWER;
 }
 
 /* Whether a task sleeps because it wants to. */
@@ -242,12 +271,17 @@ static __always_inline u32 awaited_by(struct task_struct *task, struct task_note
 	}
 	if (!by_task && !is_asking(note, what))
 		return NOBODY;
+	/* A client connects. */
+	if (what & ACCEPTS)
+		return by_task ? MESSAGE : NOBODY;
 	if (is_on_file(task, what))
 		return NOBODY;
 	if (!by_task && what & WAITS_FOR_THREAD) {
 		note->waker_tid = 0;
 		return FOR_CLIENT;
 	}
+	if (!by_task && !note->asked && !note->owed)
+		return awaited_of_met(note, by_task);
 	if (!by_task)
 		find_sender(note);
 	if (what & SEMAPHORE)
@@ -268,6 +302,8 @@ static __always_inline u32 awaited_by(struct task_struct *task, struct task_note
 		return ANSWER;
 	if (note->answered)
 		return PART;
+	if (by_task && note->met && awaited_of_met(note, by_task))
+		return ANSWER;
 	if (note->owed)
 		return by_task ? awaited_for_client() : FOR_CLIENT;
 	return note->asked_pairs && is_below(waker, task) ? ANSWER_OF_CHILD : MESSAGE;

@@ -5,7 +5,7 @@
 struct exchange {
 	u64 since_ns;	/* it sent a request, or received a part of the answer */
 	u32 is_answered;	/* in part at least */
-	u32 unused;
+	u32 is_new;	/* the client has connected, and sent nothing since: a server that speaks first owes it a greeting */
 };
 
 /* By inode of the client's socket. */
@@ -40,26 +40,31 @@ static __always_inline void emit_exchange(u64 since_ns, u32 is_part, struct send
 	end_event(event);
 }
 
-/* The current task sent something through a client's socket, or received something. Verified once. */
-__noinline int note_exchange(u64 socket, u64 connection, u32 sends)
+/* What the current task did with a client's socket. */
+enum use_of_socket { HAS_RECEIVED = 0, HAS_SENT = 1, HAS_CONNECTED = 2 };
+
+/* Verified once. */
+__noinline int note_exchange(u64 socket, u64 connection, u32 use)
 {
 	struct exchange *known = bpf_map_lookup_elem(&exchanges, &socket), begun = {};
 	u64 now = bpf_ktime_get_ns(), since_ns;
+	u32 is_part, sends = use != HAS_RECEIVED;
 	struct sender *sender;
-	u32 is_part;
 
-	if (!known) {
+	if (!known || use == HAS_CONNECTED) {
 		begun.since_ns = now;
+		begun.is_new = use == HAS_CONNECTED;
 		if (sends)
 			bpf_map_update_elem(&exchanges, &socket, &begun, BPF_ANY);
 		return 0;
 	}
 	since_ns = known->since_ns;
 	is_part = known->is_answered;
-	if (sends && !is_part && !(is_datagram(connection) && now - since_ns > GIVEN_UP_NS))
+	if (sends && !is_part && !known->is_new && !(is_datagram(connection) && now - since_ns > GIVEN_UP_NS))
 		return 0;
 	known->since_ns = now;
 	known->is_answered = !sends;
+	known->is_new = 0;
 	if (sends || now - since_ns < settings.slow_ns)
 		return 0;
 	sender = bpf_map_lookup_elem(&senders, &connection);

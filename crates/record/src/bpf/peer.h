@@ -7,6 +7,7 @@
 #define AF_INET6 10
 #define SOCK_STREAM 1
 #define SOCK_SEQPACKET 5
+#define EINPROGRESS 115
 
 /* A task's side of a connection. */
 enum side {
@@ -183,7 +184,8 @@ static __always_inline void note_asked(struct task_note *note, u32 what, u64 bit
 	u64 connection = side == CLIENT ? connection_at((u64)file, CLIENT) : 0;
 
 	if (connection && result)
-		note_exchange(BPF_CORE_READ(file, f_inode, i_ino), connection, !!(what & SENDS));
+		note_exchange(BPF_CORE_READ(file, f_inode, i_ino), connection, what & SENDS ? HAS_SENT : HAS_RECEIVED);
+	note->met &= ~bit;
 	if (what & SENDS) {
 		note->asked_ns = note->sent_ns = now;
 		note->asked_by = connection;
@@ -197,6 +199,21 @@ static __always_inline void note_asked(struct task_note *note, u32 what, u64 bit
 		note->answered |= note->asked & bit;
 		note->asked &= ~bit;
 	}
+}
+
+/* The current task has connected to a server, which may not have accepted it yet, or may speak first. Verified once. */
+__noinline int note_met(struct task_note *note, u64 fd)
+{
+	struct file *file = (struct file *)current_file(fd);
+	u64 connection = file && side_of(file) == CLIENT ? connection_at((u64)file, CLIENT) : 0;
+
+	if (!note || !connection)
+		return 0;
+	note->met |= 1ull << (fd & 63);
+	note->met_by = connection;
+	note->met_ns = note->sent_ns;
+	note_exchange(BPF_CORE_READ(file, f_inode, i_ino), connection, HAS_CONNECTED);
+	return 0;
 }
 
 /* A call that sends, receives or closes has returned. */
@@ -213,8 +230,11 @@ static __always_inline void note_message(struct task_note *note, u32 what, u64 f
 		note->asked &= ~bit;
 		note->answered &= ~bit;
 		note->owed &= ~bit;
+		note->met &= ~bit;
 		if (what & SENDS)
 			note->sent_ns = bpf_ktime_get_ns();
+		if (what & SENDS && (!result || result == -EINPROGRESS))
+			note_met(note, fd);
 		return;
 	}
 	/* At the end of what it receives there are no more answers. */

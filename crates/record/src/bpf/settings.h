@@ -35,6 +35,7 @@ enum with_others {
 	WAITS_FOR_CHILD = 128,	/* until one ends */
 	QUEUES = 256,		/* sends to a message queue of System V or POSIX, or waits there until it may */
 	DEQUEUES = 512,		/* receives from one */
+	ACCEPTS = 1024,		/* a connection, or waits until a client connects */
 };
 
 struct settings {

@@ -47,6 +47,9 @@ struct task_note {
 	u64 answered;		/* those on which it received something since */
 	u64 asked_ns;		/* its last request */
 	u64 asked_by;		/* the connection of that: `connection_at`; 0: none */
+	u64 met;		/* client sockets that it has connected, and through which nothing came or went since: bits, by descriptor */
+	u64 met_by;		/* the connection of the last one */
+	u64 met_ns;		/* when it was connected */
 	u64 sent_ns;		/* the end of its last call that sent something */
 	u64 owed;		/* accepted sockets on which it received a request and answered nothing since: bits, by descriptor */
 	u64 owed_ns;		/* the last one */

@@ -228,11 +228,22 @@ static __always_inline struct operation *executed_by(struct task_struct *task)
 /* What becomes of a wait that ends. */
 enum { FORGOTTEN, SUMMED, REMEMBERED, EMITTED };
 
+/* Whether a task takes up connections, or has served a client: the next one may be there already. */
+static __always_inline int is_server(struct task_struct *task, struct task_note *note)
+{
+	s32 call;
+
+	if (note->owed_ns)
+		return 1;
+	call = call_in_registers(task);
+	return call >= 0 && call < CALLS && settings.others[call] & ACCEPTS;
+}
+
 /* Other tasks may wait for the work of a kernel thread, a server, the holder of a lock, and for a server that is held, or has a client's
  * request and sleeps all the same. */
 static __always_inline int delays_others(struct task_struct *task, struct task_note *note)
 {
-	return task->flags & PF_KTHREAD || note->held || note->owed || note->answers || note->locked || note->took;
+	return task->flags & PF_KTHREAD || note->held || note->answers || note->locked || note->took || is_server(task, note);
 }
 
 static __always_inline u32 fate_of_other(struct task_struct *task, struct task_note *note, u64 asleep_ns, u64 runnable_ns)

@@ -18,6 +18,7 @@ const SEMAPHORE: u16 = 64;
 const WAITS_FOR_CHILD: u16 = 128;
 const QUEUES: u16 = 256;
 const DEQUEUES: u16 = 512;
+const ACCEPTS: u16 = 1024;
 
 /// Number, what it does with another task.
 type Call = (libc::c_long, u16);
@@ -36,8 +37,8 @@ const COMMON: [Call; 37] = [
     (libc::SYS_sendfile, SENDS),
     // It waits for room among the connections that the server has not accepted yet. What the descriptor was before is over.
     (libc::SYS_connect, SENDS | CLOSES),
-    (libc::SYS_accept, SIGNALS),
-    (libc::SYS_accept4, SIGNALS),
+    (libc::SYS_accept, SIGNALS | WAITS | ACCEPTS),
+    (libc::SYS_accept4, SIGNALS | WAITS | ACCEPTS),
     (libc::SYS_close, CLOSES),
     // It closes all.
     (libc::SYS_exit_group, CLOSES),

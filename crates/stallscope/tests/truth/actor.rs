@@ -305,6 +305,7 @@ impl Actor {
                 return false;
             }
             ["reconnect", address] => self.client.connect(address),
+            ["meet", address, how] => self.client.meet(address, how),
             ["ask", address, how] => self.client.ask(address, how),
             ["report", address] => self.client.report(address),
             ["ask_by_thread", address] => self.client.ask_by_thread(address),
@@ -343,6 +344,7 @@ impl Actor {
                     move || _ = actor.step(&work.iter().map(String::as_str).collect::<Vec<_>>())
                 });
             }
+            ["greet", address, ref work @ ..] => talk::greet(address, || _ = self.step(work)),
             ["admit", address, ref work @ ..] => talk::admit_slowly(address, || _ = self.step(work)),
             ["answer_in_two", address, ref work @ ..] => talk::serve(address, 2, || _ = self.step(work)),
             ["answer_in_parts", parts, address, ref work @ ..] => {

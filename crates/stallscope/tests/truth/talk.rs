@@ -138,6 +138,13 @@ impl Client {
         self.connections.insert(address.to_owned(), Stream::to(address));
     }
 
+    /// Connects to a server that speaks first.
+    pub fn meet(&mut self, address: &str, how: &str) {
+        let mut stream = Stream::to(address);
+        wait(&stream, how);
+        assert!(stream.receive(), "the server is gone");
+    }
+
     pub fn disconnect(&mut self, address: &str) {
         self.connections.remove(address).expect("it is connected");
     }
@@ -235,6 +242,16 @@ pub fn admit_slowly(address: &str, mut work: impl FnMut()) {
     loop {
         work();
         drop(listener.accept());
+    }
+}
+
+/// Speaks first, after the work, to each client.
+pub fn greet(address: &str, mut work: impl FnMut()) {
+    let listener = Listener::at(address);
+    loop {
+        let mut client = listener.accept();
+        work();
+        client.send();
     }
 }
 

@@ -24,6 +24,8 @@ pub const TESTS: &[Test] = &[
     recorded("sleeping_reader_of_the_command", sleeping_reader),
     alone("answer_by_interrupt", &[answer_by_interrupt]),
     sharing("full_backlog", &[full_backlog]),
+    sharing("greeting", &[greeting_unix]),
+    sharing("greeting_polled", &[greeting_tcp]),
     sharing("thread_pool", &[thread_pool]),
     sharing("two_servers", &[two_servers]),
     sharing("proxy", &[proxy]),
@@ -194,6 +196,23 @@ fn full_backlog() -> Truth {
     let address = server(&ground, "unix", &format!("open {file} direct\nadmit ADDRESS write {file} 0 1m"));
     let victim = Victim::start(&ground, &format!("times 5\nreconnect {address}"));
     Truth { waited_for: Some("neighbour"), operation: Some("connect"), ..victim.suffered("io_throttle") }
+}
+
+/// The server speaks first (SMTP, MariaDB), after it has written.
+fn greeting_unix() -> Truth {
+    greeting("unix", "recv")
+}
+
+fn greeting_tcp() -> Truth {
+    greeting("tcp", "poll")
+}
+
+fn greeting(kind: &str, how: &str) -> Truth {
+    let ground = Ground::new();
+    let file = slow_disk(&ground).file("data");
+    let address = server(&ground, kind, &format!("open {file} direct\ngreet ADDRESS write {file} 0 1m"));
+    let victim = Victim::start(&ground, &format!("times 3\nmeet {address} {how}\nsleep 50"));
+    Truth { waited_for: Some("neighbour"), ..victim.suffered("io_throttle") }
 }
 
 /// Each wait for the reader is short; the call, which writes many pipefuls, is not.
