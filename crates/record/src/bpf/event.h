@@ -31,7 +31,8 @@ enum kind {
 	OPERATION_NOTES = 14,
 	USAGE_SUMS = 15,
 	USER_STACK = 16,	/* struct user_stack */
-	LOSSES = 17,
+	FAULT_FILE = 17,	/* of the next event of its task */
+	LOSSES = 18,
 };
 
 enum flags {

@@ -283,6 +283,21 @@ struct mm_struct___atomic {
 	struct mm_rss_stat___atomic rss_stat;
 };
 
+/* An area of memory, and the page fault within it. */
+struct vm_area_struct {
+	unsigned long vm_start;
+	unsigned long vm_end;
+	struct mm_struct *vm_mm;
+	struct file *vm_file;
+};
+
+/* The exact address: since 5.18. */
+struct vm_fault {
+	struct vm_area_struct *vma;
+	unsigned long address;
+	unsigned long real_address;
+};
+
 struct thread_info {
 	unsigned long flags;
 	u32 status;

@@ -10,7 +10,8 @@ enum addresser {
 	OF_COMPLETE = 4,
 	OF_SUBMIT = 5,
 	OF_REQUEUE = 6,
-	ADDRESSERS = 7,
+	OF_FAULT = 7,
+	ADDRESSERS = 8,
 };
 
 struct addresses {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "awaits.h"
+#include "fault.h"
 
 /* An announced wait begins at once, or not at all. */
 #define MARK_WINDOW_NS 1000000ull
@@ -303,12 +304,14 @@ static __always_inline void came_to_cpu(struct task_struct *task, struct task_st
 		abandon_call(note);
 	/* One place for each: the verifier follows each path that leads there. */
 	fate = fate_of_wait(task, note, now - out_ns, now - runnable_ns);
-	if (fate == EMITTED)
+	if (fate == EMITTED) {
+		name_fault(task, note);
 		emit_off_cpu(task, note, before, out_ns, now);
-	else if (fate == REMEMBERED)
+	} else if (fate == REMEMBERED) {
 		remember_sleep(task, note, out_ns, now);
-	else if (fate == SUMMED)
+	} else if (fate == SUMMED) {
 		sum_up_wait(task, note, out_ns, runnable_ns, now);
+	}
 }
 
 SEC("tp_btf/sched_switch")

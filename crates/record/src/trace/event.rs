@@ -4,7 +4,7 @@ use model::lost::SKIPPED_EVENTS;
 use model::stall::stall_flags;
 
 /// Names of losses, numbered by `enum kind`. Those named so did not fit into the kernel's ring.
-pub(super) const LOSSES: [&str; 17] = [
+pub(super) const LOSSES: [&str; 18] = [
     "slow system calls (the kernel's ring was full)",
     "off-CPU intervals (the kernel's ring was full)",
     "spans (the kernel's ring was full)",
@@ -22,6 +22,7 @@ pub(super) const LOSSES: [&str; 17] = [
     "asynchronous operations (too many in flight at once)",
     "sums of usage (too many processes and devices)",
     "user stacks (the kernel's ring was full)",
+    "files of page faults (the kernel's ring was full)",
 ];
 
 /// A loss that the programs cannot count: mostly a request's completion that interrupts another one's.
@@ -44,6 +45,8 @@ pub(super) const REQUEST: u32 = 3;
 pub(super) const SHORT_SPANS: u32 = 7;
 pub(super) const STILL_OFF_CPU: u32 = 12;
 pub(super) const ASYNCHRONOUS: u32 = 13;
+/// The file of a page fault, whose wait is the next event of its task.
+pub(super) const FAULT_FILE: u32 = 17;
 
 /// Classes of requests that are counted separately: `CLASSES` of the programs.
 pub(super) const CLASSES: usize = 8;
@@ -318,11 +321,11 @@ impl TraceEvent {
     /// The stacks, or the texts instead of them.
     fn take_rest(&mut self, mut fields: Fields<'_>, frames: u32, waker_frames: u32, flags: u32) {
         match self.kind {
-            SYSTEM_CALL | ASYNCHRONOUS if flags & PATH_UPWARDS != 0 => {
+            SYSTEM_CALL | ASYNCHRONOUS | FAULT_FILE if flags & PATH_UPWARDS != 0 => {
                 let (device, whole) = (self.state, flags & PATH_WHOLE != 0);
                 self.file = Some(OpenFile { device, names: names(fields.0), whole });
             }
-            SYSTEM_CALL | ASYNCHRONOUS => self.texts[0] = text(fields.0),
+            SYSTEM_CALL | ASYNCHRONOUS | FAULT_FILE => self.texts[0] = text(fields.0),
             SPAN => {
                 for place in &mut self.texts {
                     *place = fields.take::<32>().map(|bytes| text(&bytes)).unwrap_or_default();

@@ -11,8 +11,8 @@ use super::bounded_cache::BoundedCache;
 use super::cpu_quota::CpuQuotas;
 use super::earlier_locks::EarlierLocks;
 use super::event::{
-    ASYNCHRONOUS, CUT, HELD, OFF_CPU, REQUEST, RequestNote, SHORT_SPANS, SPAN, STILL_OFF_CPU, SYSTEM_CALL, TraceEvent,
-    row_flags,
+    ASYNCHRONOUS, CUT, FAULT_FILE, HELD, OFF_CPU, REQUEST, RequestNote, SHORT_SPANS, SPAN, STILL_OFF_CPU, SYSTEM_CALL,
+    TraceEvent, row_flags,
 };
 use super::freezers::Freezers;
 use super::kinds::kind_of;
@@ -49,6 +49,8 @@ pub(super) struct RowBuilder {
     next_request: u32,
     locks: LockNumbers,
     earlier_locks: Background<EarlierLocks>,
+    /// The file of the page fault whose wait comes next, by task.
+    fault: Option<(u32, String)>,
     /// Submitter of the last request: most requests come from few.
     last_submitter: u32,
 }
@@ -70,6 +72,7 @@ impl RowBuilder {
             next_request: 0,
             locks: LockNumbers::new(),
             earlier_locks: Background::default(),
+            fault: None,
             last_submitter: 0,
         }
     }
@@ -86,8 +89,10 @@ impl RowBuilder {
     /// Adds an event's rows.
     pub(super) fn add_event(&mut self, event: &TraceEvent, traced: &mut Traced) {
         let request = (event.request.key != 0).then(|| self.request(event, traced)).flatten();
-        if event.kind == REQUEST {
-            return;
+        match event.kind {
+            REQUEST => return,
+            FAULT_FILE => return self.fault = self.path(event).map(|path| (event.tid, path)),
+            _ => (),
         }
         let Some(kind) = kind_of(event) else { return };
         // An asynchronous operation may complete in any context.
@@ -113,7 +118,10 @@ impl RowBuilder {
             SYSTEM_CALL => self.ended_call(event, &mut row),
             ASYNCHRONOUS if kind == StallKind::ServerRequest => awaits::answered(event, &mut row),
             ASYNCHRONOUS => self.ended_operation(event, &mut row),
-            OFF_CPU => self.off_cpu(event, &mut row, traced),
+            OFF_CPU => {
+                self.off_cpu(event, &mut row, traced);
+                row.path = self.fault.take_if(|(tid, _)| *tid == event.tid).map(|(_, path)| path);
+            }
             STILL_OFF_CPU => {
                 self.off_cpu(event, &mut row, traced);
                 row.path = self.path_of_descriptor(event);
