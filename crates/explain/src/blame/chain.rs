@@ -13,6 +13,7 @@ use super::rows::Row;
 use super::run_index::RunIndex;
 use super::timeline::{NO_ROW, Segment};
 use super::waker_wait::{WaitsByCause, WakerWait};
+use super::worked_for::client_of_sleep;
 
 /// Maximum length of a chain.
 const LENGTH: usize = 8;
@@ -94,6 +95,9 @@ impl Holder {
         let waits = index.row(row);
         let is_server = is_for_request(index.row(self.before)) || index.answers.has(waits.tid);
         let held = held.or(self.passed_on.map(|held| Held { tid: waits.tid, ..held }));
+        // Whose transaction it is has what the server locks for it.
+        let client = is_for_request(index.row(self.before)).then(|| client_of_sleep(index, waits)).flatten();
+        let held = held.map(|held| Held { tid: client.unwrap_or(held.tid), ..held });
         let passes_on = match waits.awaits {
             Some(Awaits::Child) => true,
             // Who will send the rest is known where somebody did.

@@ -1,8 +1,9 @@
 //! For whom a server worked while another client waited for it: one that works on one request at a time sends the answer when it
 //! is done with it.
 
-use model::stall::StallKind;
+use model::stall::{Awaits, StallKind};
 
+use super::path::is_by_choice;
 use super::rows::Row;
 use super::run_index::RunIndex;
 
@@ -28,4 +29,15 @@ pub(super) fn client_of(index: &RunIndex, server: u32, at_ns: u64) -> Option<(u3
     };
     let slept = index.rows_between(server, at_ns, sent_ns).any(|(_, row)| sleeps(row));
     (!slept).then_some((client, sent_ns))
+}
+
+/// The client whose request made a thread of a server sleep in that row, until a timer: `SLEEP()` of a database, which keeps what the
+/// client's transaction has locked.
+pub(super) fn client_of_sleep(index: &RunIndex, sleep: &Row) -> Option<u32> {
+    let by_nobody = matches!(sleep.awaits, Some(Awaits::Interrupt | Awaits::ForClient)) && index.waker(sleep).is_none();
+    let by_timer = sleep.asked_ns.is_some() && by_nobody;
+    // The client's own call may end when the server sleeps already.
+    let middle_ns = sleep.start_ns + (sleep.runnable_ns - sleep.start_ns) / 2;
+    let (client, _) = index.answers.after(sleep.tid, sleep.start_ns, middle_ns)?;
+    (by_timer || is_by_choice(index, sleep)).then_some(client)
 }

@@ -381,3 +381,24 @@ fn what_a_server_asked_for_itself_is_known_by_who_answered_it() {
         off   9 |   ssssssssss   | stack=xfs_log_force";
     check(drawing, "fs_log 20, unexplained 2", "thread 7: fs_log 10 < thread 9: fs_log 10");
 }
+
+/// A statement sleeps in the server (`SLEEP()`), with what its transaction has locked. The client's own call ends a little later.
+#[test]
+fn the_client_whose_statement_sleeps_has_the_lock() {
+    let drawing = "
+        off   7 |  sssssssssss   | call=poll awaits=answer waker=9 asked=2
+        off   9 |  sssssssssss   | call=futex state=1 awaits=lock asked=2 waker=8
+        off   8 |ssssssssssss    | call=futex state=1 awaits=for_client asked=0 waker=0 waker_stack=hrtimer_wakeup
+        asked 6 | ===========    | waker=8";
+    let culprits = |drawing: &str| {
+        let culprits = stage(drawing).explain().culprits;
+        culprits
+            .into_iter()
+            .find(|culprit| culprit.cause == Cause::Lock)
+            .and_then(|culprit| culprit.task)
+            .map(|task| task.tid)
+    };
+    assert_eq!(culprits(drawing), Some(6));
+    // Whom it is for is unknown.
+    assert_eq!(culprits(&drawing.replace("asked 6 ", "blocked 6 ")), Some(8));
+}
