@@ -35,6 +35,7 @@ mod names;
 mod old_requests;
 mod operation_chain;
 mod operations;
+mod other_work;
 mod part;
 mod partial_rows;
 mod parties;

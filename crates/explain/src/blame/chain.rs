@@ -1,12 +1,12 @@
 //! Chains of waits: from a wait through its waker to the waker's own wait, down to a request, an interrupt or work.
 
-use model::block::Operation as BlockOperation;
 use model::stall::{Awaits, RequestRecord, StallKind};
 
 use super::beneath::{self, Served};
 use super::cause::{Cause, ends_with_request};
 use super::holder;
 use super::lock_turns::Held;
+use super::other_work::{is_of_other_work, may_end};
 use super::path::is_by_choice;
 use super::request;
 use super::rows::Row;
@@ -157,7 +157,8 @@ pub(super) fn walk<'a>(index: &'a RunIndex, first: u32, cause: Cause, mut visit:
             return;
         }
         let described = index.is_of_request(row, cause);
-        let request = index.request(row).filter(|request| ends_with_request(cause) && may_end(request, cause));
+        let request =
+            index.request(row).filter(|request| ends_with_request(cause) && may_end(index, request, row, cause));
         if let Some(request) = request.filter(|request| described || explains(request, row)) {
             visit(Step::Request { request, described });
             let Some(next) = step_beneath(index, request, (row, cause), &mut seen, &mut visit) else { return };
@@ -165,10 +166,11 @@ pub(super) fn walk<'a>(index: &'a RunIndex, first: u32, cause: Cause, mut visit:
             continue;
         }
         let by = Ender::of(index, row, limit_ns, &mut seen);
-        let wait = by.wait(index, cause);
+        let wait = by.wait(index, row, cause);
         // An idle worker acts as soon as a request completes: then the request is what took the time.
-        let request =
-            request.or_else(|| index.request(row).filter(|request| explains(request, row) && may_end(request, cause)));
+        let request = request.or_else(|| {
+            index.request(row).filter(|request| explains(request, row) && may_end(index, request, row, cause))
+        });
         let wait = wait.or_else(|| request.is_none().then(|| by.message(index, row, cause)).flatten());
         match (wait, request) {
             (Some(wait), _) => {
@@ -180,6 +182,8 @@ pub(super) fn walk<'a>(index: &'a RunIndex, first: u32, cause: Cause, mut visit:
                 let Some(next) = step_beneath(index, request, (row, cause), &mut seen, &mut visit) else { return };
                 (at, cause) = next;
             }
+            // It ended the writeback of its pages, among other work.
+            (None, None) if cause == Cause::WritebackWait && by.is_worker(index) => return,
             (None, None) => return by.works().into_iter().for_each(visit),
         }
     }
@@ -223,9 +227,10 @@ impl Ender {
     }
 
     /// What it waited for in that time itself, if that explains it: what the task waits for that thaws a file system did not freeze it.
-    fn wait(&self, index: &RunIndex, cause: Cause) -> Option<WakerWait> {
+    fn wait(&self, index: &RunIndex, by: &Row, cause: Cause) -> Option<WakerWait> {
         let tid = self.tid.filter(|_| self.from_ns < self.to_ns)?;
-        let wait = longest_wait(index, tid, (self.from_ns, self.to_ns), self.held.is_some())?;
+        let is_foreign = |row: &Row| self.held.is_none() && is_of_other_work(index, by, row);
+        let wait = longest_wait(index, tid, (self.from_ns, self.to_ns), (self.held.is_some(), &is_foreign))?;
         let explains = cause != Cause::Frozen || wait.cause == Cause::Frozen;
         (explains && wait.ns >= (self.to_ns - self.from_ns) / LEAST).then_some(wait)
     }
@@ -242,6 +247,10 @@ impl Ender {
         let (at, last) = rows.find(|(_, row)| row.kind == StallKind::OffCpu && is_it(row))?;
         let ns = last.runnable_ns.min(self.to_ns).saturating_sub(last.start_ns.max(self.from_ns));
         (ns >= (self.to_ns - self.from_ns) / LEAST).then(|| WakerWait { row: at, cause: index.main_cause(at), ns })
+    }
+
+    fn is_worker(&self, index: &RunIndex) -> bool {
+        self.tid.is_some_and(|tid| index.tasks.is_worker(tid, self.to_ns, &index.names))
     }
 
     /// What it did in that time, if it did not wait.
@@ -309,12 +318,6 @@ fn step_beneath<'a>(
     }
 }
 
-/// Whether a request can have ended a wait of that cause. The last one that completed on the waker's CPU may be another task's, of another
-/// disk: a read ends no writeback.
-fn may_end(request: &RequestRecord, cause: Cause) -> bool {
-    cause != Cause::WritebackWait || request.kind.operation() != BlockOperation::Read
-}
-
 /// Whether a wait lasted about as long as the request that ended it. Otherwise the request was the last of many, and its
 /// submitter is the better explanation.
 fn explains(request: &RequestRecord, row: &Row) -> bool {
@@ -323,7 +326,12 @@ fn explains(request: &RequestRecord, row: &Row) -> bool {
 }
 
 /// A task's main wait between two moments; `None` where no wait is recorded. While it holds a lock, a task has work.
-fn longest_wait(index: &RunIndex, tid: u32, (from_ns, to_ns): (u64, u64), holds: bool) -> Option<WakerWait> {
+fn longest_wait(
+    index: &RunIndex,
+    tid: u32,
+    (from_ns, to_ns): (u64, u64),
+    (holds, is_foreign): (bool, &dyn Fn(&Row) -> bool),
+) -> Option<WakerWait> {
     let mut sleeps = WaitsByCause::default();
     let mut spans = WaitsByCause::default();
     let rows = || index.rows_between(tid, from_ns, to_ns).take(LOOKED_AT);
@@ -333,7 +341,7 @@ fn longest_wait(index: &RunIndex, tid: u32, (from_ns, to_ns): (u64, u64), holds:
             |row: &Row| row.kind == StallKind::OffCpu && row.start_ns < poll.end_ns && poll.start_ns < row.end_ns;
         poll.kind == StallKind::Blocked && rows().any(|(_, row)| is_of(row))
     };
-    for (at, row) in rows().filter(|(_, row)| !is_recorded(row)) {
+    for (at, row) in rows().filter(|(_, row)| !is_recorded(row) && !is_foreign(row)) {
         let awaits_work = row.awaits.is_some_and(Awaits::is_idle);
         let idle = !holds && (awaits_work || index.stack(row.stack).is_some_and(|stack| stack.idle));
         // An idle task had no work; from its wakeup on it was late.

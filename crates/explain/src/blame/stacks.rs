@@ -29,6 +29,8 @@ pub(super) struct Stack {
     pub(super) timer: bool,
     /// Of a kernel thread.
     pub(super) kernel_thread: bool,
+    /// Of a kernel worker: the function of its work.
+    pub(super) work: Option<Name>,
     /// It waits for new work, or for another program to open the FIFO, not for work to complete.
     pub(super) idle: bool,
     /// It thaws the tasks of a cgroup.
@@ -116,6 +118,7 @@ impl Stack {
             interrupt,
             timer: any(TIMERS),
             kernel_thread: any(KERNEL_THREADS),
+            work: work(&frames).map(|function| names.insert(function)),
             idle: shown.first().is_some_and(|frame| IDLE.contains(frame)),
             thaws: any(THAWS),
             // A timer that interrupts an answer wakes others.
@@ -134,6 +137,12 @@ impl Stack {
     pub(super) fn agrees_with(&self, announcement: &SignalMeaning) -> bool {
         self.announced & 1 << announcement.signal as u32 != 0
     }
+}
+
+/// The function that a kernel worker was called for.
+fn work<'a>(frames: &[&'a str]) -> Option<&'a str> {
+    let caller = frames.iter().position(|frame| *frame == "process_one_work")?;
+    frames.get(caller.checked_sub(1)?).copied()
 }
 
 fn announced(frames: &[&str]) -> u64 {

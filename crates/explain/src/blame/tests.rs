@@ -29,3 +29,4 @@ mod standing;
 mod steal;
 mod unfinished;
 mod waits;
+mod workers;
