@@ -33,6 +33,8 @@ pub(super) struct Stack {
     pub(super) work: Option<Name>,
     /// It waits for new work, or for another program to open the FIFO, not for work to complete.
     pub(super) idle: bool,
+    /// It detaches what a tracer had attached, and waits for readers of RCU: no storage.
+    pub(super) detaches: bool,
     /// It thaws the tasks of a cgroup.
     pub(super) thaws: bool,
     /// It answers a request of a FUSE file system.
@@ -94,6 +96,14 @@ const DIRECT: &[&str] =
     &["__iomap_dio_", "iomap_dio_", "__blkdev_direct_IO", "blkdev_direct_", "btrfs_direct_", "btrfs_dio_"];
 const SIGNALLING: &[&str] =
     &["__x64_sys_kill", "__x64_sys_tgkill", "__arm64_sys_kill", "kill_something_info", "do_tkill", "do_send_specific"];
+const DETACHING: &[&str] = &[
+    "bpf_link_free",
+    "bpf_link_release",
+    "bpf_tracing_link_release",
+    "tracepoint_probe_unregister",
+    "perf_release",
+    "perf_event_release_kernel",
+];
 const THAWS: &[&str] = &["__thaw_task", "unfreeze_cgroup"];
 const ANSWERS: &[&str] = &["fuse_request_end", "fuse_dev_do_write"];
 const INTERRUPTS: &[&str] =
@@ -120,6 +130,7 @@ impl Stack {
             kernel_thread: any(KERNEL_THREADS),
             work: work(&frames).map(|function| names.insert(function)),
             idle: shown.first().is_some_and(|frame| IDLE.contains(frame)),
+            detaches: any(DETACHING),
             thaws: any(THAWS),
             // A timer that interrupts an answer wakes others.
             answers: any(ANSWERS) && !interrupt,

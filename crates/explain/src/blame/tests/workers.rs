@@ -1,4 +1,4 @@
-//! Kernel workers, which do one work after the other.
+//! Kernel workers, which do one work after the other, and waits that are not for storage.
 
 use super::stage::{chain, stage};
 
@@ -37,4 +37,18 @@ fn a_request_of_another_disk_ends_no_writeback() {
         let chain = first_chain(&drawing.replace("device=7,2 kind=W", other));
         assert_eq!(chain, "thread 7: writeback_wait 9", "{other}");
     }
+}
+
+/// Another recorder ends: the kernel waits for readers of RCU. The recorded command's own wait counts all the same.
+#[test]
+fn detaching_a_tracer_is_no_wait_for_storage() {
+    let drawing = "
+        call:close 7 |==============|
+        off 7 | ssssssssssss | stack=synchronize_rcu_normal,tracepoint_probe_unregister,bpf_link_free waker=9";
+    assert_eq!(stage(drawing).explain().slow_operations, 0);
+    assert_eq!(stage(&drawing.replace("waker=9", "waker=9 watched")).explain().slow_operations, 1);
+    assert_eq!(
+        stage(&drawing.replace("tracepoint_probe_unregister,bpf_link_free", "path_umount")).explain().slow_operations,
+        1
+    );
 }
