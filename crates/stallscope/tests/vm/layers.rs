@@ -69,6 +69,12 @@ impl Bottom {
     }
 }
 
+/// The command, while each request of the disk takes three times as long: one that waits for few of them.
+fn slower(command: &str) -> String {
+    let set = |delay_ms: u64| format!("echo {} > {}/ndelay", delay_ms * 1_000_000, SlowScsi::DRIVER);
+    format!("{}\n{command}\n{}", set(3 * DELAY_MS), set(DELAY_MS))
+}
+
 /// Without pages in memory.
 fn drop_caches() {
     tool("sync", &[]);

@@ -3,7 +3,7 @@
 use std::fs;
 use std::process::Command;
 
-use super::{Bottom, DELAY_MS, SLICE};
+use super::{Bottom, DELAY_MS, SLICE, slower};
 use crate::devices::SlowNull;
 use crate::scenes::{Scene, tool};
 use crate::stacks::{KEY, Mapped, Mirror, Thin};
@@ -97,7 +97,7 @@ impl FileSystem {
         let write = format!("dd if=/dev/zero of={folder}/written bs=4k count=4 conv=fsync");
         debug_assert!(folder.contains(self.kind));
         [
-            bottom.scene(reads, read, ("read", &path("read")), "device"),
+            bottom.scene(reads, slower(&read), ("read", &path("read")), "device"),
             bottom.scene(fsyncs, write, ("fsync", &path("written")), self.of_fsync),
         ]
     }
@@ -118,7 +118,7 @@ impl Overlay {
 
     /// To open a file of the lower layer for writing copies it.
     pub fn scene(&self, bottom: &Bottom) -> Scene {
-        let script = format!("sh -c ': >> {}/copied-up'", self.0.0);
+        let script = slower(&format!("sh -c ': >> {}/copied-up'", self.0.0));
         let name = "overlayfs on ext4, copy-up of 256 KiB";
         let scene = bottom.scene(name, script, ("openat", "overlay/copied-up"), "device");
         Scene { at_least_ms: DELAY_MS, ..scene }
