@@ -7,8 +7,8 @@ use std::process::{Child, Command};
 use crate::scenes::{Scene, number_of, play, tool};
 use crate::scsi::SlowScsi;
 
-/// Of each request of the server's disk: the emulator's CPU time is little beside it.
-const DELAY_MS: u64 = 1000;
+/// Of each request of the server's disk, below the second that is its limit: the emulator's CPU time is little beside it.
+const DELAY_MS: u64 = 900;
 /// What the server exports, and where the client mounts it, by version.
 const EXPORTED: &str = "/run/exported";
 const MOUNTS: [(&str, &str); 2] = [("4.2", "/run/nfs4"), ("3", "/run/nfs3")];

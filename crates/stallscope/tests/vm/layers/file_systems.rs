@@ -98,7 +98,7 @@ impl FileSystem {
         debug_assert!(folder.contains(self.kind));
         [
             bottom.scene(reads, slower(&read), ("read", &path("read")), "device"),
-            bottom.scene(fsyncs, write, ("fsync", &path("written")), self.of_fsync),
+            bottom.scene(fsyncs, slower(&write), ("fsync", &path("written")), self.of_fsync),
         ]
     }
 }
