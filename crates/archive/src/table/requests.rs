@@ -59,7 +59,7 @@ impl Table for RequestTable {
         data_before_ns: Later<i64> = |row| part(row, |parts| parts.data_ns), "nanoseconds";
         /// since this long before `completed_ns` the flush after its data was at the device
         postflush_before_ns: Later<i64> = |row| part(row, |parts| parts.postflush_ns), "nanoseconds";
-        /// request of the disk beneath a loop device whose completion completed it
+        /// request of the disk beneath a loop device, or of a path of multipath, whose completion completed it
         lower: Later<u32> = |row| row.parts.as_deref().and_then(|parts| parts.lower), "id";
         /// it was issued to the device for the first time this long before `completed_ns`, and then again, because it had failed there
         first_issued_before_ns: Later<i64> = |row| part(row, |parts| parts.failures.first_issued_ns), "nanoseconds";
