@@ -8,7 +8,7 @@ use model::stall::{Awaits, StallKind};
 use super::asynchronous::REAPING;
 use super::cause::Cause;
 use super::names::{Name, Names};
-use super::rows::{LONGEST_NS, Row};
+use super::rows::{LONGEST_NS, Row, latest_sleep};
 use super::run_index::RunIndex;
 use super::series::series;
 use super::times::joined;
@@ -20,8 +20,6 @@ const PAGE_FAULT: &str = "page_fault";
 const BLOCKED: &str = "blocked";
 /// The class of a time in which the recorded command was stopped.
 pub const STOPPED: &str = "stopped";
-/// Clocks of a poll and of the tracer differ by less.
-const POLL_NS: u64 = 1_000_000;
 /// Maximum gap between sleeps of one page fault: the handler runs between them.
 const SAME_FAULT_NS: u64 = 100_000;
 
@@ -393,12 +391,4 @@ fn of_calls(mut operations: Vec<Operation>) -> Vec<Operation> {
         is_same
     });
     operations
-}
-
-/// The latest sleep of a task that began by a moment and, but for the error of a poll, lasted until another.
-fn latest_sleep<'a>((rows, latest_ends_ns): (&'a [Row], &[u64]), from_ns: u64, to_ns: u64) -> Option<&'a Row> {
-    let first = latest_ends_ns.partition_point(|latest_ns| latest_ns.saturating_add(POLL_NS) < to_ns);
-    let begun = &rows[first..rows.partition_point(|row| row.start_ns <= from_ns).max(first)];
-    let lasts = |row: &&Row| row.kind == StallKind::OffCpu && row.end_ns.saturating_add(POLL_NS) >= to_ns;
-    begun.iter().rev().find(lasts)
 }

@@ -6,6 +6,8 @@ use model::stall::{Awaits, StallKind, StallRecord, stall_flags};
 
 use super::names::{Name, Names};
 
+/// Clocks of a poll and of the tracer differ by less.
+const POLL_NS: u64 = 1_000_000;
 /// No wait takes a year. A longer row comes from a damaged clock and would swamp all others.
 pub(super) const LONGEST_NS: u64 = 366 * 24 * 3600 * 1_000_000_000;
 
@@ -162,4 +164,16 @@ fn runnable_ns(record: &StallRecord, end_ns: u64) -> u64 {
         Some(woken_ns) => woken_ns.clamp(record.start_ns, end_ns),
         None => end_ns,
     }
+}
+
+/// The latest sleep of a task that began by a moment and, but for the error of a poll, lasted until another.
+pub(super) fn latest_sleep<'a>(
+    (rows, latest_ends_ns): (&'a [Row], &[u64]),
+    from_ns: u64,
+    to_ns: u64,
+) -> Option<&'a Row> {
+    let first = latest_ends_ns.partition_point(|latest_ns| latest_ns.saturating_add(POLL_NS) < to_ns);
+    let begun = &rows[first..rows.partition_point(|row| row.start_ns <= from_ns).max(first)];
+    let lasts = |row: &&Row| row.kind == StallKind::OffCpu && row.end_ns.saturating_add(POLL_NS) >= to_ns;
+    begun.iter().rev().find(lasts)
 }
