@@ -30,20 +30,6 @@ fn a_file_is_named_from_the_machines_root_also_when_its_descriptor_is_gone() {
     assert!(programs.iter().any(|path| path.starts_with('/') && path.ends_with("/dd")), "{programs:?}");
 }
 
-/// Its text is read when it is executed for the first time.
-#[test]
-fn a_page_fault_has_the_path_of_its_file() {
-    let Some(stage) = Stage::ext4() else { return };
-    let program = format!("{}/program", stage.mounted());
-    let cold = format!("cp /bin/bash {program}; sync {program}; dd if={program} iflag=nocache count=0 status=none");
-    let Some(seen) = trace(&all_of_it(false), &format!("{cold}; {program} -c 'echo $((1 + 1)) > /dev/null'")) else {
-        return;
-    };
-    let faults = seen.traced.stalls.iter().filter(|row| row.kind == StallKind::OffCpu && row.call.is_none());
-    let paths: Vec<&String> = faults.filter_map(|row| row.path.as_ref()).collect();
-    assert!(paths.contains(&&program), "{paths:?}");
-}
-
 #[test]
 fn the_task_that_was_running_during_a_run_queue_wait_is_named() {
     // Ahead of whatever else runs there.

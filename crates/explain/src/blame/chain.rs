@@ -157,8 +157,8 @@ pub(super) fn walk<'a>(index: &'a RunIndex, first: u32, cause: Cause, mut visit:
             return;
         }
         let described = index.is_of_request(row, cause);
-        let request =
-            index.request(row).filter(|request| ends_with_request(cause) && may_end(index, request, row, cause));
+        let ended = index.request(row).filter(|request| may_end(index, request, row, cause));
+        let request = ended.filter(|_| ends_with_request(cause));
         if let Some(request) = request.filter(|request| described || explains(request, row)) {
             visit(Step::Request { request, described });
             let Some(next) = step_beneath(index, request, (row, cause), &mut seen, &mut visit) else { return };
@@ -168,9 +168,7 @@ pub(super) fn walk<'a>(index: &'a RunIndex, first: u32, cause: Cause, mut visit:
         let by = Ender::of(index, row, limit_ns, &mut seen);
         let wait = by.wait(index, row, cause);
         // An idle worker acts as soon as a request completes: then the request is what took the time.
-        let request = request.or_else(|| {
-            index.request(row).filter(|request| explains(request, row) && may_end(index, request, row, cause))
-        });
+        let request = request.or_else(|| ended.filter(|request| explains(request, row)));
         let wait = wait.or_else(|| request.is_none().then(|| by.message(index, row, cause)).flatten());
         match (wait, request) {
             (Some(wait), _) => {
@@ -182,9 +180,7 @@ pub(super) fn walk<'a>(index: &'a RunIndex, first: u32, cause: Cause, mut visit:
                 let Some(next) = step_beneath(index, request, (row, cause), &mut seen, &mut visit) else { return };
                 (at, cause) = next;
             }
-            // It ended the writeback of its pages, among other work.
-            (None, None) if cause == Cause::WritebackWait && by.is_worker(index) => return,
-            (None, None) => return by.works().into_iter().for_each(visit),
+            (None, None) => return by.works(index, cause).into_iter().for_each(visit),
         }
     }
 }
@@ -249,14 +245,14 @@ impl Ender {
         (ns >= (self.to_ns - self.from_ns) / LEAST).then(|| WakerWait { row: at, cause: index.main_cause(at), ns })
     }
 
-    fn is_worker(&self, index: &RunIndex) -> bool {
-        self.tid.is_some_and(|tid| index.tasks.is_worker(tid, self.to_ns, &index.names))
-    }
-
     /// What it did in that time, if it did not wait.
-    fn works<'a>(&self) -> Option<Step<'a>> {
+    fn works<'a>(&self, index: &RunIndex, cause: Cause) -> Option<Step<'a>> {
         let &Ender { from_ns, to_ns, held, .. } = self;
         let tid = self.tid.filter(|_| from_ns < to_ns)?;
+        // It ended the writeback of its pages, among other work.
+        if cause == Cause::WritebackWait && index.tasks.is_worker(tid, to_ns, &index.names) {
+            return None;
+        }
         Some(Step::Works { tid, at_ns: to_ns, ns: to_ns - from_ns, held })
     }
 }

@@ -11,6 +11,7 @@ use super::names::{Name, Names};
 use super::rows::{LONGEST_NS, Row, latest_sleep};
 use super::run_index::RunIndex;
 use super::series::series;
+use super::stacks::Stack;
 use super::times::joined;
 use crate::hashing::FastMap;
 
@@ -282,16 +283,13 @@ impl Search<'_> {
         slow.filter(|row| !is_idle(row)).map(|row| of_row(row, unnamed)).collect()
     }
 
-    /// For how long a call waited for something to do: an `open` of a FIFO that a signal ended has no file by which it differs from others. Or,
-    /// in another program, for the kernel to detach a tracer.
+    /// For how long a call waited for something to do (the `open` of a FIFO) or, of another program, for the kernel to detach a tracer.
     fn idle_ns(&self, call: &Row) -> u64 {
         let within = self.index.rows_between(call.tid, call.start_ns, call.end_ns).map(|(_, row)| row);
         let sleeps = within.filter(|row| row.kind == StallKind::OffCpu && row.start_ns >= call.start_ns);
-        let is_neighbours = !self.index.subjects.contains(&call.tid);
-        let is_idle = |row: &&Row| {
-            self.index.stack(row.stack).is_some_and(|stack| stack.idle || (stack.detaches && is_neighbours))
-        };
-        let idle = sleeps.filter(is_idle);
+        let is_others = !self.index.subjects.contains(&call.tid);
+        let idles = |stack: &Stack| stack.idle || (stack.detaches && is_others);
+        let idle = sleeps.filter(|row| self.index.stack(row.stack).is_some_and(idles));
         idle.map(|row| row.runnable_ns.min(call.end_ns).saturating_sub(row.start_ns)).sum()
     }
 

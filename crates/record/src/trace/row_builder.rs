@@ -89,10 +89,8 @@ impl RowBuilder {
     /// Adds an event's rows.
     pub(super) fn add_event(&mut self, event: &TraceEvent, traced: &mut Traced) {
         let request = (event.request.key != 0).then(|| self.request(event, traced)).flatten();
-        match event.kind {
-            REQUEST => return,
-            FAULT_FILE => return self.fault = self.path(event).map(|path| (event.tid, path)),
-            _ => (),
+        if event.kind == FAULT_FILE {
+            self.fault = self.path(event).map(|path| (event.tid, path));
         }
         let Some(kind) = kind_of(event) else { return };
         // An asynchronous operation may complete in any context.
@@ -118,10 +116,7 @@ impl RowBuilder {
             SYSTEM_CALL => self.ended_call(event, &mut row),
             ASYNCHRONOUS if kind == StallKind::ServerRequest => awaits::answered(event, &mut row),
             ASYNCHRONOUS => self.ended_operation(event, &mut row),
-            OFF_CPU => {
-                self.off_cpu(event, &mut row, traced);
-                row.path = self.fault.take_if(|(tid, _)| *tid == event.tid).map(|(_, path)| path);
-            }
+            OFF_CPU => self.off_cpu(event, &mut row, traced),
             STILL_OFF_CPU => {
                 self.off_cpu(event, &mut row, traced);
                 row.path = self.path_of_descriptor(event);
@@ -177,6 +172,7 @@ impl RowBuilder {
             row.detail = self.freezers.of_task(event.tid);
         }
         row.work = Some(event.work.clone()).filter(|work| !work.is_empty());
+        row.path = self.fault.take_if(|(tid, _)| *tid == event.tid).map(|(_, path)| path);
     }
 
     /// Which lock the task waited for, and who held it then, or who had stopped the task.

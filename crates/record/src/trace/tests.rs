@@ -10,7 +10,7 @@ use model::signal::TracepointProgram;
 use model::stall::{RequestFailures, StallKind, Traced};
 
 use super::bounded_cache::BoundedCache;
-use super::event::{LOSSES, OFF_CPU, RequestNote, TraceEvent};
+use super::event::{FAULT_FILE, LOSSES, OFF_CPU, RequestNote, TraceEvent};
 use super::programs::{Kernel, Loaded};
 use super::requests::{RequestSum, failures_of, kind_of, record};
 use super::row_builder::RowBuilder;
@@ -81,6 +81,20 @@ fn a_waker_is_named_as_of_the_wakeup() {
     rows.add_event(&event, &mut traced);
     let waker = traced.tasks.iter().find(|task| task.tid == 2).unwrap();
     assert_eq!((waker.name.as_str(), waker.seen_ns), ("fsfreeze", 5));
+}
+
+/// The file of a page fault comes before its wait; another task's wait may lie between the two.
+#[test]
+fn the_wait_of_a_page_fault_has_its_file() {
+    let mut rows = RowBuilder::new("/nonexistent".into(), Path::new("/nonexistent"), Symbols::parse(KALLSYMS), false);
+    let event = |kind, tid| TraceEvent { kind, tid, call: -1, ..TraceEvent::default() };
+    let file = TraceEvent { texts: ["/mnt/db".to_owned(), String::new()], ..event(FAULT_FILE, 1) };
+    let mut traced = Traced::default();
+    for event in [file, event(OFF_CPU, 2), event(OFF_CPU, 1), event(OFF_CPU, 1)] {
+        rows.add_event(&event, &mut traced);
+    }
+    let paths: Vec<Option<&str>> = traced.stalls.iter().map(|row| row.path.as_deref()).collect();
+    assert_eq!(paths, [None, Some("/mnt/db"), None]);
 }
 
 #[test]
