@@ -8,8 +8,8 @@
 /* The largest page of any processor. */
 #define MOST_PAGE 65536ull
 
-/* Whether the fault that begins there is one of that memory, in the area that it names. */
-static __always_inline u64 area_of_fault(u64 at, u64 memory)
+/* The area of the fault that begins there, if it is one of that memory, within the area that it names. Verified once, not for each word. */
+__noinline u64 area_of_fault(u64 at, u64 memory)
 {
 	struct vm_fault *fault = (struct vm_fault *)at;
 	u64 address = BPF_CORE_READ(fault, address), exact = BPF_CORE_READ(fault, real_address);
