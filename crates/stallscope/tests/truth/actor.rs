@@ -300,6 +300,10 @@ impl Actor {
                 self.client.connect(address);
                 return false;
             }
+            ["connect_by_thread", address] => {
+                self.client.connect_by_thread(address);
+                return false;
+            }
             ["disconnect", address] => {
                 self.client.disconnect(address);
                 return false;

@@ -138,6 +138,12 @@ impl Client {
         self.connections.insert(address.to_owned(), Stream::to(address));
     }
 
+    /// By a thread that ends. A thread that connects and then waits is one that waits for the server, also where another one asks it.
+    pub fn connect_by_thread(&mut self, address: &str) {
+        let stream = std::thread::scope(|scope| scope.spawn(|| Stream::to(address)).join());
+        self.connections.insert(address.to_owned(), stream.expect("the thread connects"));
+    }
+
     /// Connects to a server that speaks first.
     pub fn meet(&mut self, address: &str, how: &str) {
         let mut stream = Stream::to(address);

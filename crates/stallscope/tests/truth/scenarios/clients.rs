@@ -157,7 +157,8 @@ fn asked_by_thread(kind: &str, answer: &str) -> Truth {
     let ground = Ground::new();
     let file = slow_disk(&ground).file("data");
     let address = server(&ground, kind, &format!("open {file} direct\n{answer} ADDRESS write {file} 0 1m"));
-    let victim = Victim::start(&ground, &format!("connect {address}\ntimes 3\nask_by_thread {address}\nsleep 50"));
+    let victim =
+        Victim::start(&ground, &format!("connect_by_thread {address}\ntimes 3\nask_by_thread {address}\nsleep 50"));
     Truth { waited_for: Some("neighbour"), operation: Some("server_request"), ..victim.suffered("io_throttle") }
 }
 
