@@ -252,7 +252,7 @@ static __always_inline u32 fate_of_other(struct task_struct *task, struct task_n
 	if (note->awaits)
 		return EMITTED;
 	/* For what else somebody may wait for a task is not always known: only what is slow is worth a row. */
-	if (runnable_ns >= (delays_others(task, note) ? settings.interval_ns : settings.slow_ns))
+	if (runnable_ns >= settings.interval_ns && (runnable_ns >= settings.slow_ns || delays_others(task, note)))
 		return EMITTED;
 	if (!note->out_state || asleep_ns < settings.interval_ns)
 		return FORGOTTEN;
