@@ -119,9 +119,9 @@ pub(super) fn need(
         // Those who used the disk did not make it fail.
         DeviceError => None,
         _ if end.is_some_and(|end| is_out_of_quota(index, end)) => quota_of(index, end?.row).map(Need::Quota),
-        Cause::Lock if end.is_some_and(|end| of_holder(index, row, end).is_some()) => of_holder(index, row, end?),
-        _ if end.is_some_and(|end| lacks_cpu(index, end.row, waited)) => Some(cpu_of(index, end?.row)),
-        _ => of_request(index, disks, cause, end?).or_else(|| of_journal(index, disks, row, cause)),
+        _ => without_cpu(index, row, cause, end?)
+            .or_else(|| of_request(index, disks, cause, end?))
+            .or_else(|| of_journal(index, disks, row, cause)),
     }
 }
 
@@ -133,18 +133,19 @@ fn cpu_of(index: &RunIndex, row: u32) -> Need {
     Need::Cpu { cpu: waited.cpu, waiting: pid, except: Some(pid).filter(|pid| behind != Some(*pid)) }
 }
 
-/// What the holder of a lock lacked, if it mostly waited on the run queue.
-fn of_holder(index: &RunIndex, row: u32, end: &End<'_>) -> Option<Need> {
-    let last = index.row(end.row);
-    let waits = end.row != row && index.main_cause(end.row) == Cause::CpuWait;
-    let holder = index.tasks.pid(last.tid, last.end_ns).unwrap_or(last.tid);
-    (waits && end.request.is_none()).then_some(Need::CpuOfHolder { cpu: last.cpu, holder })
-}
-
-/// Whether a chain ends at another task that waits for a CPU, such as a file server, for half of the wait at least.
-fn lacks_cpu(index: &RunIndex, row: u32, waited: &Row) -> bool {
-    let (last, ns) = (index.row(row), |row: &Row| row.end_ns - row.start_ns);
-    last.tid != waited.tid && index.main_cause(row) == Cause::CpuWait && 2 * ns(last) >= ns(waited)
+/// What the last task of a chain lacked, if it mostly waited on the run queue: the holder of a lock, or another task, such as a file server,
+/// for half of the wait at least.
+fn without_cpu(index: &RunIndex, row: u32, cause: Cause, end: &End<'_>) -> Option<Need> {
+    if index.main_cause(end.row) != Cause::CpuWait {
+        return None;
+    }
+    let (waited, last) = (index.row(row), index.row(end.row));
+    if cause == Cause::Lock && end.row != row && end.request.is_none() {
+        let holder = index.tasks.pid(last.tid, last.end_ns).unwrap_or(last.tid);
+        return Some(Need::CpuOfHolder { cpu: last.cpu, holder });
+    }
+    let ns = |row: &Row| row.end_ns - row.start_ns;
+    (last.tid != waited.tid && 2 * ns(last) >= ns(waited)).then(|| cpu_of(index, end.row))
 }
 
 /// Whether a chain ends at a task that its cgroup's CPU quota holds, such as a server, perhaps beneath a loop device.
