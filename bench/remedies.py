@@ -182,6 +182,14 @@ def fresh_files():
     os.sync()
 
 
+def warm_up(scenario):
+    """The load for a second, which nobody records: first calls find files and programs that later ones have in memory."""
+    child = subprocess.Popen(in_cgroups(scenario.cgroups, [*LOAD, scenario.job, MOUNT, "victim", "/dev/null"]))
+    time.sleep(1)
+    child.kill()
+    child.wait()
+
+
 def measure(scenario, arguments, run, log):
     """A program of ours over the load; its JSON document."""
     subprocess.run(["rm", "-rf", "--one-file-system", run], check=True)
@@ -220,6 +228,7 @@ def figures(calls, spans):
 def tried(scenario, remedy):
     """One case: predicted and measured."""
     run = recording(scenario, remedy)
+    warm_up(scenario)
     measure(scenario, ["record", f"--runtime={SECONDS}s"], run, f"{SCRATCH}/record.log")
     log = f"{run}.calls"
     arguments = ["trial", *remedy.words(), f"--periods={PERIODS}", f"--period={PERIOD_MS}ms", f"--wash-out={PERIOD_MS // 5}ms"]
