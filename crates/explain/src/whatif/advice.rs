@@ -169,7 +169,9 @@ fn sort(choices: &mut [Choice], main_class: Option<&ClassTimes>) {
         choice.remedies.sort_by_key(|remedy| {
             let is_specific = remedy.requires.is_specific();
             let is_for_main = main_class.is_some_and(|class| remedy.requires.operation.contains(&class.class));
-            (!is_specific, remedy.effect.at_most, !remedy.live, !is_for_main)
+            // Few CPUs for the task while others are idle are an oversight.
+            let is_for_pinned = remedy.requires.pinned == Some(true);
+            (!is_for_pinned, !is_specific, remedy.effect.at_most, !remedy.live, !is_for_main)
         });
     }
     let is_live = |choice: &Choice| choice.remedies.iter().any(|remedy| remedy.live);

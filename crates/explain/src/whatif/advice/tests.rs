@@ -372,6 +372,19 @@ fn a_limit_on_writes_delays_discards_and_one_on_reads_does_not() {
     }
 }
 
+/// Threads of one process keep each other from the CPU.
+#[test]
+fn own_cpus_are_no_help_against_oneself() {
+    let mut explanation = explanation(Cause::CpuWait, Some("victim"));
+    let ids = |explanation: &Explanation| {
+        let advice = advise(explanation, &waits(Cause::CpuWait), &Remedies::shipped(), &run());
+        advice.choices.into_iter().flat_map(|choice| choice.remedies).map(|remedy| remedy.id).collect::<Vec<_>>()
+    };
+    assert!(ids(&explanation).contains(&"own-cpus".to_owned()));
+    explanation.culprits[0].own_ns = explanation.culprits[0].time_ns;
+    assert!(!ids(&explanation).iter().any(|id| ["own-cpus", "nice", "v1-cpu-shares"].contains(&id.as_str())));
+}
+
 #[test]
 fn a_pinned_task_gets_more_cpus_first() {
     assert!(!against(Cause::CpuWait, "").contains(&"more-cpus".to_owned()));

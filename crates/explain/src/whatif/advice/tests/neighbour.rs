@@ -124,7 +124,7 @@ fn an_absence_saves_what_its_culprit_is_blamed_for() {
     assert_eq!(absences(&advice).iter().map(|(_, ms)| *ms).collect::<Vec<_>>(), [55, 55]);
 }
 
-/// dd appends to the file while the others wait for its inode. A third of the time is for a CPU.
+/// dd appends to the file while the others wait for its inode. Half of the time is for a CPU.
 #[test]
 fn a_lock_of_the_kernel_is_held_for_as_long_as_the_call_takes() {
     for (kind, expected) in [("inode lock of a file", "dd"), ("file lock (flock)", "own-cpus"), ("", "own-cpus")] {
@@ -133,7 +133,7 @@ fn a_lock_of_the_kernel_is_held_for_as_long_as_the_call_takes() {
         let holds = Step { tid: 9, cause: Cause::Device, kind: "", ..waits.paths[0][0] };
         waits.paths[0].push(holds);
         waits.paths[1][0].cause = Cause::CpuWait;
-        waits.operations[0].pieces = vec![(0, 58 * MS), (1, 42 * MS)];
+        waits.operations[0].pieces = vec![(0, 52 * MS), (1, 48 * MS)];
         waits.tasks.extend([(7, "victim/7".to_owned()), (9, "dd/9".to_owned())]);
         assert_eq!(first(&advised(&explanation(Cause::Lock, Some("dd")), &waits)), expected, "{kind}");
     }

@@ -29,8 +29,8 @@ fn beside_cpu_waits(cause: Cause, kind: &'static str, ms: u64) -> Waits {
 #[test]
 fn a_server_that_computes_is_to_do_so_for_a_shorter_time() {
     for (kind, id) in [(OF_ANOTHER, "cheaper-request"), (OWN, "cheaper-call")] {
-        assert_eq!(first(&advised(&beside_cpu_waits(Cause::Running, kind, 72))), Some(id));
-        assert_eq!(first(&advised(&beside_cpu_waits(Cause::Running, kind, 60))), Some("own-cpus"), "certain");
+        assert_eq!(first(&advised(&beside_cpu_waits(Cause::Running, kind, 60))), Some(id));
+        assert_eq!(first(&advised(&beside_cpu_waits(Cause::Running, kind, 50))), Some("own-cpus"), "certain");
     }
 }
 
