@@ -220,8 +220,8 @@ impl<'a> Costs<'a> {
         }
     }
 
-    /// The cgroup of a user: that with the quota; of v1 that of the controller whose limit holds. The root has the requests of workers,
-    /// and is meant only where its own limit is the one that delayed requests.
+    /// The cgroup of a user: that with the quota; of v1 that of the controller whose limit holds. The root has the requests of workers, and says
+    /// nothing of who they are for: under a limit of its own, a user's cgroup is that of its memory.
     fn cgroup(&self, need: &Need, pid: u32, at_ns: u64) -> Option<Name> {
         let below_root = |cgroup: &Name| self.index.names.get(*cgroup) != "/";
         let limited = match need {
@@ -234,7 +234,8 @@ impl<'a> Costs<'a> {
             Need::Quota(cgroup) => Some(*cgroup),
             _ => None,
         };
-        limited.or_else(|| self.index.tasks.cgroup(pid, at_ns))
+        let own = || self.index.tasks.cgroup(pid, at_ns);
+        limited.filter(below_root).or_else(|| own().filter(below_root)).or(limited).or_else(own)
     }
 }
 
