@@ -48,6 +48,7 @@ mod queues;
 mod refaults;
 mod request;
 mod request_life;
+mod requests;
 mod row_order;
 mod rows;
 mod rules;

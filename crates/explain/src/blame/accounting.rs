@@ -179,6 +179,6 @@ impl Accounting {
     }
 
     fn timelines(&self) -> TaskTimelines<'_> {
-        TaskTimelines::new(&self.index, self.covered.clone(), self.silent.clone()).with(self.built.clone())
+        TaskTimelines::new(&self.index, &self.covered, &self.silent).with(self.built.clone())
     }
 }

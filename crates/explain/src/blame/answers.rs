@@ -34,7 +34,7 @@ impl Answers {
         let requests =
             rows.iter().filter(|row| row.kind == StallKind::ServerRequest && row.awaits == Some(Awaits::Answer));
         for row in requests {
-            let Some(server) = row.waker_tid.filter(|&tid| tid != 0) else { continue };
+            let Some(server) = row.waker_tid.get().filter(|&tid| tid != 0) else { continue };
             let answer = Answer { sent_ns: row.runnable_ns, asked_ns: row.start_ns, client: row.tid, server };
             all.sent.entry(server).or_default().push(answer);
             all.received.entry(row.tid).or_default().push(answer);

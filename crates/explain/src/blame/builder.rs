@@ -7,7 +7,7 @@ use model::damage::Damage;
 use model::event::RunEvent;
 use model::operation::{IntervalRecord, OperationKind, OperationRecord};
 use model::run::RunDescription;
-use model::stall::{Awaits, RequestRecord, StackRecord, StallKind, StallRecord, TaskRecord};
+use model::stall::{Awaits, RequestRecord, StackRecord, StallRecord, TaskRecord};
 use model::usage::UsageRecord;
 use model::user_stack::{UserFrameRecord, UserStackRecord};
 
@@ -33,10 +33,10 @@ use super::short_waits::{Chosen, short_waits};
 use super::sleeps::sleeps;
 use super::stacks::Stack;
 use super::steal::Steal;
-use super::timelines::TaskTimelines;
+use super::timelines::{Built, TaskTimelines};
 use super::totals::{explain, refuse_overflow};
 use super::turns::turns;
-use super::unfinished::throttled;
+use super::unfinished::{silent, throttled};
 use crate::series::SeriesSet;
 
 /// A request comes at most this many rows before the one above it.
@@ -208,8 +208,8 @@ impl Blame {
     /// Adds rows of the table `requests`, after all of the table `stalls`, in any number of parts.
     pub fn requests(&mut self, records: &[RequestRecord]) {
         for (at, record) in records.iter().enumerate() {
-            if let Some(kept) = self.index.requests.get_mut(&record.request) {
-                *kept = Some(Box::new(record.clone()));
+            if self.index.requests.is_named(record.request) {
+                self.index.requests.add(record);
                 self.keep_lower(record, &records[..at]);
             }
         }
@@ -224,11 +224,12 @@ impl Blame {
         let mut number = lower_of(record);
         while let Some(wanted) = number {
             let mut before = before.iter().rev().take(LOWER_WITHIN).chain(self.last_requests.iter().rev());
-            let kept = self.index.requests.entry(wanted).or_default();
-            let found = before.find(|record| record.request == wanted).filter(|_| kept.is_none());
+            self.index.requests.name(wanted);
+            let is_missing = self.index.requests.get(wanted).is_none();
+            let found = before.find(|record| record.request == wanted).filter(|_| is_missing);
             number = found.and_then(lower_of);
             if let Some(found) = found {
-                *kept = Some(Box::new(found.clone()));
+                self.index.requests.add(found);
             }
         }
     }
@@ -255,31 +256,28 @@ impl Blame {
         (explanation.losses, index.lossy) = log.finish();
         explanation.losses.damaged = damaged;
         explanation.losses.unknown_requests =
-            index.rows.iter().filter(|row| row.request.is_some() && index.request(row).is_none()).count() as u64;
+            index.rows.iter().filter(|row| row.request.get().is_some() && index.request(row).is_none()).count() as u64;
         explanation.operations = phases.operations();
-        index.sort(disks.names());
-        scope.find_subjects(&mut index);
-        index.find_hangs(scope.is_everything());
-        index.wait_for(&turns(&index), Awaits::Lock);
-        index.wait_for(&handed_out(&index), Awaits::Thread);
-        index.wait_for_limits(&throttled(&index, &disks));
-        find_disks(&mut index, &disks);
+        sort(&mut index, &scope, &disks);
         let is_load = explanation.operations.is_some();
-        let operations = search(&mut index, own, explanation.slower_than_ns, is_load).into_iter();
-        let (mut operations, outside): (Vec<_>, Vec<_>) = operations.partition(|one| phases.is_measured(one.end_ns));
-        explanation.outside = outside.len() as u64;
+        let (mut operations, awaited) = search(&mut index, own, explanation.slower_than_ns, is_load);
+        let found = operations.len();
+        operations.retain(|one| phases.is_measured(one.end_ns));
+        explanation.outside = (found - operations.len()) as u64;
         clip(&mut operations, window_ns);
         index.has_command |= is_load;
         let silent = silent(&index, &operations);
         let covered = covered(&operations);
-        let mut short = Vec::new();
+        let (mut short, mut built) = (Vec::new(), Built::default());
         // What the threads of a load do besides its operations is the load's plan.
         if !is_load && !scope.needs_operation() {
             let outside =
                 Outside { operations: &operations, scope: &scope, window_ns, covered: &covered, disks: &disks };
-            short = outside.explain(&mut index, &mut explanation);
+            (short, built) = outside.explain(&mut index, &mut explanation, awaited);
+            // Theirs know of nothing silent.
+            built = if silent.is_empty() { built } else { Built::default() };
         }
-        let mut timelines = TaskTimelines::new(&index, covered.clone(), silent.clone());
+        let mut timelines = TaskTimelines::new(&index, &covered, &silent).with(built);
         if !scope.is_everything() {
             explanation.scoped = Some(scope.apply(&index, &disks, &mut timelines, &mut operations));
             // These are of the whole load.
@@ -288,12 +286,24 @@ impl Blame {
         drop_listed(&index, &mut timelines, &mut operations);
         refuse_overflow(&mut operations, &mut explanation);
         explain(&index, (operations.clone(), listed), &mut timelines, &disks, &mut explanation);
-        (explanation, Accounting::new((covered, silent, timelines.into_built()), (index, disks), (operations, short)))
+        let built = timelines.into_built();
+        (explanation, Accounting::new((covered, silent, built), (index, disks), (operations, short)))
     }
 }
 
-/// All operations, without waits for tasks that were idle, and none twice.
-fn search(index: &mut RunIndex, own: OwnOperations, slower_than_ns: u64, is_load: bool) -> Vec<Operation> {
+/// The rows in order, and what they wait for.
+fn sort(index: &mut RunIndex, scope: &Scope, disks: &Disks) {
+    index.sort(disks.names());
+    scope.find_subjects(index);
+    index.find_hangs(scope.is_everything());
+    index.wait_for(&turns(index), Awaits::Lock);
+    index.wait_for(&handed_out(index), Awaits::Thread);
+    index.wait_for_limits(&throttled(index, disks));
+    find_disks(index, disks);
+}
+
+/// All operations, without waits for tasks that were idle, and none twice. With the timelines that showed who was idle.
+fn search(index: &mut RunIndex, own: OwnOperations, slower_than_ns: u64, is_load: bool) -> (Vec<Operation>, Built) {
     let mut operations = all(index, own.into_all(), slower_than_ns);
     let of_clients = index.names.insert(CLIENT_REQUEST);
     operations.extend(client_requests(&index.rows, &operations, slower_than_ns, of_clients));
@@ -307,13 +317,13 @@ fn search(index: &mut RunIndex, own: OwnOperations, slower_than_ns: u64, is_load
         one.is_of_subject(index) && (one.awaits == Some(Awaits::Room) || (!one.finished && is_unread(one)))
     };
     let (for_room, mut operations): (Vec<Operation>, Vec<Operation>) = operations.into_iter().partition(is_for_room);
-    drop_idle(index, &mut operations);
+    let built = drop_idle(index, &mut operations, Built::default());
     operations.extend(for_room);
     drop_repeated(index, &mut operations, to_servers);
     drop_parts(&mut operations, of_clients);
     let of_command = (!is_load).then(|| run_queue_waits(index, &operations, slower_than_ns));
     operations.extend(of_command.into_iter().flatten());
-    operations
+    (operations, built)
 }
 
 /// What the recorded command did outside of its operations.
@@ -326,8 +336,8 @@ struct Outside<'a> {
 }
 
 impl Outside<'_> {
-    /// Returns the shorter waits that are recorded individually.
-    fn explain(&self, index: &mut RunIndex, explanation: &mut Explanation) -> Vec<Operation> {
+    /// Returns the shorter waits that are recorded individually, and the timelines without what is silent.
+    fn explain(&self, index: &mut RunIndex, explanation: &mut Explanation, awaited: Built) -> (Vec<Operation>, Built) {
         let slower_than_ns = explanation.slower_than_ns;
         let busy = BusyTimes::of(self.operations.iter().map(|of| (of.tid, of.start_ns, of.end_ns)));
         let in_scope = |row: &Row| self.scope.has_task(index, row.tid, row.end_ns);
@@ -336,9 +346,9 @@ impl Outside<'_> {
         let tids = own.map(|row| row.tid).collect();
         let interval_ns = explanation.trace.as_ref().map_or(0, |trace| trace.interval_ns);
         let chosen = Chosen { interval_ns, slower_than_ns, window_ns: self.window_ns, tids, busy: &busy };
-        let (sums, waits) = short_waits(index, &chosen, self.covered, self.disks);
+        let (sums, waits, built) = short_waits(index, &chosen, self.covered, awaited, self.disks);
         explanation.short_waits = sums;
-        waits
+        (waits, built)
     }
 }
 
@@ -375,21 +385,4 @@ fn lower_of(record: &RequestRecord) -> Option<u32> {
 /// Without the scheduler's tracepoints, running tasks are unknown.
 fn misses_switches(run: &RunDescription) -> bool {
     run.preflight.iter().any(|finding| !finding.available && finding.capability == "tracing: scheduler")
-}
-
-/// For each task with an unfinished operation, the moment after which rows are missing: a wait that lasts has no row.
-fn silent(index: &RunIndex, operations: &[Operation]) -> HashMap<u32, u64> {
-    let mut silent = HashMap::new();
-    for operation in operations.iter().filter(|operation| !operation.finished) {
-        // The tracer recorded its last wait when the recording ended.
-        let is_last = |row: &Row| row.standing || (row.kind == StallKind::Blocked && row.switched);
-        if index.rows_of(operation.tid).any(|(_, row)| is_last(row) && row.end_ns >= operation.end_ns) {
-            continue;
-        }
-        let traced = index.rows_of(operation.tid).filter(|(_, row)| row.kind != StallKind::Blocked);
-        let last_ns = traced.map(|(_, row)| row.end_ns).max().unwrap_or(0).max(operation.start_ns);
-        let from_ns: &mut u64 = silent.entry(operation.tid).or_default();
-        *from_ns = last_ns.max(*from_ns);
-    }
-    silent
 }

@@ -90,10 +90,6 @@ impl Sums {
         since
     }
 
-    pub(super) fn total_ns(&self) -> u64 {
-        self.0.iter().map(EvidenceTimes::total_ns).sum()
-    }
-
     /// All parts that are not zero.
     pub(super) fn parts(&self) -> impl Iterator<Item = CausedTime> + '_ {
         Cause::ALL

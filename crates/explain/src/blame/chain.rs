@@ -128,7 +128,7 @@ fn is_for_request(row: &Row) -> bool {
 /// Whether the holder of a lock that a row waits for is to blame, rather than what it waits for itself: it is not if it works for
 /// others.
 fn is_to_blame(index: &RunIndex, row: u32, held: &Held) -> bool {
-    let makes_room = index.stack(index.row(row).stack).is_some_and(|stack| stack.makes_room);
+    let makes_room = index.stack(index.row(row).stack.get()).is_some_and(|stack| stack.makes_room);
     !makes_room && !index.tasks.is_worker(held.tid, held.to_ns, &index.names)
 }
 
@@ -267,7 +267,7 @@ fn held_until(index: &RunIndex, row: &Row, limit_ns: u64) -> Option<Held> {
 /// Who stopped the task, or froze its cgroup or file system, if that is known.
 fn stopped<'a>(row: &Row, cause: Cause, limit_ns: u64) -> Option<Step<'a>> {
     let is_it = |tid: &u32| matches!(cause, Cause::Stopped | Cause::Frozen) && *tid != row.tid;
-    let tid = row.holder_tid.filter(is_it)?;
+    let tid = row.holder_tid.get().filter(is_it)?;
     let ns = row.runnable_ns.saturating_sub(row.start_ns.max(limit_ns));
     Some(Step::Stopped { tid, at_ns: row.start_ns, ns, cause })
 }
@@ -275,9 +275,9 @@ fn stopped<'a>(row: &Row, cause: Cause, limit_ns: u64) -> Option<Step<'a>> {
 /// Whether a wait of that cause has a waker that is to blame. Who lets a stopped task go on is not.
 fn is_followed(row: &Row, cause: Cause) -> bool {
     // Who will end a wait that lasts is unknown, unless it is for a lock.
-    let is_wait = matches!(row.kind, StallKind::OffCpu | StallKind::Asynchronous) || row.lock.is_some();
+    let is_wait = matches!(row.kind, StallKind::OffCpu | StallKind::Asynchronous) || row.lock.get().is_some();
     // A timer wakes a task from whatever other task it interrupts: that one did not act.
-    let is_timer = row.lock.is_none() && row.awaits == Some(Awaits::Interrupt);
+    let is_timer = row.lock.get().is_none() && row.awaits == Some(Awaits::Interrupt);
     is_wait
         && !is_timer
         && !matches!(cause, Cause::CpuWait | Cause::CpuThrottle | Cause::Running | Cause::Stopped | Cause::Sleep)
@@ -339,7 +339,7 @@ fn longest_wait(
     };
     for (at, row) in rows().filter(|(_, row)| !is_recorded(row) && !is_foreign(row)) {
         let awaits_work = row.awaits.is_some_and(Awaits::is_idle);
-        let idle = !holds && (awaits_work || index.stack(row.stack).is_some_and(|stack| stack.idle));
+        let idle = !holds && (awaits_work || index.stack(row.stack.get()).is_some_and(|stack| stack.idle));
         // An idle task had no work; from its wakeup on it was late.
         let (cause, since_ns) =
             if idle { (row.runnable_cause(), row.runnable_ns) } else { (index.main_cause(at), row.start_ns) };

@@ -128,7 +128,7 @@ fn key(index: &RunIndex, row: u32, cause: Cause) -> Key {
     let end = end(index, row, cause);
     let holder = end.tid.map(|tid| index.tasks.pid(tid, end.at_ns).unwrap_or(tid));
     // Those that the convoy's own members hold up come one after the other: the lock is what they share.
-    (cause, index.row(row).lock, holder)
+    (cause, index.row(row).lock.get(), holder)
 }
 
 /// Groups of waits that overlap, directly or through others.
@@ -176,7 +176,7 @@ fn convoy(index: &RunIndex, (cause, ..): Key, times: &[Vec<Wait>]) -> Option<Con
         device: end.request.map(|request| request.device),
         device_name: end.request.and_then(|request| index.disk_name(request.device)),
         detail: describe(index, row, cause),
-        lock: row.lock,
+        lock: row.lock.get(),
         start_ns: waits().map(|wait| wait.start_ns).min()?,
         end_ns: waits().map(|wait| wait.end_ns).max()?,
         times: times.len() as u64,

@@ -18,7 +18,7 @@ const IN_TURN: usize = 8;
 
 /// Whether a row is a wait for a lock whose holder may be known.
 pub(super) fn is_for_lock(row: &Row) -> bool {
-    row.lock.is_some() || row.awaits == Some(Awaits::Lock)
+    row.lock.get().is_some() || row.awaits == Some(Awaits::Lock)
 }
 
 /// The task that held the lock for most of a wait, and its longest turn in that time; `None` where no holder is known.
@@ -57,7 +57,9 @@ pub(super) fn deadlock(index: &RunIndex, row: &Row) -> Option<u32> {
         }
         let is_most = |other: &Row| {
             let both_ns = other.runnable_ns.min(row.runnable_ns).saturating_sub(other.start_ns.max(row.start_ns));
-            is_for_lock(other) && other.lock != before.lock && both_ns >= (row.runnable_ns - row.start_ns) / 2
+            is_for_lock(other)
+                && other.lock.get() != before.lock.get()
+                && both_ns >= (row.runnable_ns - row.start_ns) / 2
         };
         let mut waits = index.rows_between(held.tid, row.start_ns, row.runnable_ns).map(|(_, row)| row);
         before = waits.find(|other| is_most(other))?;

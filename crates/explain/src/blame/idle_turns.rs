@@ -69,7 +69,7 @@ fn longest_sleep<'a>(index: &'a RunIndex, operation: &Operation) -> Option<&'a R
 
 /// A wait for a lock of user space, of a task that works on no request.
 fn is_for_turn(row: &Row) -> bool {
-    row.interruptible && row.asked_ns.is_none() && (row.awaits == Some(Awaits::Lock) || row.lock.is_some())
+    row.interruptible && row.asked_ns.is_none() && (row.awaits == Some(Awaits::Lock) || row.lock.get().is_some())
 }
 
 /// The call in which a task waits for a message that it did not ask for.

@@ -4,15 +4,16 @@
 use model::stall::Awaits;
 
 use super::cause::Cause;
-use super::rows::Row;
+use super::rows::{Maybe, Row};
 use super::stacks::Stacks;
 
 /// What a timer ended, no task and no request did.
 pub(super) fn forget_interrupted(rows: &mut [Row], stacks: &Stacks) {
     forget_killers(rows, stacks);
-    let by_timer = |row: &Row| row.waker_stack.and_then(|stack| stacks.get(&stack)).is_some_and(|waker| waker.timer);
+    let by_timer =
+        |row: &Row| row.waker_stack.get().and_then(|stack| stacks.get(&stack)).is_some_and(|waker| waker.timer);
     for row in rows.iter_mut().filter(|row| by_timer(row)) {
-        (row.waker_tid, row.request) = (Some(0), None);
+        (row.waker_tid, row.request) = (Some(0).into(), Maybe::NONE);
         row.awaits = match row.awaits {
             Some(awaits @ (Awaits::Answer | Awaits::PartOfAnswer)) => Some(awaits),
             Some(Awaits::ForClient | Awaits::Lock | Awaits::Thread) if row.asked_ns.is_some() => {
@@ -26,13 +27,14 @@ pub(super) fn forget_interrupted(rows: &mut [Row], stacks: &Stacks) {
 /// Who ends a write to a full pipe or socket by a signal (`timeout`) is not who should have read it.
 fn forget_killers(rows: &mut [Row], stacks: &Stacks) {
     let of = |stack: Option<u32>| stack.and_then(|stack| stacks.get(&stack));
-    let sends = |row: &Row| of(row.stack).and_then(|stack| stack.rule).is_some_and(|rule| rule.cause == Cause::Peer);
-    let by_signal = |row: &Row| of(row.waker_stack).is_some_and(|waker| waker.signals);
-    rows.iter_mut().filter(|row| by_signal(row) && sends(row)).for_each(|row| row.waker_tid = Some(0));
+    let sends =
+        |row: &Row| of(row.stack.get()).and_then(|stack| stack.rule).is_some_and(|rule| rule.cause == Cause::Peer);
+    let by_signal = |row: &Row| of(row.waker_stack.get()).is_some_and(|waker| waker.signals);
+    rows.iter_mut().filter(|row| by_signal(row) && sends(row)).for_each(|row| row.waker_tid = Some(0).into());
 }
 
 /// The wakeup of a task that was frozen in its sleep is the thaw: what it had slept for is unknown.
 pub(super) fn forget_waits_of_frozen(rows: &mut [Row], stacks: &Stacks) {
-    let thaws = |row: &Row| row.waker_stack.and_then(|stack| stacks.get(&stack)).is_some_and(|waker| waker.thaws);
+    let thaws = |row: &Row| row.waker_stack.get().and_then(|stack| stacks.get(&stack)).is_some_and(|waker| waker.thaws);
     rows.iter_mut().filter(|row| row.awaits.is_some() && thaws(row)).for_each(|row| row.awaits = None);
 }

@@ -18,7 +18,7 @@ pub(super) fn wait(index: &RunIndex, row: u32, cause: Cause, time_ns: u64) -> Li
         detail = detail.map(|detail| format!("{detail}; a deadlock: {holder} waits for it in turn"));
     }
     let is_object = !matches!(cause, Cause::CpuWait | Cause::CpuThrottle) && !index.is_of_request(at, cause);
-    let functions = index.stack(at.stack).map_or("", |stack| index.names.get(stack.top)).split(" < ");
+    let functions = index.stack(at.stack.get()).map_or("", |stack| index.names.get(stack.top)).split(" < ");
     Link {
         task: Some(index.tasks.who(at.tid, at.end_ns, &index.names)),
         detail,

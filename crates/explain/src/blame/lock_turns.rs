@@ -62,8 +62,8 @@ impl Waits {
         };
         let mut waits: HashMap<(u32, u32), Vec<Wait>> = HashMap::new();
         for row in rows.iter().filter(|row| row.kind == StallKind::OffCpu) {
-            let Some(lock) = row.lock else { continue };
-            let (start_ns, end_ns, found) = (queued_ns(row), row.end_ns, row.holder_tid);
+            let Some(lock) = row.lock.get() else { continue };
+            let (start_ns, end_ns, found) = (queued_ns(row), row.end_ns, row.holder_tid.get());
             waits.entry((lock, row.tid)).or_default().push(Wait {
                 start_ns,
                 end_ns,
@@ -77,8 +77,8 @@ impl Waits {
     /// The holder that a task found when it went to sleep. For a file's lock, that may be the last of those who wait, too: then it
     /// is the one that this one waits for.
     fn holder(&self, row: &Row) -> Option<(u32, bool)> {
-        let (lock, at_ns) = (row.lock?, row.start_ns);
-        let mut holder = (row.holder_tid?, row.holder_is_hint);
+        let (lock, at_ns) = (row.lock.get()?, row.start_ns);
+        let mut holder = (row.holder_tid.get()?, row.holder_is_hint);
         for _ in 0..QUEUE {
             let waits = self.0.get(&(lock, holder.0)).map_or(&[][..], Vec::as_slice);
             let after = waits.partition_point(|wait| wait.start_ns <= at_ns);
@@ -103,12 +103,12 @@ impl LockTurns {
         let mut turns: HashMap<u32, Vec<Turn>> = HashMap::new();
         let waits = Waits::new(rows, names);
         for (at, row) in rows.iter().enumerate() {
-            let Some(lock) = row.lock.filter(|_| row.kind == StallKind::OffCpu) else { continue };
+            let Some(lock) = row.lock.get().filter(|_| row.kind == StallKind::OffCpu) else { continue };
             let turns = turns.entry(lock).or_default();
             turns.extend(waits.holder(row).map(|(tid, is_hint)| Turn { at_ns: row.start_ns, tid, is_hint }));
             // A task that finds the lock taken again sleeps again.
-            let goes_on = rows.get(at + 1).is_some_and(|next| next.tid == row.tid && next.lock == row.lock);
-            if !goes_on && row.waker_tid.is_some() {
+            let goes_on = rows.get(at + 1).is_some_and(|next| next.tid == row.tid && next.lock.get() == row.lock.get());
+            if !goes_on && row.waker_tid.get().is_some() {
                 turns.push(Turn { at_ns: row.end_ns, tid: row.tid, is_hint: false });
             }
         }
@@ -118,7 +118,7 @@ impl LockTurns {
 
     /// The times of a wait by holder, in order of time.
     pub(super) fn during(&self, row: &Row) -> Vec<Held> {
-        let (Some(lock), Some((tid, is_hint))) = (row.lock, self.waits.holder(row)) else {
+        let (Some(lock), Some((tid, is_hint))) = (row.lock.get(), self.waits.holder(row)) else {
             return Vec::new();
         };
         let mut held = vec![Held { tid, from_ns: row.start_ns, to_ns: 0, is_hint }];

@@ -22,7 +22,8 @@ pub(super) fn find_old_requests(rows: &mut [Row], names: &Names, stacks: &Stacks
     }
     let seen = times(rows, |row| row.awaits == Some(Awaits::Interrupt) && is_moment(row));
     let is_for_thread = |row: &Row| row.call.is_some_and(|call| FOR_THREAD.contains(&names.get(call)));
-    let by_signal = |row: &Row| row.waker_stack.and_then(|stack| stacks.get(&stack)).is_some_and(|waker| waker.signals);
+    let by_signal =
+        |row: &Row| row.waker_stack.get().and_then(|stack| stacks.get(&stack)).is_some_and(|waker| waker.signals);
     for row in rows.iter_mut().filter(|row| row.kind == StallKind::OffCpu && row.interruptible) {
         let by_other_process = row.awaits == Some(Awaits::Message) && by_signal(row);
         if !by_other_process && !is_for_thread(row) {
@@ -34,7 +35,7 @@ pub(super) fn find_old_requests(rows: &mut [Row], names: &Names, stacks: &Stacks
             (row.asked_ns, row.awaits) = (asked_ns, Some(Awaits::ForClient));
         }
         let works = |tid: u32| [&old, &seen].into_iter().any(|work| receipt(work, tid, row.runnable_ns).is_some());
-        if row.awaits == Some(Awaits::ForClient) && row.waker_tid.is_some_and(works) {
+        if row.awaits == Some(Awaits::ForClient) && row.waker_tid.get().is_some_and(works) {
             row.awaits = Some(Awaits::Lock);
         }
     }
@@ -43,7 +44,7 @@ pub(super) fn find_old_requests(rows: &mut [Row], names: &Names, stacks: &Stacks
 /// Who has waited since before the recording for what its server's thread sent as an answer is a client.
 fn wait_for_answer(row: &mut Row, old: &Work) {
     let is_meant = row.cut && row.awaits == Some(Awaits::Message) && !is_moment(row);
-    let asked_ns = row.waker_tid.filter(|_| is_meant).and_then(|server| receipt(old, server, row.runnable_ns));
+    let asked_ns = row.waker_tid.get().filter(|_| is_meant).and_then(|server| receipt(old, server, row.runnable_ns));
     if asked_ns.is_some() {
         (row.asked_ns, row.awaits) = (asked_ns, Some(Awaits::Answer));
     }

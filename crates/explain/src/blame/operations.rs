@@ -149,7 +149,7 @@ pub(super) fn all(index: &mut RunIndex, own: Vec<Operation>, slower_than_ns: u64
     let mut found = search.asynchronous(blocked);
     let calls = search.calls(blocked, &found);
     found.extend(calls);
-    let faults = |row: &Row| row.call.is_none() && index.stack(row.stack).is_some_and(|stack| stack.faults);
+    let faults = |row: &Row| row.call.is_none() && index.stack(row.stack.get()).is_some_and(|stack| stack.faults);
     // Nobody idles in a page fault, whatever the pager (userfaultfd) does that hands out the page.
     let faults = search.waits(StallKind::OffCpu, &faults, SAME_FAULT_NS, page_fault, &found).into_iter();
     found.extend(faults.map(|fault| Operation { awaits: None, ..fault }).collect::<Vec<_>>());
@@ -161,7 +161,7 @@ pub(super) fn all(index: &mut RunIndex, own: Vec<Operation>, slower_than_ns: u64
     let sends = |row: &Row| row.awaits.is_none() && index.subjects.contains(&row.tid) && never_idles(index, row);
     found.extend(search.waits(StallKind::OffCpu, &sends, 0, blocked, &found));
     let of_program = |row: &Row| {
-        let stack = index.stack(row.stack);
+        let stack = index.stack(row.stack.get());
         // A poll takes a frozen task for one that is blocked.
         let mut around = index.rows_between(row.tid, row.start_ns, row.end_ns).map(|(_, row)| row);
         let is_frozen = around.any(|around| around.kind == StallKind::OffCpu && around.stopped);
@@ -182,14 +182,14 @@ pub(super) fn all(index: &mut RunIndex, own: Vec<Operation>, slower_than_ns: u64
 
 /// Whether a task waits for the program behind its file system, which it does in a sleep that a signal may end.
 fn waits_for_server(index: &RunIndex, row: &Row) -> bool {
-    let stack = index.stack(row.stack).filter(|stack| !stack.idle && !stack.kernel_thread);
+    let stack = index.stack(row.stack.get()).filter(|stack| !stack.idle && !stack.kernel_thread);
     let cause = stack.and_then(|stack| stack.rule).map(|rule| rule.cause);
     row.call.is_some() && matches!(cause, Some(Cause::NetworkFs | Cause::Fanotify))
 }
 
 /// Whether a task sleeps in a call that sends something, until there is room for it: whatever the other end does.
 fn never_idles(index: &RunIndex, row: &Row) -> bool {
-    let rule = index.stack(row.stack).and_then(|stack| stack.rule);
+    let rule = index.stack(row.stack.get()).and_then(|stack| stack.rule);
     row.interruptible && rule.is_some_and(|rule| rule.cause == Cause::Peer)
 }
 
@@ -260,7 +260,7 @@ impl Search<'_> {
         let mut longest: HashMap<_, (u64, Option<u32>, Option<u32>, u32)> = HashMap::new();
         for (row, at) in slow {
             let known = longest.entry((row.tid, row.start_ns, row.path, row.call)).or_default();
-            *known = (*known).max((row.end_ns, row.request, row.worker_tid, at));
+            *known = (*known).max((row.end_ns, row.request.get(), row.worker_tid.get(), at));
         }
         let mut kept: Vec<u32> = longest.into_values().map(|(.., at)| at).collect();
         kept.sort_unstable();
@@ -289,7 +289,7 @@ impl Search<'_> {
         let sleeps = within.filter(|row| row.kind == StallKind::OffCpu && row.start_ns >= call.start_ns);
         let is_others = !self.index.subjects.contains(&call.tid);
         let idles = |stack: &Stack| stack.idle || (stack.detaches && is_others);
-        let idle = sleeps.filter(|row| self.index.stack(row.stack).is_some_and(idles));
+        let idle = sleeps.filter(|row| self.index.stack(row.stack.get()).is_some_and(idles));
         idle.map(|row| row.runnable_ns.min(call.end_ns).saturating_sub(row.start_ns)).sum()
     }
 

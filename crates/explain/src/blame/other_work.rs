@@ -16,7 +16,7 @@ const LOOP: &str = "loop";
 pub(super) fn is_of_other_work(index: &RunIndex, ended: &Row, row: &Row) -> bool {
     let work = |stack: Option<u32>| index.stack(stack).and_then(|stack| stack.work);
     let of_loop = row.work.is_some_and(|work| index.names.get(work).starts_with(LOOP));
-    let works = work(ended.waker_stack).zip(work(row.stack));
+    let works = work(ended.waker_stack.get()).zip(work(row.stack.get()));
     !of_loop && works.is_some_and(|(last, before)| last != before)
 }
 

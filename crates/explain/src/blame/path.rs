@@ -175,12 +175,12 @@ fn sleeps_by_choice(index: &RunIndex, wait: &Row, segment: &Segment) -> bool {
 /// Whether a timer ended a sleep that was for nobody who is known.
 fn is_timed(index: &RunIndex, row: &Row) -> bool {
     let for_nobody = row.asked_ns.is_none() && row.awaits.is_none_or(|awaits| awaits == Awaits::Interrupt);
-    row.interruptible && for_nobody && index.stack(row.waker_stack).is_some_and(|waker| waker.timer)
+    row.interruptible && for_nobody && index.stack(row.waker_stack.get()).is_some_and(|waker| waker.timer)
 }
 
 /// Whether a row is a sleep that its task asked for. Threads of Java sleep in a futex.
 pub(super) fn is_by_choice(index: &RunIndex, row: &Row) -> bool {
-    let on_thread = || index.stack(row.stack).is_some_and(|stack| stack.on_thread);
+    let on_thread = || index.stack(row.stack.get()).is_some_and(|stack| stack.on_thread);
     row.call.is_some_and(|call| SLEEPING.contains(&index.names.get(call))) || (on_thread() && is_timed(index, row))
 }
 

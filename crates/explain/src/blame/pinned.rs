@@ -25,7 +25,7 @@ pub(super) fn are_pinned(index: &RunIndex, operations: &[Operation]) -> bool {
     });
     let (mut count, mut from_ns, mut to_ns, mut cpus) = (0, u64::MAX, 0, HashSet::new());
     for row in waits {
-        let Some(cpu) = row.cpu else { continue };
+        let Some(cpu) = row.cpu.get() else { continue };
         cpus.insert(cpu);
         (count, from_ns, to_ns) = (count + 1, from_ns.min(row.start_ns), to_ns.max(row.end_ns));
     }

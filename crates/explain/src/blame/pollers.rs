@@ -23,7 +23,7 @@ pub(super) fn forget_requests_of_pollers(rows: &mut [Row], names: &Names, tasks:
     }
     let pid = |tid: u32, row: &Row| tasks.pid(tid, row.runnable_ns);
     let is_by_thread = |row: &Row| {
-        let waker = row.waker_tid.and_then(|waker| pid(waker, row));
+        let waker = row.waker_tid.get().and_then(|waker| pid(waker, row));
         waker.is_some() && waker == pid(row.tid, row)
     };
     let by_threads = rows.iter().filter(|row| sleeps_for_client(row) && is_in(row, &FOR_THREAD) && is_by_thread(row));

@@ -28,7 +28,8 @@ pub(super) fn sort(rows: &mut [Row]) {
 /// Also by all that tells equal times apart: the result does not depend on the order of arrival.
 fn by_rest(a: &Row, b: &Row) -> Ordering {
     let rest = |row: &Row| {
-        let what = (row.request, row.stack, row.waker_tid, row.waker_stack, row.worker_tid);
+        let what =
+            (row.request.get(), row.stack.get(), row.waker_tid.get(), row.waker_stack.get(), row.worker_tid.get());
         (row.end_ns, row.kind.name(), row.runnable_ns, what)
     };
     rest(a).cmp(&rest(b))

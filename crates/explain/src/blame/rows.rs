@@ -11,6 +11,25 @@ const POLL_NS: u64 = 1_000_000;
 /// No wait takes a year. A longer row comes from a damaged clock and would swamp all others.
 pub(super) const LONGEST_NS: u64 = 366 * 24 * 3600 * 1_000_000_000;
 
+/// A number that may be missing, in half the memory of an [`Option`]: a long run has millions of rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Maybe(u32);
+
+impl Maybe {
+    /// No thread, stack or request has this number.
+    pub(super) const NONE: Maybe = Maybe(u32::MAX);
+
+    pub(super) fn get(self) -> Option<u32> {
+        (self != Maybe::NONE).then_some(self.0)
+    }
+}
+
+impl From<Option<u32>> for Maybe {
+    fn from(number: Option<u32>) -> Maybe {
+        number.map_or(Maybe::NONE, Maybe)
+    }
+}
+
 /// A checked [`StallRecord`]: start, wakeup and end are in this order, and no time exceeds the clock's range.
 #[derive(Debug, Clone)]
 pub(super) struct Row {
@@ -38,13 +57,13 @@ pub(super) struct Row {
     /// Since when the task was in its call, and the CPU time it had used by then; 0: unknown.
     pub(super) call_start_ns: u64,
     pub(super) cpu_ns: u64,
-    pub(super) waker_tid: Option<u32>,
+    pub(super) waker_tid: Maybe,
     /// The thread that executed an asynchronous operation.
-    pub(super) worker_tid: Option<u32>,
-    pub(super) behind_tid: Option<u32>,
-    pub(super) stack: Option<u32>,
-    pub(super) waker_stack: Option<u32>,
-    pub(super) request: Option<u32>,
+    pub(super) worker_tid: Maybe,
+    pub(super) behind_tid: Maybe,
+    pub(super) stack: Maybe,
+    pub(super) waker_stack: Maybe,
+    pub(super) request: Maybe,
     /// Of a polled wait: a request that it waits for is probably throttled by its cgroup.
     pub(super) throttled: bool,
     pub(super) announced: Option<&'static SignalMeaning>,
@@ -57,10 +76,10 @@ pub(super) struct Row {
     /// When the request was sent whose answer it awaits, or received that it works on.
     pub(super) asked_ns: Option<u64>,
     /// The CPU that the task left.
-    pub(super) cpu: Option<u32>,
+    pub(super) cpu: Maybe,
     /// The lock that it was for, and who held it at the start: exactly, or one of its readers.
-    pub(super) lock: Option<u32>,
-    pub(super) holder_tid: Option<u32>,
+    pub(super) lock: Maybe,
+    pub(super) holder_tid: Maybe,
     pub(super) holder_is_hint: bool,
     /// Bytes that a system call moved; 0: unknown.
     pub(super) bytes: u64,
@@ -90,12 +109,12 @@ impl Row {
             watched: is(record, stall_flags::WATCHED),
             call_start_ns: record.call_start_ns.filter(|&ns| ns <= record.start_ns).unwrap_or(0),
             cpu_ns: record.cpu_ns.unwrap_or(0),
-            waker_tid: record.waker_tid,
-            worker_tid: record.worker_tid,
-            behind_tid: record.behind_tid,
-            stack: record.stack,
-            waker_stack: record.waker_stack,
-            request: record.request,
+            waker_tid: record.waker_tid.into(),
+            worker_tid: record.worker_tid.into(),
+            behind_tid: record.behind_tid.into(),
+            stack: record.stack.into(),
+            waker_stack: record.waker_stack.into(),
+            request: record.request.into(),
             throttled: false,
             announced: record.tracepoint.as_deref().and_then(Signal::from_name).and_then(Signal::meaning),
             detail: detail(record, names),
@@ -104,9 +123,9 @@ impl Row {
             path: names.insert_some(record.path.as_ref()),
             awaits: record.awaits.filter(|_| !is_stopped(record)),
             asked_ns: record.asked_ns,
-            cpu: record.cpu,
-            lock: record.lock,
-            holder_tid: record.holder_tid,
+            cpu: record.cpu.into(),
+            lock: record.lock.into(),
+            holder_tid: record.holder_tid.into(),
             holder_is_hint: is(record, stall_flags::HOLDER_IS_HINT),
             bytes: record.bytes.unwrap_or(0),
         })

@@ -23,6 +23,7 @@ use super::partial_rows::drop_partial_rows;
 use super::pollers::forget_requests_of_pollers;
 use super::queues::Queues;
 use super::request;
+use super::requests::Requests;
 use super::row_order;
 use super::rows::Row;
 use super::series::continue_waits;
@@ -54,8 +55,8 @@ pub(super) struct RunIndex {
     pub(super) disk_names: HashMap<DeviceNumber, String>,
     pub(super) stacks: Stacks,
     pub(super) user_stacks: UserStacks,
-    /// Requests that rows name; `None` until they are added.
-    pub(super) requests: FastMap<u32, Option<Box<RequestRecord>>>,
+    /// Requests that rows name.
+    pub(super) requests: Requests,
     /// Made when it is needed.
     queues: OnceLock<Queues>,
     /// By task, made when it is needed.
@@ -92,6 +93,8 @@ pub(super) struct RunIndex {
 
 /// Loop devices on loop devices that are followed.
 const LEVELS: usize = 8;
+/// Moments of a request at most ([`RequestRecord::moments`]).
+const MOMENTS: usize = 8;
 
 impl RunIndex {
     pub(super) fn new(traced: bool) -> RunIndex {
@@ -224,7 +227,7 @@ impl RunIndex {
     }
 
     pub(super) fn request(&self, row: &Row) -> Option<&RequestRecord> {
-        self.requests.get(&row.request?)?.as_deref()
+        self.requests.get(row.request.get()?)
     }
 
     /// Whether a task in which no long wait was seen is known to have run for most of a time.
@@ -240,45 +243,47 @@ impl RunIndex {
 
     /// The requests of each disk, by time.
     pub(super) fn queues(&self) -> &Queues {
-        self.queues.get_or_init(|| Queues::new(self.requests.values().filter_map(Option::as_deref)))
+        self.queues.get_or_init(|| Queues::new(self.requests.all()))
     }
 
     /// The request of the disk beneath that completed a request.
     pub(super) fn lower(&self, request: &RequestRecord) -> Option<&RequestRecord> {
-        self.requests.get(&request.parts.as_deref()?.lower?)?.as_deref()
+        self.requests.get(request.parts.as_deref()?.lower?)
     }
 
     /// Whether a row is a sleep that only another task ends.
     pub(super) fn awaits_task(&self, row: &Row) -> bool {
         row.kind == StallKind::OffCpu
-            && (row.awaits.is_some() || self.stack(row.stack).is_some_and(|stack| stack.on_thread))
+            && (row.awaits.is_some() || self.stack(row.stack.get()).is_some_and(|stack| stack.on_thread))
     }
 
     /// The other task that woke it; `None` where an interrupt or nobody known did.
     pub(super) fn waker(&self, row: &Row) -> Option<u32> {
         // What a task sends to its own machine arrives by a soft interrupt; the tracer notes whose it is.
-        let by_interrupt = || row.awaits.is_none() && self.stack(row.waker_stack).is_some_and(|stack| stack.interrupt);
-        row.waker_tid.filter(|&tid| tid != 0 && tid != row.tid && !by_interrupt())
+        let by_interrupt =
+            || row.awaits.is_none() && self.stack(row.waker_stack.get()).is_some_and(|stack| stack.interrupt);
+        row.waker_tid.get().filter(|&tid| tid != 0 && tid != row.tid && !by_interrupt())
     }
 
     /// The announcement of a wait, unless the stack belongs to another wait: an announced wait need not happen.
     pub(super) fn announced(&self, row: &Row) -> Option<&'static SignalMeaning> {
         let agrees = |announced: &&SignalMeaning| {
-            row.kind != StallKind::OffCpu || self.stack(row.stack).is_none_or(|stack| stack.agrees_with(announced))
+            row.kind != StallKind::OffCpu
+                || self.stack(row.stack.get()).is_none_or(|stack| stack.agrees_with(announced))
         };
         row.announced.filter(agrees)
     }
 
     /// Whether it slept for pages until the server of a FUSE file system answered. Its own stack shows a read like any other.
     pub(super) fn is_answered(&self, row: &Row) -> bool {
-        let rule = self.stack(row.stack).and_then(|stack| stack.rule);
+        let rule = self.stack(row.stack.get()).and_then(|stack| stack.rule);
         let is_for_pages = rule.is_none_or(|rule| rule.on_request || rule.cause == Cause::PageFault);
-        is_for_pages && self.stack(row.waker_stack).is_some_and(|waker| waker.answers)
+        is_for_pages && self.stack(row.waker_stack.get()).is_some_and(|waker| waker.answers)
     }
 
     /// Whether time of that cause is a stage in the lifecycle of the request that ended the row.
     pub(super) fn is_of_request(&self, row: &Row, cause: Cause) -> bool {
-        let rule = self.stack(row.stack).and_then(|stack| stack.rule);
+        let rule = self.stack(row.stack.get()).and_then(|stack| stack.rule);
         let announced = self.announced(row);
         matches!(
             cause,
@@ -296,9 +301,16 @@ impl RunIndex {
         if let (StallKind::Span, Some(announced)) = (row.kind, row.announced) {
             return announced.cause;
         }
-        let mut borders = vec![row.start_ns, row.runnable_ns];
+        // No list of its own: this is asked of every row.
+        let (mut borders, mut count) = ([row.start_ns; 2 + MOMENTS], 2);
+        borders[1] = row.runnable_ns;
         let moments = self.request(row).into_iter().flat_map(RequestRecord::moments);
-        borders.extend(moments.filter(|at| (row.start_ns..row.runnable_ns).contains(at)));
+        let moments = moments.filter(|at| (row.start_ns..row.runnable_ns).contains(at));
+        for (border, at_ns) in borders[2..].iter_mut().zip(moments) {
+            *border = at_ns;
+            count += 1;
+        }
+        let borders = &mut borders[..count];
         borders.sort_unstable();
         let stages = borders.windows(2).map(|pair| (pair[1] - pair[0], self.asleep(row, pair[0]).0));
         let runnable = (row.end_ns - row.runnable_ns, row.runnable_cause());
@@ -307,10 +319,10 @@ impl RunIndex {
 
     /// Why a task slept at a moment of an off-CPU row that no span covers.
     pub(super) fn asleep(&self, row: &Row, at_ns: u64) -> (Cause, Evidence) {
-        let stack = self.stack(row.stack);
+        let stack = self.stack(row.stack.get());
         let rule = stack.and_then(|stack| stack.rule);
         // The kernel freezes a task in its sleep, and does not say when it would have been woken.
-        if row.stopped || self.stack(row.waker_stack).is_some_and(|waker| waker.thaws) {
+        if row.stopped || self.stack(row.waker_stack.get()).is_some_and(|waker| waker.thaws) {
             return (Cause::Stopped, Evidence::Event);
         }
         let announced = self.announced(row);
@@ -335,7 +347,7 @@ impl RunIndex {
                     return (Cause::IoThrottle, Evidence::Stack);
                 }
             }
-            None if row.request.is_some() && !self.lacks_requests => return (Cause::Device, Evidence::Event),
+            None if row.request.get().is_some() && !self.lacks_requests => return (Cause::Device, Evidence::Event),
             None => {}
         }
         self.without_request(row)
@@ -343,7 +355,7 @@ impl RunIndex {
 
     /// The same where its request is unknown.
     fn without_request(&self, row: &Row) -> (Cause, Evidence) {
-        let rule = self.stack(row.stack).and_then(|stack| stack.rule);
+        let rule = self.stack(row.stack.get()).and_then(|stack| stack.rule);
         match (self.announced(row), rule) {
             (Some(_), _) | (_, Some(_)) if row.throttled => (Cause::IoThrottle, Evidence::Correlation),
             (Some(announced), _) => (announced.cause, Evidence::Event),
@@ -351,26 +363,6 @@ impl RunIndex {
             // The call does not show it: a semaphore, or a poll.
             (None, None) if row.awaits == Some(Awaits::Lock) => (Cause::Lock, Evidence::Event),
             (None, None) => (Cause::Unexplained, Evidence::None),
-        }
-    }
-
-    /// The cause of a sum of short waits; `None` for other rows.
-    pub(super) fn short(&self, row: &Row) -> Option<(Cause, Evidence)> {
-        match row.kind {
-            StallKind::ShortCpuWaits => Some((Cause::CpuWait, Evidence::Correlation)),
-            StallKind::ShortSpans => Some((row.announced?.cause, Evidence::Correlation)),
-            StallKind::ShortSleeps | StallKind::ShortRequestWaits => {
-                // The request is the last of many. Its longest stage stands for all of them.
-                match self.request(row).map(request::main_cause) {
-                    Some(cause) => Some((cause, Evidence::Correlation)),
-                    None if row.kind == StallKind::ShortRequestWaits => Some((Cause::Device, Evidence::Correlation)),
-                    None => match self.asleep(row, row.end_ns) {
-                        (cause, Evidence::None) => Some((cause, Evidence::None)),
-                        (cause, _) => Some((cause, Evidence::Correlation)),
-                    },
-                }
-            }
-            _ => None,
         }
     }
 

@@ -22,7 +22,7 @@ pub(super) fn series<'a>(
 ) -> Vec<Vec<&'a Row>> {
     let is_free = |row: &Row| row.kind == StallKind::OffCpu && is_free(row);
     let request = |row: &Row| row.asked_ns.filter(|_| row.awaits.is_some_and(Awaits::is_asked) && is_free(row));
-    let attempt = |row: &Row| row.lock.filter(|_| is_between_attempts(names, row) && is_free(row));
+    let attempt = |row: &Row| row.lock.get().filter(|_| is_between_attempts(names, row) && is_free(row));
     let for_requests = joined(rows, request, slower_than_ns / PART).into_iter();
     // Who sleeps once after one attempt may have given up.
     let attempts = joined(rows, attempt, RETRY_NS).into_iter().filter(|rows| rows.len() > 1);
@@ -60,7 +60,7 @@ pub(super) fn continue_waits(rows: &mut [Row]) {
         let goes_on = next.as_ref().filter(|next| {
             (next.tid, next.asked_ns) == (row.tid, row.asked_ns) && next.start_ns <= row.end_ns.saturating_add(RETRY_NS)
         });
-        if let Some(next) = goes_on.filter(|_| row.waker_tid.is_none_or(|waker| waker == 0)) {
+        if let Some(next) = goes_on.filter(|_| row.waker_tid.get().is_none_or(|waker| waker == 0)) {
             (row.waker_tid, row.waker_stack, row.awaits) = (next.waker_tid, next.waker_stack, next.awaits);
         }
         next = Some(row.clone());

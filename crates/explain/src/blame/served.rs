@@ -37,7 +37,7 @@ pub(super) fn name_others(index: &RunIndex, operation: &Operation, request: Requ
         numbers.map(|requests| submitters(index, own, &requests)).filter(|by| !by.is_empty())
     };
     let queues = index.queues();
-    let known = |number: u32| index.requests.get(&number)?.as_deref();
+    let known = |number: u32| index.requests.get(number);
     let in_flight = queues.in_flight(device, came_ns).map(|numbers| numbers.filter_map(known));
     let in_flight_of = by(in_flight.map(|requests| requests.filter(|one| one.completed_ns > came_ns).collect()));
     let later = queues.after(device, came_ns, done_ns).map(|numbers| numbers.filter_map(known));

@@ -1,21 +1,58 @@
 //! Sums of short waits: how they are placed in a task's time.
 
 use std::collections::BTreeMap;
+use std::iter::Peekable;
+use std::vec::IntoIter;
 
 use model::stall::StallKind;
 
 use super::cause::{Cause, Evidence};
+use super::request;
+use super::rows::Row;
 use super::run_index::RunIndex;
 use super::slot::Slot;
 
-/// For each piece of time, the parts (of 2^32) that sums of short waits take of it, with an example row.
-pub(super) fn shares(index: &RunIndex, tid: u32, borders: &[u64], slots: &[Slot]) -> Vec<Vec<ShortShare>> {
-    let mut shares = vec![Vec::new(); slots.len()];
-    let mut changes = changes(index, tid, borders, slots);
-    changes.sort_unstable();
-    let mut changes = changes.into_iter().peekable();
-    let mut open: BTreeMap<Layer, Open> = BTreeMap::new();
-    for (at, shares) in shares.iter_mut().enumerate() {
+impl RunIndex {
+    /// The cause of a sum of short waits; `None` for other rows.
+    pub(super) fn short(&self, row: &Row) -> Option<(Cause, Evidence)> {
+        match row.kind {
+            StallKind::ShortCpuWaits => Some((Cause::CpuWait, Evidence::Correlation)),
+            StallKind::ShortSpans => Some((row.announced?.cause, Evidence::Correlation)),
+            StallKind::ShortSleeps | StallKind::ShortRequestWaits => {
+                // The request is the last of many. Its longest stage stands for all of them.
+                match self.request(row).map(request::main_cause) {
+                    Some(cause) => Some((cause, Evidence::Correlation)),
+                    None if row.kind == StallKind::ShortRequestWaits => Some((Cause::Device, Evidence::Correlation)),
+                    None => match self.asleep(row, row.end_ns) {
+                        (cause, Evidence::None) => Some((cause, Evidence::None)),
+                        (cause, _) => Some((cause, Evidence::Correlation)),
+                    },
+                }
+            }
+            _ => None,
+        }
+    }
+}
+
+/// The parts (of 2^32) that sums of short waits take of each piece of time, with an example row.
+pub(super) struct Shares {
+    changes: Peekable<IntoIter<Change>>,
+    open: BTreeMap<Layer, Open>,
+    /// Of the last piece that was asked about.
+    shares: Vec<ShortShare>,
+}
+
+impl Shares {
+    pub(super) fn new(index: &RunIndex, tid: u32, borders: &[u64], slots: &[Slot]) -> Shares {
+        let mut changes = changes(index, tid, borders, slots);
+        changes.sort_unstable();
+        Shares { changes: changes.into_iter().peekable(), open: BTreeMap::new(), shares: Vec::new() }
+    }
+
+    /// Those of a piece; in order of time.
+    pub(super) fn of(&mut self, at: usize, slot: &Slot) -> &[ShortShare] {
+        let Shares { changes, open, shares } = self;
+        shares.clear();
         while let Some((_, layer, begins, part, row)) = changes.next_if(|change| change.0 <= at) {
             let entry = open.entry(layer).or_default();
             if begins {
@@ -27,21 +64,25 @@ pub(super) fn shares(index: &RunIndex, tid: u32, borders: &[u64], slots: &[Slot]
                 open.remove(&layer);
             }
         }
-        let Some(region) = region(&slots[at]) else { continue };
-        let inside = open.iter().filter(|((of, ..), _)| *of == region);
-        shares.extend(inside.map(|(&(.., cause, evidence), open)| ShortShare {
-            cause,
-            evidence,
-            part: open.part.min(1 << 32),
-            row: open.row,
-        }));
-        subtract_inner(shares);
+        if let Some(region) = region(slot) {
+            let inside = open.iter().filter(|((of, ..), _)| *of == region);
+            shares.extend(inside.map(|(&(.., cause, evidence), open)| ShortShare {
+                cause,
+                evidence,
+                part: open.part.min(1 << 32),
+                row: open.row,
+            }));
+            subtract_inner(shares);
+        }
+        shares
     }
-    shares
 }
 
-/// Starts and ends of sums: piece, layer, whether it starts, part of 2^32, row.
-fn changes(index: &RunIndex, tid: u32, borders: &[u64], slots: &[Slot]) -> Vec<(usize, Layer, bool, u64, u32)> {
+/// The start or end of a sum: piece, layer, whether it starts, part of 2^32, row.
+type Change = (usize, Layer, bool, u64, u32);
+
+/// Starts and ends of sums.
+fn changes(index: &RunIndex, tid: u32, borders: &[u64], slots: &[Slot]) -> Vec<Change> {
     let mut available: Option<[Vec<u64>; 2]> = None;
     let mut changes = Vec::new();
     for (row, short) in index.rows_of(tid) {

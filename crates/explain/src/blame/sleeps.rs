@@ -94,7 +94,7 @@ fn idles_in_futex(index: &RunIndex, row: &Row) -> bool {
         }
         None if is_unfinished(row) => !is_first && index.other_ends(row.tid).is_empty(),
         // A timer of its own.
-        None => index.stack(row.waker_stack).is_some_and(|waker| waker.timer),
+        None => index.stack(row.waker_stack.get()).is_some_and(|waker| waker.timer),
         _ => false,
     }
 }
@@ -140,7 +140,7 @@ fn slept_ns(row: &Row) -> u64 {
 }
 
 fn sleep(index: &RunIndex, row: &Row) -> Sleep {
-    let stack = index.stack(row.stack).map(|stack| index.names.get(stack.top).to_owned());
+    let stack = index.stack(row.stack.get()).map(|stack| index.names.get(stack.top).to_owned());
     Sleep {
         task: index.tasks.who(row.tid, row.end_ns, &index.names),
         call: row.call.map(|call| index.names.get(call).to_owned()),
@@ -178,7 +178,7 @@ fn waits_for(index: &RunIndex, row: &Row) -> Option<String> {
         return Some((*words).to_owned());
     }
     let opens = ["open", "openat", "openat2", "creat"].contains(&call);
-    if opens && index.stack(row.stack).is_some_and(|stack| stack.idle) {
+    if opens && index.stack(row.stack.get()).is_some_and(|stack| stack.idle) {
         return Some("another process to open the FIFO".to_owned());
     }
     // A thread of the same process may have been found to work for it, by a futex of its own.

@@ -54,8 +54,8 @@ impl RunIndex {
             return true;
         }
         let Some(row) = Row::new(record, &mut self.names) else { return record.duration_ns == 0 };
-        if let Some(request) = row.request {
-            self.requests.entry(request).or_default();
+        if let Some(request) = row.request.get() {
+            self.requests.name(request);
         }
         self.rows.push(row);
         true
@@ -134,7 +134,7 @@ impl RunIndex {
 
     fn is_for_file_system(&self, tid: u32) -> bool {
         let is_it = |row: &Row| {
-            let rule = self.stack(row.stack).and_then(|stack| stack.rule);
+            let rule = self.stack(row.stack.get()).and_then(|stack| stack.rule);
             rule.is_some_and(|rule| matches!(rule.cause, Cause::NetworkFs | Cause::Fanotify))
         };
         self.last_wait(tid).is_some_and(|at| is_it(self.row(at)))
@@ -156,7 +156,7 @@ impl RunIndex {
         let peer = known.holder_tid;
         let row = &mut self.rows[at as usize];
         (row.kind, row.standing) = (StallKind::OffCpu, true);
-        (row.waker_tid, row.awaits, row.runnable_ns) = (peer, awaits, row.end_ns);
+        (row.waker_tid, row.awaits, row.runnable_ns) = (peer.into(), awaits, row.end_ns);
         self.find_cause_again(at);
     }
 

@@ -48,8 +48,10 @@ const STRIDE: usize = 64;
 #[derive(Debug, Default)]
 pub(super) struct TaskTimeline {
     segments: Vec<Segment>,
-    /// Sums of all segments before each [`STRIDE`]th but the first. They are large, and most timelines of asynchronous operations short.
-    before: Vec<Sums>,
+    /// Sums of all segments before each [`STRIDE`]th but the first, without the many zeros.
+    before: Vec<CausedTime>,
+    /// Where those of each end.
+    ends: Vec<u32>,
 }
 
 impl TaskTimeline {
@@ -63,24 +65,33 @@ impl TaskTimeline {
             }
         }
         let strides = joined.len().saturating_sub(1) / STRIDE;
-        let (mut before, mut sums) = (Vec::with_capacity(strides), Sums::ZERO);
+        let (mut before, mut ends, mut sums) = (Vec::new(), Vec::with_capacity(strides), Sums::ZERO);
         for stride in joined.chunks_exact(STRIDE).take(strides) {
             stride.iter().for_each(|segment| sums.add(segment.cause, segment.evidence, segment.ns()));
-            before.push(sums);
+            before.extend(sums.parts());
+            ends.push(before.len() as u32);
         }
         joined.shrink_to_fit();
-        TaskTimeline { segments: joined, before }
+        before.shrink_to_fit();
+        TaskTimeline { segments: joined, before, ends }
     }
 
     /// Sums of the time before a moment.
     fn until(&self, at_ns: u64) -> Sums {
         let after = self.segments.partition_point(|segment| segment.start_ns < at_ns);
         let Some(stride) = after.checked_sub(1).map(|last| last / STRIDE) else { return Sums::ZERO };
-        let mut sums = stride.checked_sub(1).map_or(Sums::ZERO, |before| self.before[before]);
+        let mut sums = Sums::ZERO;
+        self.before(stride).iter().for_each(|&(cause, evidence, ns)| sums.add(cause, evidence, ns));
         for segment in &self.segments[stride * STRIDE..after] {
             sums.add(segment.cause, segment.evidence, segment.end_ns.min(at_ns) - segment.start_ns);
         }
         sums
+    }
+
+    /// Sums of all segments before that stride.
+    fn before(&self, stride: usize) -> &[CausedTime] {
+        let end = |stride: usize| stride.checked_sub(1).map_or(0, |at| self.ends[at] as usize);
+        if stride == 0 { &[] } else { &self.before[end(stride - 1)..end(stride)] }
     }
 
     /// Time by cause between two moments.

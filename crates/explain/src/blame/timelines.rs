@@ -7,7 +7,7 @@ use model::stall::{RequestRecord, StallKind};
 
 use super::asynchronous::{self, fill};
 use super::beneath::{Served, is_served, parts};
-use super::cause::{Cause, Evidence, Sums};
+use super::cause::{Cause, Evidence};
 use super::client_requests::received_ns;
 use super::known::{Free, KnownTime};
 use super::operations::Operation;
@@ -15,10 +15,10 @@ use super::path::{hands_over, path};
 use super::rows::Row;
 use super::run_index::RunIndex;
 use super::server_requests;
-use super::short::{ShortShare, shares};
-use super::slot::Slot;
+use super::short::{Shares, ShortShare};
+use super::slot::{Did, Others, Slot};
 use super::timeline::{Covered, NO_ROW, Segment, TaskTimeline, innermost};
-use crate::hashing::FastMap;
+use crate::hashing::{FastMap, FastSet};
 
 /// Segments of another operation that are searched for examples.
 const EXAMPLES: usize = 256;
@@ -28,6 +28,8 @@ const EXAMPLES: usize = 256;
 pub(super) struct Built {
     /// By the rows of each task alone; `None` while it is being built.
     own: FastMap<u32, Option<Arc<TaskTimeline>>>,
+    /// Tasks whose timeline that of another one needed. Only theirs are kept once the whole one is built: they are as large.
+    needed: FastSet<u32>,
     /// The same, with what other tasks did where it waited for them.
     whole: FastMap<u32, Arc<TaskTimeline>>,
 }
@@ -36,9 +38,9 @@ pub(super) struct Built {
 pub(super) struct TaskTimelines<'a> {
     index: &'a RunIndex,
     /// Starts and ends of each task's operations, in which all of its waits are recorded.
-    covered: HashMap<u32, Vec<(u64, u64)>>,
+    covered: &'a HashMap<u32, Vec<(u64, u64)>>,
     /// The moment after which rows of a task are missing, because its last wait did not end.
-    silent: HashMap<u32, u64>,
+    silent: &'a HashMap<u32, u64>,
     built: Built,
     /// Those of asynchronous operations, by row.
     asynchronous: FastMap<u32, Arc<TaskTimeline>>,
@@ -47,8 +49,8 @@ pub(super) struct TaskTimelines<'a> {
 impl<'a> TaskTimelines<'a> {
     pub(super) fn new(
         index: &'a RunIndex,
-        covered: HashMap<u32, Vec<(u64, u64)>>,
-        silent: HashMap<u32, u64>,
+        covered: &'a HashMap<u32, Vec<(u64, u64)>>,
+        silent: &'a HashMap<u32, u64>,
     ) -> TaskTimelines<'a> {
         TaskTimelines { index, covered, silent, built: Built::default(), asynchronous: FastMap::default() }
     }
@@ -78,7 +80,7 @@ impl<'a> TaskTimelines<'a> {
         let timeline = if self.index.row(row).kind == StallKind::ServerRequest {
             Arc::new(server_requests::timeline(self.index, row, |tid| self.own(tid)))
         } else {
-            let worker = self.index.row(row).worker_tid.and_then(|worker| self.build(worker));
+            let worker = self.index.row(row).worker_tid.get().and_then(|worker| self.need(worker));
             let timeline = asynchronous::timeline(self.index, row, worker.as_deref());
             Arc::new(self.with_beneath(timeline, row))
         };
@@ -102,7 +104,7 @@ impl<'a> TaskTimelines<'a> {
                 match part.by {
                     Served::Lower(cause, _) => segments.push(Segment { cause, ..piece }),
                     Served::Worker(worker) => {
-                        let worker = self.build(index.row(worker).tid).unwrap_or_default();
+                        let worker = self.need(index.row(worker).tid).unwrap_or_default();
                         fill(&worker, piece, &mut segments);
                     }
                     Served::Device => segments.push(piece),
@@ -117,7 +119,11 @@ impl<'a> TaskTimelines<'a> {
         if let Some(whole) = self.built.whole.get(&tid) {
             return whole.clone();
         }
-        let own = self.own(tid);
+        let own = self.build(tid).unwrap_or_default();
+        if !own.segments().iter().any(|segment| hands_over(self.index, segment)) {
+            self.built.whole.insert(tid, own.clone());
+            return own;
+        }
         let mut segments = Vec::with_capacity(own.segments().len());
         for segment in own.segments() {
             if hands_over(self.index, segment) {
@@ -130,11 +136,21 @@ impl<'a> TaskTimelines<'a> {
         }
         let whole = Arc::new(TaskTimeline::new(segments));
         self.built.whole.insert(tid, whole.clone());
+        // Built again from what it needed, which is kept, it would be the same.
+        if !self.built.needed.contains(&tid) {
+            self.built.own.remove(&tid);
+        }
         whole
     }
 
     fn own(&mut self, tid: u32) -> Arc<TaskTimeline> {
-        self.build(tid).unwrap_or_default()
+        self.need(tid).unwrap_or_default()
+    }
+
+    /// For the timeline of another one.
+    fn need(&mut self, tid: u32) -> Option<Arc<TaskTimeline>> {
+        self.built.needed.insert(tid);
+        self.build(tid)
     }
 
     /// `None` while it is being built: tasks may wait for each other's asynchronous operations and requests.
@@ -160,18 +176,18 @@ impl<'a> TaskTimelines<'a> {
         let known = KnownTime::new(index.slice_of(tid), self.covered.get(&tid).map_or(&[], Vec::as_slice), &layers[0]);
         let borders = self.borders_of(tid, &layers, &known);
         let mut cursors = layers.each_ref().map(|layer| Cursor { layer, at: 0 });
-        let mut slots = Vec::with_capacity(borders.len());
+        let (mut slots, mut others) = (Vec::with_capacity(borders.len()), Others::default());
         for pair in borders.windows(2) {
-            let [off, span, blocked] = cursors.each_mut().map(|cursor| cursor.row_at(pair[0]));
-            slots.push(self.slot(pair[0], pair[1], off, span, blocked));
+            let rows = cursors.each_mut().map(|cursor| cursor.row_at(pair[0]));
+            slots.push(self.slot((pair[0], pair[1]), rows, &mut others));
         }
-        let short = shares(index, tid, &borders, &slots);
+        let mut short = Shares::new(index, tid, &borders, &slots);
         let silent_ns = self.silent.get(&tid).copied().unwrap_or(u64::MAX);
         let mut segments = Vec::with_capacity(slots.len());
         for (at, slot) in slots.iter().enumerate() {
             let is_recorded = index.traced && borders[at] < silent_ns && !index.is_lossy(borders[at]);
             let free = if is_recorded { known.at(borders[at]) } else { Free::Unknown };
-            lay_out(slot, borders[at], borders[at + 1], &short[at], free, &mut segments);
+            lay_out((slot, &others), (borders[at], borders[at + 1]), short.of(at, slot), free, &mut segments);
         }
         TaskTimeline::new(segments)
     }
@@ -213,7 +229,12 @@ impl<'a> TaskTimelines<'a> {
         }
     }
 
-    fn slot(&mut self, at_ns: u64, to_ns: u64, off: Option<u32>, span: Option<u32>, blocked: Option<u32>) -> Slot {
+    fn slot(
+        &mut self,
+        (at_ns, to_ns): (u64, u64),
+        [off, span, blocked]: [Option<u32>; 3],
+        others: &mut Others,
+    ) -> Slot {
         let index = self.index;
         let span = span.and_then(|row| Some((index.row(row).announced?.cause, row)));
         let Some(off) = off else {
@@ -232,77 +253,78 @@ impl<'a> TaskTimelines<'a> {
         }
         let (cause, evidence) = index.asleep(row, at_ns);
         let other = match cause {
-            Cause::IoWorker => self.awaited(row, off, at_ns, to_ns),
-            Cause::Device => self.beneath(row, off, at_ns, to_ns),
-            Cause::WritebackWait => self.written_back(row, off, at_ns, to_ns),
+            Cause::IoWorker => self.awaited(row, at_ns, to_ns),
+            Cause::Device => self.beneath(row, at_ns, to_ns),
+            Cause::WritebackWait => self.written_back(row, at_ns, to_ns),
             _ => None,
         };
-        other.unwrap_or(Slot::Is(cause, evidence, off, NO_ROW))
+        other.map_or(Slot::Is(cause, evidence, off, NO_ROW), |did| others.put(off, did))
     }
 
     /// A wait for completions takes the causes of the operation that completes.
-    fn awaited(&mut self, row: &Row, off: u32, from_ns: u64, to_ns: u64) -> Option<Slot> {
+    fn awaited(&mut self, row: &Row, from_ns: u64, to_ns: u64) -> Option<Did> {
         let operation = asynchronous::awaited(self.index, row)?;
         let timeline = self.of_asynchronous(operation);
-        let mut sums = timeline.sums(from_ns, to_ns);
-        sums.add(Cause::IoWorker, Evidence::Event, (to_ns - from_ns) - sums.total_ns());
-        Some(Slot::Others(Box::new(sums), off, examples(&timeline, from_ns, to_ns)))
+        let mut did = Did::default();
+        timeline.times(from_ns, to_ns, &mut did.times);
+        let rest_ns = (to_ns - from_ns) - did.total_ns();
+        did.add(Cause::IoWorker, Evidence::Event, rest_ns);
+        add_examples(&mut did, &timeline, from_ns, to_ns);
+        Some(did)
     }
 
     /// A wait for a task that writes pages back, mostly the flusher, takes the causes of its waits. Its other time is that of writeback.
-    fn written_back(&mut self, row: &Row, off: u32, from_ns: u64, to_ns: u64) -> Option<Slot> {
+    fn written_back(&mut self, row: &Row, from_ns: u64, to_ns: u64) -> Option<Did> {
         let index = self.index;
-        let is_for_task = index.stack(row.stack).and_then(|stack| stack.rule).is_some_and(|rule| !rule.on_request);
-        let timeline = self.build(index.waker(row).filter(|_| is_for_task)?)?;
-        let (mut sums, mut rest_ns) = (Sums::ZERO, to_ns - from_ns);
-        for (cause, evidence, ns) in timeline.sums(from_ns, to_ns).parts().filter(|(cause, ..)| cause.is_wait()) {
-            sums.add(cause, evidence, ns);
-            rest_ns -= ns;
-        }
-        sums.add(Cause::WritebackWait, Evidence::Stack, rest_ns);
-        Some(Slot::Others(Box::new(sums), off, examples(&timeline, from_ns, to_ns)))
+        let is_for_task =
+            index.stack(row.stack.get()).and_then(|stack| stack.rule).is_some_and(|rule| !rule.on_request);
+        let timeline = self.need(index.waker(row).filter(|_| is_for_task)?)?;
+        let mut did = Did::default();
+        timeline.times(from_ns, to_ns, &mut did.times);
+        did.times.retain(|time| time.0.is_wait());
+        let rest_ns = (to_ns - from_ns) - did.total_ns();
+        did.add(Cause::WritebackWait, Evidence::Stack, rest_ns);
+        add_examples(&mut did, &timeline, from_ns, to_ns);
+        Some(did)
     }
 
     /// Time of a request at a loop device takes the causes of what is beneath it.
-    fn beneath(&mut self, row: &Row, off: u32, from_ns: u64, to_ns: u64) -> Option<Slot> {
+    fn beneath(&mut self, row: &Row, from_ns: u64, to_ns: u64) -> Option<Did> {
         let index = self.index;
         let request = index.request(row).filter(|_| index.is_of_request(row, Cause::Device))?;
-        let (mut sums, mut examples) = (Sums::ZERO, HashMap::new());
+        let (mut did, mut times) = (Did::default(), Vec::new());
         let parts = parts(index, request, from_ns, to_ns);
         for part in &parts {
             let ns = part.to_ns - part.from_ns;
             let worker = match part.by {
-                Served::Worker(worker) => self.build(index.row(worker).tid).map(|built| (worker, built)),
+                Served::Worker(worker) => self.need(index.row(worker).tid).map(|built| (worker, built)),
                 Served::Lower(cause, _) => {
-                    sums.add(cause, Evidence::Event, ns);
+                    did.add(cause, Evidence::Event, ns);
                     continue;
                 }
                 Served::Device => None,
             };
             let Some((worker, timeline)) = worker else {
-                sums.add(Cause::Device, Evidence::Event, ns);
+                did.add(Cause::Device, Evidence::Event, ns);
                 continue;
             };
-            for (cause, evidence, ns) in timeline.sums(part.from_ns, part.to_ns).parts() {
-                sums.add(cause, evidence, ns);
-                let longest: &mut (u64, u32) = examples.entry(cause).or_default();
-                *longest = (*longest).max((ns, worker));
+            timeline.times(part.from_ns, part.to_ns, &mut times);
+            for (cause, evidence, ns) in times.drain(..) {
+                did.add(cause, evidence, ns);
+                did.add_example(cause, ns, worker);
             }
         }
-        let examples = examples.into_iter().map(|(cause, (_, row))| (cause, row)).collect();
-        (!parts.is_empty()).then(|| Slot::Others(Box::new(sums), off, examples))
+        (!parts.is_empty()).then_some(did)
     }
 }
 
 /// A row for each cause in that time.
-fn examples(timeline: &TaskTimeline, from_ns: u64, to_ns: u64) -> HashMap<Cause, u32> {
-    let mut examples: HashMap<Cause, (u64, u32)> = HashMap::new();
+fn add_examples(did: &mut Did, timeline: &TaskTimeline, from_ns: u64, to_ns: u64) {
     for segment in timeline.between(from_ns, to_ns).take(EXAMPLES) {
-        let Some(example) = segment.row() else { continue };
-        let longest = examples.entry(segment.cause).or_default();
-        *longest = (*longest).max((segment.ns(), example));
+        if let Some(example) = segment.row() {
+            did.add_example(segment.cause, segment.ns(), example);
+        }
     }
-    examples.into_iter().map(|(cause, (_, row))| (cause, row)).collect()
 }
 
 /// A task that polls saw asleep.
@@ -327,7 +349,13 @@ impl Cursor<'_> {
 }
 
 /// Appends the segments of one piece. Causes that share the piece follow one another: only their lengths are meaningful.
-fn lay_out(slot: &Slot, from_ns: u64, to_ns: u64, short: &[ShortShare], free: Free, segments: &mut Vec<Segment>) {
+fn lay_out(
+    (slot, others): (&Slot, &Others),
+    (from_ns, to_ns): (u64, u64),
+    short: &[ShortShare],
+    free: Free,
+    segments: &mut Vec<Segment>,
+) {
     let mut now_ns = from_ns;
     let mut put = |ns: u64, cause, evidence, off, by| {
         let end_ns = now_ns.saturating_add(ns).min(to_ns);
@@ -343,9 +371,9 @@ fn lay_out(slot: &Slot, from_ns: u64, to_ns: u64, short: &[ShortShare], free: Fr
     }
     match slot {
         Slot::Is(cause, evidence, off, by) => put(whole_ns, *cause, *evidence, *off, *by),
-        Slot::Others(sums, off, examples) => {
-            for (cause, evidence, ns) in sums.parts() {
-                put(ns, cause, evidence, *off, examples.get(&cause).copied().unwrap_or(NO_ROW));
+        Slot::Others(off, range) => {
+            for &((cause, evidence, ns), example) in others.of(range) {
+                put(ns, cause, evidence, *off, example);
             }
         }
         Slot::OnCpuIn(cause, row) => put(whole_ns, *cause, Evidence::Event, NO_ROW, *row),

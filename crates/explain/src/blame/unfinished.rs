@@ -1,7 +1,7 @@
 //! Waits for storage that had not ended with the recording: their requests are unknown, because only a completion says what a request
 //! went through.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use model::block::{DeviceNumber, Operation};
 use model::stall::StallKind;
@@ -9,6 +9,7 @@ use model::stall::StallKind;
 use super::cause::Cause;
 use super::disks::Disks;
 use super::names::Name;
+use super::operations::Operation as SlowOperation;
 use super::rows::Row;
 use super::run_index::RunIndex;
 use crate::hashing::FastMap;
@@ -49,7 +50,8 @@ pub(super) fn throttled(index: &RunIndex, disks: &Disks) -> Vec<u32> {
         let is_held_back = || !held_back.is_empty() && held_back.contains(&place(index, disks, row));
         known.map_or_else(is_held_back, |&(_, throttled)| throttled)
     };
-    let polled = index.rows.iter().zip(0..).filter(|(row, _)| row.kind == StallKind::Blocked && row.request.is_none());
+    let polled =
+        index.rows.iter().zip(0..).filter(|(row, _)| row.kind == StallKind::Blocked && row.request.get().is_none());
     polled.filter(|(row, _)| is_throttled(row)).map(|(_, at)| at).collect()
 }
 
@@ -78,4 +80,21 @@ fn keys(index: &RunIndex, row: &Row, reads: bool) -> [Option<Key>; 2] {
 /// Whether a wait without a request is for a read.
 pub(super) fn reads(index: &RunIndex, row: &Row) -> bool {
     row.call.is_none_or(|call| READING.contains(&index.names.get(call)))
+}
+
+/// For each task with an unfinished operation, the moment after which rows are missing: a wait that lasts has no row.
+pub(super) fn silent(index: &RunIndex, operations: &[SlowOperation]) -> HashMap<u32, u64> {
+    let mut silent = HashMap::new();
+    for operation in operations.iter().filter(|operation| !operation.finished) {
+        // The tracer recorded its last wait when the recording ended.
+        let is_last = |row: &Row| row.standing || (row.kind == StallKind::Blocked && row.switched);
+        if index.rows_of(operation.tid).any(|(_, row)| is_last(row) && row.end_ns >= operation.end_ns) {
+            continue;
+        }
+        let traced = index.rows_of(operation.tid).filter(|(_, row)| row.kind != StallKind::Blocked);
+        let last_ns = traced.map(|(_, row)| row.end_ns).max().unwrap_or(0).max(operation.start_ns);
+        let from_ns: &mut u64 = silent.entry(operation.tid).or_default();
+        *from_ns = last_ns.max(*from_ns);
+    }
+    silent
 }

@@ -318,7 +318,8 @@ impl Usage {
 
     /// Whether a disk is that one, or is on it.
     pub(super) fn is_on(&self, upper: DeviceNumber, lower: DeviceNumber) -> bool {
-        self.on(lower).contains(&upper)
+        // Nearly always one of these is the answer, and the set of all is not needed.
+        upper == lower || (self.above.contains_key(&lower) && self.on(lower).contains(&upper))
     }
 
     /// A disk, and all that are on it.

@@ -141,8 +141,8 @@ fn holders(paths: &[Path]) -> BTreeSet<u32> {
 
 /// Median time of requests at their device.
 fn device_ns(index: &RunIndex) -> Option<u64> {
-    let requests = index.requests.values().flatten();
-    let mut times: Vec<u64> = requests.filter_map(|request| request::device_ns(request)).collect();
+    let requests = index.requests.all();
+    let mut times: Vec<u64> = requests.filter_map(request::device_ns).collect();
     let middle = times.len() / 2;
     (!times.is_empty()).then(|| *times.select_nth_unstable(middle).1)
 }
@@ -283,7 +283,8 @@ impl<'a, 'b> Graph<'a, 'b> {
 
     /// Who held the lock that a segment is a wait for, and when.
     fn holder(&self, row: &Row, segment: &Segment) -> Option<(u32, u64, u64)> {
-        let held = holder::longest(self.index, row).filter(|_| segment.cause == Cause::Lock && row.lock.is_some())?;
+        let held =
+            holder::longest(self.index, row).filter(|_| segment.cause == Cause::Lock && row.lock.get().is_some())?;
         let (from_ns, to_ns) = (held.from_ns.max(segment.start_ns), held.to_ns.min(segment.end_ns));
         (from_ns < to_ns).then_some((held.tid, from_ns, to_ns))
     }
@@ -300,7 +301,7 @@ impl<'a, 'b> Graph<'a, 'b> {
         }
         let Some(row) = segment.row().map(|row| self.index.row(row)) else { return "" };
         let is_of_commit = path.iter().any(|step| step.cause == Cause::Journal);
-        let stack = self.index.stack(row.stack);
+        let stack = self.index.stack(row.stack.get());
         let (rule, is_direct) = (stack.and_then(|stack| stack.rule), || stack.is_some_and(|stack| stack.direct));
         if is_of_commit && rule.is_some_and(|rule| rule.words == PAGES_UNDER_WRITEBACK) {
             return ORDERED_DATA;

@@ -39,7 +39,7 @@ pub(super) fn describe(index: &RunIndex, row: &Row, cause: Cause) -> Option<Stri
     }
     let detail =
         row.detail.map(|detail| format!(" ({})", with_names(index, index.names.get(detail)))).unwrap_or_default();
-    let stack = index.stack(row.stack);
+    let stack = index.stack(row.stack.get());
     let rule = stack.and_then(|stack| stack.rule);
     let words = words(index, row, cause);
     let top = stack.map(|stack| index.names.get(stack.top)).filter(|top| !top.is_empty());
@@ -64,7 +64,7 @@ fn other_awaited(awaits: Awaits) -> Option<&'static str> {
 
 /// What a row with that cause waits for, without particulars.
 pub(super) fn words(index: &RunIndex, row: &Row, cause: Cause) -> &'static str {
-    match (index.announced(row), index.stack(row.stack).and_then(|stack| stack.rule)) {
+    match (index.announced(row), index.stack(row.stack.get()).and_then(|stack| stack.rule)) {
         _ if cause == Cause::NetworkFs && index.is_answered(row) => "FUSE server",
         _ if cause == Cause::Lock && is_polled_for(index, row) => "row or table lock",
         // The rule is more specific.
@@ -92,9 +92,9 @@ fn cpu_wait(index: &RunIndex, row: &Row) -> String {
         return if row.count == 1 { "a short wait".to_owned() } else { format!("{} short waits", row.count) };
     }
     let waited = Nanoseconds(row.end_ns - row.runnable_ns);
-    let behind = row.behind_tid.map(|tid| index.tasks.who(tid, row.end_ns, &index.names));
+    let behind = row.behind_tid.get().map(|tid| index.tasks.who(tid, row.end_ns, &index.names));
     let behind = behind.map_or_else(String::new, |behind| format!(" behind {behind}"));
-    let stolen = row.cpu.and_then(|cpu| stolen(index, cpu, row.runnable_ns, row.end_ns));
+    let stolen = row.cpu.get().and_then(|cpu| stolen(index, cpu, row.runnable_ns, row.end_ns));
     let stolen = stolen.map_or_else(String::new, |stolen| format!(", {stolen}"));
     if row.runnable_ns == row.start_ns {
         format!("preempted for {waited}{behind}{stolen}")
@@ -109,7 +109,7 @@ pub(super) fn running(index: &RunIndex, tid: u32, from_ns: u64, to_ns: u64) -> O
         return None;
     }
     let mut later = index.rows_of(tid).filter(|(_, row)| row.start_ns >= to_ns);
-    stolen(index, later.find_map(|(_, row)| row.cpu)?, from_ns, to_ns)
+    stolen(index, later.find_map(|(_, row)| row.cpu.get())?, from_ns, to_ns)
 }
 
 /// The same of a task that another one waited for.
@@ -161,8 +161,9 @@ pub(super) fn request_words(index: &RunIndex, request: &RequestRecord) -> String
     stages.extend(request::queue_ns(request).filter(|&ns| ns > 0).map(|ns| format!("queued {}", Nanoseconds(ns))));
     stages.extend(request::device_ns(request).map(|ns| format!("at the device {}", Nanoseconds(ns))));
     let mut words = stages.join(", ");
-    if !request.overtaken_by.is_empty() {
-        words = format!("{words}; at least {} overtook it", kinds(&request.overtaken_by));
+    let overtaken_by = index.requests.overtaken_by(request);
+    if !overtaken_by.is_empty() {
+        words = format!("{words}; at least {} overtook it", kinds(&overtaken_by));
     }
     let words = if words.is_empty() { words } else { format!(" ({words})") };
     format!("{} on {}, {}{words}", request.kind, disk(index, request), Bytes(u64::from(request.bytes)))

@@ -26,6 +26,9 @@ use super::weights::{Users, divided};
 use crate::hashing::FastMap;
 use crate::waits::Numbers;
 
+/// Ends of chains that are kept. Pieces of one row follow one another, and those of others that lead to it are of about that time.
+const ENDS_KEPT: usize = 64 << 10;
+
 /// A root blocker.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct Key {
@@ -82,7 +85,7 @@ pub(super) struct Costs<'a> {
     times: FastMap<Victims, FastMap<u32, Cost>>,
     keys: Numbers<Key>,
     needs: Numbers<Need>,
-    /// For each row and cause, found once.
+    /// For each row and cause, found once or, of many rows, a few times.
     ends: FastMap<(u32, Option<u32>, Cause), Blamed>,
     /// Pieces are divided when all are known, those within one interval of the usage together: by need and interval, then by end of chain
     /// and victim.
@@ -112,6 +115,9 @@ impl<'a> Costs<'a> {
     /// What a row with a cause leads to.
     fn blamed(&mut self, (row, by): (u32, Option<u32>), cause: Cause) -> Blamed {
         let (index, disks) = (self.index, self.disks);
+        if self.ends.len() >= ENDS_KEPT {
+            self.ends.clear();
+        }
         *self.ends.entry((row, by, cause)).or_insert_with(|| {
             let (key, need, reader) = blamed(index, disks, (row, by), cause);
             Blamed { key: self.keys.of(&key), need: need.map(|need| self.needs.of(&need)), reader }
@@ -249,7 +255,7 @@ fn blamed_rows(index: &RunIndex, segment: &Segment) -> (u32, Option<u32>) {
 fn reader(index: &RunIndex, row: u32, end: Option<&End<'_>>) -> Option<u32> {
     let is_read = |request: &RequestRecord| request.kind.operation() == BlockOperation::Read;
     let waited = index.row(row);
-    let reads_pages = index.stack(waited.stack).is_some_and(|stack| stack.reads_pages)
+    let reads_pages = index.stack(waited.stack.get()).is_some_and(|stack| stack.reads_pages)
         && end.is_some_and(|end| end.request.is_none_or(is_read));
     reads_pages.then(|| index.tasks.pid(waited.tid, waited.end_ns).unwrap_or(waited.tid))
 }
@@ -288,7 +294,7 @@ pub(in super::super) fn blamed_disk(index: &RunIndex, disks: &Disks, segment: &S
 fn key(index: &RunIndex, disks: &Disks, row: u32, cause: Cause, end: Option<End<'_>>) -> Key {
     let Some(end) = end else {
         // The last task that ran on the CPU before it is known; for short waits, none is.
-        let (row, tid) = (index.row(row), index.row(row).behind_tid);
+        let (row, tid) = (index.row(row), index.row(row).behind_tid.get());
         let process = tid.map(|tid| index.tasks.process(tid, row.end_ns, &index.names));
         let cgroup = tid.and_then(|tid| index.tasks.cgroup(tid, row.end_ns));
         return Key { process, cgroup, device: None, cause };

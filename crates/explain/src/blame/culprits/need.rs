@@ -129,8 +129,8 @@ pub(super) fn need(
 fn cpu_of(index: &RunIndex, row: u32) -> Need {
     let waited = index.row(row);
     let pid = index.tasks.pid(waited.tid, waited.end_ns).unwrap_or(waited.tid);
-    let behind = waited.behind_tid.and_then(|tid| index.tasks.pid(tid, waited.end_ns));
-    Need::Cpu { cpu: waited.cpu, waiting: pid, except: Some(pid).filter(|pid| behind != Some(*pid)) }
+    let behind = waited.behind_tid.get().and_then(|tid| index.tasks.pid(tid, waited.end_ns));
+    Need::Cpu { cpu: waited.cpu.get(), waiting: pid, except: Some(pid).filter(|pid| behind != Some(*pid)) }
 }
 
 /// What the last task of a chain lacked, if it mostly waited on the run queue: the holder of a lock, or another task, such as a file server,
@@ -142,7 +142,7 @@ fn without_cpu(index: &RunIndex, row: u32, cause: Cause, end: &End<'_>) -> Optio
     let (waited, last) = (index.row(row), index.row(end.row));
     if cause == Cause::Lock && end.row != row && end.request.is_none() {
         let holder = index.tasks.pid(last.tid, last.end_ns).unwrap_or(last.tid);
-        return Some(Need::CpuOfHolder { cpu: last.cpu, holder });
+        return Some(Need::CpuOfHolder { cpu: last.cpu.get(), holder });
     }
     let ns = |row: &Row| row.end_ns - row.start_ns;
     (last.tid != waited.tid && 2 * ns(last) >= ns(waited)).then(|| cpu_of(index, end.row))
@@ -172,7 +172,7 @@ fn dirty_in_cgroup(index: &RunIndex, row: u32, pid: u32) -> Option<Need> {
 /// A wait for a journal or log that leads to no request: its commits and checkpoints need the device.
 fn of_journal(index: &RunIndex, disks: &Disks, row: u32, cause: Cause) -> Option<Need> {
     let waited = index.row(row);
-    let is_for_room = index.stack(waited.stack).is_some_and(|stack| stack.makes_room);
+    let is_for_room = index.stack(waited.stack.get()).is_some_and(|stack| stack.makes_room);
     if !matches!(cause, Cause::Journal | Cause::FsLog | Cause::FsTransaction) && !is_for_room {
         return None;
     }
@@ -248,7 +248,7 @@ fn of_request(index: &RunIndex, disks: &Disks, cause: Cause, end: &End<'_>) -> O
 /// Whether `io.cost` or `io.latency` held a task back before it submitted its request: all cgroups share what the disk can do, in both
 /// directions. A limit of its own holds requests that are submitted.
 fn shares_by_weight(index: &RunIndex, row: u32) -> bool {
-    let rule = index.stack(index.row(row).stack).and_then(|stack| stack.rule);
+    let rule = index.stack(index.row(row).stack.get()).and_then(|stack| stack.rule);
     rule.is_some_and(|rule| rule.cause == Cause::IoThrottle)
 }
 

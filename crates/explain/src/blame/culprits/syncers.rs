@@ -83,7 +83,7 @@ impl Syncers {
 /// The waits for locks of a call, or the part of a call that is one.
 fn locked(index: &RunIndex, call: &Row) -> Vec<(u64, u64)> {
     let waits = index.rows_between(call.tid, call.start_ns, call.end_ns).map(|(_, row)| row);
-    let waits = waits.filter(|row| row.kind == StallKind::OffCpu && row.lock.is_some());
+    let waits = waits.filter(|row| row.kind == StallKind::OffCpu && row.lock.get().is_some());
     waits.map(|row| (row.start_ns, row.end_ns)).collect()
 }
 

@@ -162,9 +162,12 @@ impl UsedWithin<'_> {
     /// Whether a process waited for longer than it ran, also just before: who ran has waited until then. `ran` is known of it.
     fn lacked_cpu(&self, pid: u32, ran: u128) -> bool {
         let time = self.also_before(WAITED_NS);
-        let waited = time.of(Target::RunQueue(pid), |used| used.busy_ns, Domain::Everybody);
-        let ran_ns = self.index.usage.ran_ns(pid, (time.from_ns, time.to_ns));
-        waited.values().sum::<u128>() > ran.max(u128::from(ran_ns) * WEIGHT)
+        let waits = self.index.usage.between(Target::RunQueue(pid), time.from_ns, time.to_ns);
+        let waited: u128 = waits.map(|(used, overlap_ns)| weight(used, used.busy_ns, overlap_ns)).sum();
+        waited > ran && {
+            let ran_ns = self.index.usage.ran_ns(pid, (time.from_ns, time.to_ns));
+            waited > u128::from(ran_ns) * WEIGHT
+        }
     }
 
     /// Those that ran in a cgroup or below it, also in the period before.
@@ -236,6 +239,7 @@ impl UsedWithin<'_> {
         for (cgroup, total) in reads {
             divide(&mut users, total, &self.readers(device, cgroup));
         }
+        written.retain(|_, total| *total > 0);
         if !written.is_empty() {
             let writers = self.known_writers(device);
             for (cgroup, total) in written {
@@ -273,7 +277,10 @@ impl UsedWithin<'_> {
                 *users.entry(pid).or_default() += weight;
             }
         }
-        divide(&mut users, by_workers.values().sum(), &before.known_writers(device));
+        let by_workers = by_workers.values().sum();
+        if by_workers > 0 {
+            divide(&mut users, by_workers, &before.known_writers(device));
+        }
         users
     }
 
