@@ -9,7 +9,7 @@ use super::idle_turns::IdleTurns;
 use super::operations::Operation;
 use super::run_index::RunIndex;
 use super::timeline::{NO_ROW, Segment};
-use super::timelines::{Built, TaskTimelines};
+use super::timelines::TaskTimelines;
 
 fn is_lock(index: &RunIndex, segment: &Segment) -> bool {
     index.row(segment.off).awaits == Some(Awaits::Lock)
@@ -18,11 +18,10 @@ fn is_lock(index: &RunIndex, segment: &Segment) -> bool {
 /// Drops those in which nothing was slow. A client waits for its server, unless that was idle: it ran or was stalled for at
 /// least a quarter of the time. One that slept on a timer is nobody's stall, but the recorded command waited for it all the same,
 /// as for a reader that is busy or sleeps. What a thread does before it wakes another one may be for itself: only where it was stalled for at
-/// least half of the time did the other one wait for it. Who waits for its turn to wait for a request is idle. `built`: the timelines that an
-/// earlier call returned.
-pub(super) fn drop_idle(index: &RunIndex, operations: &mut Vec<Operation>, built: Built) -> Built {
+/// least half of the time did the other one wait for it. Who waits for its turn to wait for a request is idle.
+pub(super) fn drop_idle(index: &RunIndex, operations: &mut Vec<Operation>) {
     let (covered, silent) = (HashMap::new(), HashMap::new());
-    let mut timelines = TaskTimelines::new(index, &covered, &silent).with(built);
+    let mut timelines = TaskTimelines::new(index, &covered, &silent);
     let idle_turns = IdleTurns::new(index);
     operations.retain(|operation| {
         if idle_turns.has(operation) {
@@ -43,5 +42,4 @@ pub(super) fn drop_idle(index: &RunIndex, operations: &mut Vec<Operation>, built
         let least_ns = operation.ns() / if awaits == Awaits::Answer { 4 } else { 2 };
         segments.map(|segment| segment.ns()).sum::<u64>() >= least_ns
     });
-    timelines.into_built()
 }

@@ -33,7 +33,7 @@ use super::short_waits::{Chosen, short_waits};
 use super::sleeps::sleeps;
 use super::stacks::Stack;
 use super::steal::Steal;
-use super::timelines::{Built, TaskTimelines};
+use super::timelines::TaskTimelines;
 use super::totals::{explain, refuse_overflow};
 use super::turns::turns;
 use super::unfinished::{silent, throttled};
@@ -260,7 +260,7 @@ impl Blame {
         explanation.operations = phases.operations();
         sort(&mut index, &scope, &disks);
         let is_load = explanation.operations.is_some();
-        let (mut operations, awaited) = search(&mut index, own, explanation.slower_than_ns, is_load);
+        let mut operations = search(&mut index, own, explanation.slower_than_ns, is_load);
         let found = operations.len();
         operations.retain(|one| phases.is_measured(one.end_ns));
         explanation.outside = (found - operations.len()) as u64;
@@ -268,16 +268,14 @@ impl Blame {
         index.has_command |= is_load;
         let silent = silent(&index, &operations);
         let covered = covered(&operations);
-        let (mut short, mut built) = (Vec::new(), Built::default());
+        let mut short = Vec::new();
         // What the threads of a load do besides its operations is the load's plan.
         if !is_load && !scope.needs_operation() {
             let outside =
                 Outside { operations: &operations, scope: &scope, window_ns, covered: &covered, disks: &disks };
-            (short, built) = outside.explain(&mut index, &mut explanation, awaited);
-            // Theirs know of nothing silent.
-            built = if silent.is_empty() { built } else { Built::default() };
+            short = outside.explain(&mut index, &mut explanation);
         }
-        let mut timelines = TaskTimelines::new(&index, &covered, &silent).with(built);
+        let mut timelines = TaskTimelines::new(&index, &covered, &silent);
         if !scope.is_everything() {
             explanation.scoped = Some(scope.apply(&index, &disks, &mut timelines, &mut operations));
             // These are of the whole load.
@@ -302,8 +300,8 @@ fn sort(index: &mut RunIndex, scope: &Scope, disks: &Disks) {
     find_disks(index, disks);
 }
 
-/// All operations, without waits for tasks that were idle, and none twice. With the timelines that showed who was idle.
-fn search(index: &mut RunIndex, own: OwnOperations, slower_than_ns: u64, is_load: bool) -> (Vec<Operation>, Built) {
+/// All operations, without waits for tasks that were idle, and none twice.
+fn search(index: &mut RunIndex, own: OwnOperations, slower_than_ns: u64, is_load: bool) -> Vec<Operation> {
     let mut operations = all(index, own.into_all(), slower_than_ns);
     let of_clients = index.names.insert(CLIENT_REQUEST);
     operations.extend(client_requests(&index.rows, &operations, slower_than_ns, of_clients));
@@ -317,13 +315,13 @@ fn search(index: &mut RunIndex, own: OwnOperations, slower_than_ns: u64, is_load
         one.is_of_subject(index) && (one.awaits == Some(Awaits::Room) || (!one.finished && is_unread(one)))
     };
     let (for_room, mut operations): (Vec<Operation>, Vec<Operation>) = operations.into_iter().partition(is_for_room);
-    let built = drop_idle(index, &mut operations, Built::default());
+    drop_idle(index, &mut operations);
     operations.extend(for_room);
     drop_repeated(index, &mut operations, to_servers);
     drop_parts(&mut operations, of_clients);
     let of_command = (!is_load).then(|| run_queue_waits(index, &operations, slower_than_ns));
     operations.extend(of_command.into_iter().flatten());
-    (operations, built)
+    operations
 }
 
 /// What the recorded command did outside of its operations.
@@ -336,8 +334,8 @@ struct Outside<'a> {
 }
 
 impl Outside<'_> {
-    /// Returns the shorter waits that are recorded individually, and the timelines without what is silent.
-    fn explain(&self, index: &mut RunIndex, explanation: &mut Explanation, awaited: Built) -> (Vec<Operation>, Built) {
+    /// Returns the shorter waits that are recorded individually.
+    fn explain(&self, index: &mut RunIndex, explanation: &mut Explanation) -> Vec<Operation> {
         let slower_than_ns = explanation.slower_than_ns;
         let busy = BusyTimes::of(self.operations.iter().map(|of| (of.tid, of.start_ns, of.end_ns)));
         let in_scope = |row: &Row| self.scope.has_task(index, row.tid, row.end_ns);
@@ -346,9 +344,9 @@ impl Outside<'_> {
         let tids = own.map(|row| row.tid).collect();
         let interval_ns = explanation.trace.as_ref().map_or(0, |trace| trace.interval_ns);
         let chosen = Chosen { interval_ns, slower_than_ns, window_ns: self.window_ns, tids, busy: &busy };
-        let (sums, waits, built) = short_waits(index, &chosen, self.covered, awaited, self.disks);
+        let (sums, waits) = short_waits(index, &chosen, self.covered, self.disks);
         explanation.short_waits = sums;
-        (waits, built)
+        waits
     }
 }
 

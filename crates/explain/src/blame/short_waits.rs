@@ -17,7 +17,7 @@ use super::rows::Row;
 use super::run_index::RunIndex;
 use super::run_queue_waits::PREEMPTED;
 use super::timeline::{NO_ROW, Segment};
-use super::timelines::{Built, TaskTimelines};
+use super::timelines::TaskTimelines;
 
 impl Explanation {
     /// The part that shorter waits have of the time in which the recorded command did not idle, 0 to 1.
@@ -74,21 +74,19 @@ impl Chosen<'_> {
     }
 }
 
-/// Sums up the waits of all chosen tasks. With those of them that are recorded individually, ordered by start, and the timelines, in which
-/// nothing is silent. `awaited`: what [`drop_idle`] built for the operations.
+/// Sums up the waits of all chosen tasks. With those of them that are recorded individually, ordered by start.
 pub(super) fn short_waits(
     index: &mut RunIndex,
     chosen: &Chosen<'_>,
     covered: &HashMap<u32, Vec<(u64, u64)>>,
-    awaited: Built,
     disks: &Disks,
-) -> (ShortWaits, Vec<Operation>, Built) {
+) -> (ShortWaits, Vec<Operation>) {
     let preempted = index.names.insert(PREEMPTED);
     let index = &*index;
     let rows: Vec<&Row> = index.rows.iter().filter(|row| chosen.has(row)).collect();
     let of_row = |row: &Row| Operation { awaits: row.awaits, ..of_row(row, preempted) };
     let mut waits: Vec<Operation> = rows.iter().filter(|row| is_known(index, row)).map(|row| of_row(row)).collect();
-    drop(drop_idle(index, &mut waits, awaited));
+    drop_idle(index, &mut waits);
     // Sums that exceed the range of a clock come from damaged rows.
     let mut wall_ns: u64 = 0;
     waits.retain(|wait| wall_ns.checked_add(wait.ns()).map(|sum_ns| wall_ns = sum_ns).is_some());
@@ -106,7 +104,7 @@ pub(super) fn short_waits(
         sums.add_task(index, chosen, tid, timelines.get(tid).segments());
     }
     waits.sort_by_key(|wait| (wait.start_ns, wait.end_ns, wait.tid));
-    (sums.into_short_waits(part, (shortest_ns, longest_ns)), waits, timelines.into_built())
+    (sums.into_short_waits(part, (shortest_ns, longest_ns)), waits)
 }
 
 /// Whether it is known that a task did not idle in a row.
