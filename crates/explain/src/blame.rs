@@ -74,6 +74,7 @@ mod times;
 mod totals;
 mod turns;
 mod unfinished;
+mod unheard;
 mod usage;
 mod user_stacks;
 mod wait_graph;

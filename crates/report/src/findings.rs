@@ -198,6 +198,7 @@ fn culprit(document: &Value, part: &str) -> Option<Sentence> {
     let culprit = document.pointer(&path)?;
     let mut writer = Writer::new(document);
     let limited = culprit["cause"] == "io_throttle";
+    let evicts = culprit["evicts"] == true;
     let known = |key: &str| !culprit[key].is_null() && culprit[key] != "/";
     if culprit["time_ns"].as_f64() < Some(LEAST * lost_ns(document, part)?) {
         writer.say("No root blocker is known");
@@ -210,7 +211,11 @@ fn culprit(document: &Value, part: &str) -> Option<Sentence> {
             writer.value(&format!("{path}/cgroup"), Kind::Name)?;
         }
         writer.say(if delayed_itself(culprit) { " itself" } else { "" });
-        writer.say(if limited { ", which used up the I/O limit" } else { "" });
+        writer.say(match (evicts, limited) {
+            (true, _) => ", which filled the memory that held what they read again",
+            (false, true) => ", which used up the I/O limit",
+            (false, false) => "",
+        });
     } else if limited && known("cgroup") {
         writer.say("The largest root blocker is the limit of cgroup ");
         writer.value(&format!("{path}/cgroup"), Kind::Name)?;

@@ -48,6 +48,14 @@ impl Answers {
         self.sent.contains_key(&server)
     }
 
+    /// The threads that answered such clients, and when they did so first.
+    pub(super) fn servers_of(&self, is_client: impl Fn(u32) -> bool) -> impl Iterator<Item = (u32, u64)> {
+        let answer = move |(server, sent): (&u32, &Vec<Answer>)| {
+            sent.iter().find(|answer| is_client(answer.client)).map(|answer| (*server, answer.sent_ns))
+        };
+        self.sent.iter().filter_map(answer)
+    }
+
     /// The client to whom a thread sends its next answer, and when, if it had the request by then.
     pub(super) fn next(&self, server: u32, at_ns: u64) -> Option<(u32, u64)> {
         self.after(server, at_ns, at_ns)

@@ -31,6 +31,8 @@ use costs::{Cost, Costs, Key};
 use pieces::Waiting;
 pub(super) use victims::Victims;
 
+use crate::hashing::FastSet;
+
 /// Culprits kept: those with the most time.
 const KEPT: usize = 100;
 /// Victims of each that are named: those that lost the most.
@@ -125,11 +127,13 @@ fn by_process(index: &RunIndex, times: Vec<(Key, Cost)>) -> Vec<(Key, Cost)> {
 }
 
 /// Processes that differ only in their id are one culprit, named by the first, but for those of another role. So are those of one script, however often it ran. Those of the
-/// recorded command are not one with its neighbours: both may run the same program.
+/// recorded command are not one with its neighbours, which may run the same program, and a server's process that works for the command is not
+/// one with those that work for others.
 fn grouped(index: &RunIndex, times: Vec<(Key, Cost)>) -> Vec<(Key, Cost)> {
     let mut groups: Vec<(Key, Cost)> = Vec::new();
-    // By name, whether it is the command's, starter and role, and the rest.
-    type Alike<'a> = (String, bool, [Option<&'a str>; 2], Key);
+    let servers = servers_of_command(index);
+    // By name, whether it is the command's or its server, starter and role, and the rest.
+    type Alike<'a> = (String, [bool; 2], [Option<&'a str>; 2], Key);
     let mut places: HashMap<Alike, usize> = HashMap::new();
     for (key, cost) in times {
         let starter = key.process.as_ref().and_then(|process| index.tasks.started_by(process.tid));
@@ -137,16 +141,22 @@ fn grouped(index: &RunIndex, times: Vec<(Key, Cost)>) -> Vec<(Key, Cost)> {
         let role =
             key.process.as_ref().and_then(|process| index.tasks.role(process.tid)).map(|role| index.names.get(role));
         let name = key.process.as_ref().and_then(|process| process.name.clone());
-        let is_of_command = key.process.as_ref().is_some_and(|process| index.of_command.contains(&process.tid));
+        let is_in = |pids: &FastSet<u32>| key.process.as_ref().is_some_and(|process| pids.contains(&process.tid));
+        let side = [is_in(&index.of_command), is_in(&servers)];
         let rest = Key { process: None, ..key.clone() };
-        let place =
-            name.map(|name| *places.entry((name, is_of_command, [starter, role], rest)).or_insert(groups.len()));
+        let place = name.map(|name| *places.entry((name, side, [starter, role], rest)).or_insert(groups.len()));
         match place.and_then(|place| groups.get_mut(place)) {
             Some((_, sum)) => sum.add(&cost),
             None => groups.push((key, cost)),
         }
     }
     groups
+}
+
+/// The processes that answered the recorded command.
+fn servers_of_command(index: &RunIndex) -> FastSet<u32> {
+    let servers = index.answers.servers_of(|client| index.of_command.contains(&client));
+    servers.map(|(server, sent_ns)| index.tasks.pid(server, sent_ns).unwrap_or(server)).collect()
 }
 
 fn culprit(index: &RunIndex, key: Key, cost: &Cost, disks: &Disks) -> Culprit {
@@ -165,6 +175,7 @@ fn culprit(index: &RunIndex, key: Key, cost: &Cost, disks: &Disks) -> Culprit {
         device_name: key.device.and_then(|device| index.disk_name(device)),
         file_system: key.device.and_then(|device| disks.file_system(device)),
         cause: key.cause,
+        evicts: key.evicts,
         time_ns: cost.total_ns,
         own_ns: cost.own_ns,
         victims: victims.collect(),

@@ -179,6 +179,8 @@ pub struct Culprit {
     pub file_system: Option<String>,
     /// What the operations waited for.
     pub cause: Cause,
+    /// Whether it filled the memory that held what they read again; it need not have used the disk.
+    pub evicts: bool,
     /// Duration, ns.
     pub time_ns: u64,
     /// Of that, the time that the processes lost to themselves.

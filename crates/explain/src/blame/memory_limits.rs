@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::dirty_limit;
 use super::io_limits::is_limit;
 use super::names::Names;
-use super::refaults::{REFAULTS, Refaults};
+use super::refaults::{Grown, REFAULTS, Refaults, grown};
 use super::usage::{Target, Usage};
 use crate::series::{Series, SeriesSet};
 use crate::waits::{MemoryLimit, is_at_or_below};
@@ -16,6 +16,8 @@ const USED: [&str; 2] = ["cgroups.memory.usage_in_bytes", "cgroups.memory.curren
 /// Pages of anonymous memory that are swapped in again.
 const SWAPPED_IN: [&str; 2] =
     ["cgroups.memory.stat.total_workingset_refault_anon", "cgroups.memory.stat.workingset_refault_anon"];
+/// Pages that the machine as a whole reclaimed: what a cgroup reclaims at its limit does not count there.
+const RECLAIMED: [&str; 2] = ["vmstat.pgsteal_kswapd", "vmstat.pgsteal_direct"];
 /// What is above is no limit (v1 has one of 2^63 bytes by default).
 const UNLIMITED: i64 = 1 << 60;
 /// Part of the limit that must have been in use.
@@ -23,7 +25,7 @@ const REACHED: f64 = 0.9;
 
 /// Whether limits, of cgroups and of dirty pages, are made from that metric.
 pub fn is_of_limits(metric: &str) -> bool {
-    [&LIMIT[..], &USED, &REFAULTS, &SWAPPED_IN].iter().any(|names| names.contains(&metric))
+    [&LIMIT[..], &USED, &REFAULTS, &SWAPPED_IN, &RECLAIMED].iter().any(|names| names.contains(&metric))
         || is_limit(metric)
         || dirty_limit::is_limit(metric)
 }
@@ -34,6 +36,8 @@ pub(super) struct MemoryLimits {
     reached: Vec<Reached>,
     sampled: BTreeSet<String>,
     pub(super) refaults: Refaults,
+    /// What the machine reclaimed, from one sample to the next; `None` where it was not sampled.
+    reclaimed: Option<Grown>,
 }
 
 #[derive(Debug)]
@@ -78,7 +82,15 @@ impl MemoryLimits {
         });
         let sampled = named(&LIMIT).map(|limit| limit.descriptor.instance.clone());
         let refaults = Refaults::of(series, page_bytes);
-        MemoryLimits { reached: reached.collect(), sampled: sampled.collect(), refaults }
+        let mut counters = named(&RECLAIMED).map(|counter| grown(series, counter, page_bytes.max(4096))).peekable();
+        let reclaimed = counters.peek().is_some().then(|| counters.flatten().collect());
+        MemoryLimits { reached: reached.collect(), sampled: sampled.collect(), refaults, reclaimed }
+    }
+
+    /// What the machine as a whole reclaimed until a moment, bytes; `None` where it was not sampled.
+    pub(super) fn reclaimed_bytes(&self, until_ns: u64) -> Option<u64> {
+        let grown = self.reclaimed.as_ref()?.iter().filter(|(from_ns, ..)| *from_ns < until_ns);
+        Some(grown.fold(0, |sum, (.., bytes)| sum.saturating_add(*bytes)))
     }
 
     /// The cgroups whose limits were sampled, whether or not they were reached.

@@ -11,7 +11,7 @@ use super::operations::Operation;
 use super::request_life::lifecycle;
 use super::run_index::RunIndex;
 use super::timeline::{NO_ROW, Segment, TaskTimeline};
-use super::worked_for::{client_of, works_for};
+use super::worked_for::client_of;
 
 /// The chain that starts with an operation's longest wait, and the request at its end.
 pub(super) fn of_operation(
@@ -71,7 +71,7 @@ fn work(index: &RunIndex, operation: &Operation, (row, ran): (u32, u32), time_ns
     let row = index.row(row);
     let began_ns = row.start_ns.max(operation.start_ns);
     let pid = index.tasks.pid(operation.tid, operation.end_ns).unwrap_or(operation.tid);
-    let client = client_of(index, ran, began_ns).filter(|client| !works_for(index, *client, began_ns, pid));
+    let client = client_of(index, ran, began_ns, pid);
     let work = client.map_or_else(|| links::work(true), |(client, _)| links::work_for(index, client, began_ns));
     Link { task: Some(index.tasks.who(ran, row.runnable_ns, &index.names)), time_ns, ..work }
 }

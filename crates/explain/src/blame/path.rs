@@ -11,9 +11,12 @@ use super::rows::Row;
 use super::run_index::RunIndex;
 use super::series::RETRY_NS;
 use super::timeline::{NO_ROW, Segment, TaskTimeline};
+use super::unheard::is_unheard;
 
 /// Tasks that a path leads through at most.
 const TASKS: usize = 8;
+/// A task that lets a lock go may wake the same waiting one again within this time.
+const LETTING_GO_NS: u64 = 2_000_000;
 /// Segments of one task that are read at most, the latest first.
 const SEGMENTS: usize = 4096;
 
@@ -21,9 +24,10 @@ const SEGMENTS: usize = 4096;
 /// rows alone. Time that no task explains has the row's own cause.
 pub(super) fn path(index: &RunIndex, row: u32, mut timeline_of: impl FnMut(u32) -> Arc<TaskTimeline>) -> Vec<Segment> {
     let wait = index.row(row);
-    let mut path =
-        Path { index, row, lock: None, through_idle: false, until_ns: wait.runnable_ns, segments: Vec::new() };
     let mut next = index.waker(wait);
+    let unheard = next.is_some_and(|server| is_unheard(index, wait, server));
+    let (until_ns, segments) = (wait.runnable_ns, Vec::new());
+    let mut path = Path { index, row, lock: None, unheard, through_idle: false, until_ns, segments };
     for _ in 0..TASKS {
         let Some(tid) = next else { break };
         next = path.back_through(tid, &timeline_of(tid));
@@ -49,6 +53,8 @@ struct Path<'a> {
     /// The wait for a lock of user space that the path leads through: a server that waits for one is not idle, whatever the
     /// holder does.
     lock: Option<Lock>,
+    /// The server did not hear of the request: what it waited for instead is what kept this wait waiting.
+    unheard: bool,
     /// It leads through a task that waited for whatever somebody sends: what that one did before is its own affair.
     through_idle: bool,
     /// All after this is known.
@@ -125,12 +131,17 @@ impl Path<'_> {
             }
             if hands_over(index, &segment) {
                 let waker = ender(index, tid, &segment);
+                if !is_for_lock && ends_a_lock(index, tid, &segment, waker) {
+                    self.put_wait(segment.start_ns);
+                    continue;
+                }
                 // A timer or an interrupt ended that sleep: what the task did before kept this wait waiting all the same.
                 if waker.is_none() && !is_for_lock {
                     self.put_wait(segment.start_ns);
                     continue;
                 }
-                self.through_idle |= index.row(segment.off).awaits == Some(Awaits::Message);
+                let is_message = index.row(segment.off).awaits == Some(Awaits::Message);
+                self.through_idle |= is_message && !std::mem::take(&mut self.unheard);
                 if index.row(segment.off).awaits == Some(Awaits::Lock) {
                     self.wait_for_lock(segment.off);
                 }
@@ -147,6 +158,16 @@ impl Path<'_> {
         }
         None
     }
+}
+
+/// Whether a short wait follows one for a lock, which the same task ended: it was still letting go.
+fn ends_a_lock(index: &RunIndex, tid: u32, segment: &Segment, waker: Option<u32>) -> bool {
+    let is_short = segment.ns() < LETTING_GO_NS && index.row(segment.off).awaits != Some(Awaits::Lock);
+    let from_ns = segment.start_ns.saturating_sub(LETTING_GO_NS);
+    let is_lock = |row: &Row| {
+        row.awaits == Some(Awaits::Lock) && row.runnable_ns - row.start_ns > LETTING_GO_NS && index.waker(row) == waker
+    };
+    is_short && waker.is_some() && index.rows_between(tid, from_ns, segment.start_ns).any(|(_, row)| is_lock(row))
 }
 
 /// Who ended that sleep of a task, or sent it the answer that came meanwhile.

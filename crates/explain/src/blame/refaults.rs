@@ -13,7 +13,7 @@ pub(super) const REFAULTS: [&str; 4] = [
 ];
 
 /// Bytes from one sample to the next, where there were any: from, to, bytes.
-type Grown = Vec<(u64, u64, u64)>;
+pub(super) type Grown = Vec<(u64, u64, u64)>;
 
 /// What was read again, by path of the cgroup.
 #[derive(Debug, Default)]
@@ -45,7 +45,7 @@ impl Refaults {
     }
 }
 
-fn grown(series: &SeriesSet, counter: &Series, page_bytes: u64) -> Grown {
+pub(super) fn grown(series: &SeriesSet, counter: &Series, page_bytes: u64) -> Grown {
     let samples = series.headers().windows(2);
     let growth = samples.filter_map(|pair| {
         let pages = counter.growth(pair[0].sample, pair[1].sample).filter(|pages| *pages > 0)?;

@@ -224,9 +224,13 @@ impl<'a, 'b> Graph<'a, 'b> {
         let index = self.index;
         let tid = other_thread(index, segment).unwrap_or(tid);
         self.name(tid, segment.end_ns);
-        let (kind, device) = (self.kind(segment, tid, path), self.device(segment));
+        let kind = self.kind(segment, tid, path);
         let syncs = segment.row().is_some_and(|row| sync_calls::is_in_sync(index, row));
-        let blamed = if path.is_empty() { blamed_disk(index, self.disks, segment) } else { None };
+        let is_limited = segment.cause == Cause::IoThrottle;
+        let blamed = if path.is_empty() || is_limited { blamed_disk(index, self.disks, segment) } else { None };
+        // A limit is one on the disk beneath, where that is a loop device's.
+        let device = blamed.filter(|_| is_limited).or_else(|| self.device(segment));
+        let blamed = blamed.filter(|_| path.is_empty());
         path.push(Step { cause: segment.cause, kind, device, blamed, tid, syncs });
         let length = path.len();
         path.extend(self.limit_on_writeback(segment, path[0].blamed));

@@ -10,16 +10,28 @@ use super::run_index::RunIndex;
 /// Proxies in front of a server that are followed.
 const PROXIES: usize = 8;
 
-/// Whether a thread's client at a moment was at work for that process itself: a proxy, of which the answer at `sent_ns` was passed on.
-pub(super) fn works_for(index: &RunIndex, client: (u32, u64), at_ns: u64, pid: u32) -> bool {
-    let above = |&(proxy, sent_ns): &(u32, u64)| index.answers.after(proxy, sent_ns, at_ns);
-    let mut clients = std::iter::successors(Some(client), above).take(PROXIES);
-    clients.any(|(client, sent_ns)| index.tasks.pid(client, sent_ns).unwrap_or(client) == pid)
+/// A proxy passes an answer on within this time, or an eighth of the time for which the server worked.
+const PASSED_ON_NS: u64 = 10_000_000;
+
+/// A thread that asked, and when its answer was sent.
+type Client = (u32, u64);
+
+/// For whom a thread of a server worked at a moment, and until when: its client or, if that is a proxy, the client of that one. `None` where
+/// it worked for that process itself, whether or not a proxy asked for it.
+pub(super) fn client_of(index: &RunIndex, server: u32, at_ns: u64, pid: u32) -> Option<Client> {
+    let first = next_client(index, server, at_ns)?;
+    let above = |&(proxy, sent_ns): &Client| index.answers.after(proxy, sent_ns, at_ns);
+    let clients: Vec<Client> = std::iter::successors(Some(first), above).take(PROXIES).collect();
+    if clients.iter().any(|&(client, sent_ns)| index.tasks.pid(client, sent_ns).unwrap_or(client) == pid) {
+        return None;
+    }
+    let latest_ns = |sent_ns: u64| sent_ns + PASSED_ON_NS + (first.1.saturating_sub(at_ns)) / 8;
+    let passed_on = clients.windows(2).take_while(|pair| pair[1].1 <= latest_ns(pair[0].1)).count();
+    Some((clients[passed_on].0, first.1))
 }
 
-/// The client for whom a thread of a server worked at a moment, and until when. In between it did not sleep: else what it did may have been
-/// for others.
-pub(super) fn client_of(index: &RunIndex, server: u32, at_ns: u64) -> Option<(u32, u64)> {
+/// Who gets a thread's next answer. In between it did not sleep: else what it did may have been for others.
+fn next_client(index: &RunIndex, server: u32, at_ns: u64) -> Option<Client> {
     let (client, sent_ns) = index.answers.next(server, at_ns)?;
     let sleeps = |row: &Row| {
         row.kind == StallKind::OffCpu

@@ -118,6 +118,9 @@ pub(super) fn who(culprit: &Culprit) -> String {
     parts.extend(culprit.started_by.as_ref().map(|starter| format!("(started by {})", printable(starter))));
     let cgroup = culprit.cgroup.as_deref().filter(|cgroup| *cgroup != "/");
     parts.extend(cgroup.map(|cgroup| format!("of {}", printable(&last_name(cgroup)))));
+    if culprit.evicts {
+        parts.push("(filled the memory)".to_owned());
+    }
     let name = culprit.device_name.as_deref().map(printable).or_else(|| Some(culprit.device?.to_string()));
     parts.extend(name.map(|name| format!("on {name}")));
     parts.extend(culprit.file_system.as_ref().map(|name| format!("({})", printable(name))));

@@ -186,6 +186,7 @@ pub(crate) fn culprit(culprit: &Culprit) -> Value {
         "device_name": culprit.device_name,
         "file_system": culprit.file_system,
         "cause": culprit.cause.name(),
+        "evicts": Some(culprit.evicts).filter(|evicts| *evicts),
         "time_ns": culprit.time_ns,
         "own_ns": culprit.own_ns,
         "victims": culprit.victims.iter().map(|(task, ns)| json!({"task": task.to_string(), "time_ns": ns})).collect::<Vec<_>>(),

@@ -13,7 +13,7 @@ use super::super::rows::{freezer_cgroup, quota_cgroup};
 use super::super::run_index::RunIndex;
 use super::super::timeline::{NO_ROW, Segment};
 use super::super::who::Who;
-use super::super::worked_for::{client_of, works_for};
+use super::super::worked_for::client_of;
 use super::evicted::{Evicted, acquit};
 use super::lacked::Lacked;
 use super::need::{Need, need as need_of};
@@ -36,6 +36,8 @@ pub(super) struct Key {
     pub(super) cgroup: Option<Name>,
     pub(super) device: Option<DeviceNumber>,
     pub(super) cause: Cause,
+    /// Whether it filled the memory that held what is read again.
+    pub(super) evicts: bool,
 }
 
 /// The time that a root blocker cost.
@@ -160,7 +162,7 @@ impl<'a> Costs<'a> {
     fn add_running(&mut self, victim: Victim, ran: u32, (from_ns, to_ns): (u64, u64), times: u64) {
         let (index, mut now_ns) = (self.index, from_ns);
         while now_ns < to_ns {
-            let client = client_of(index, ran, now_ns).filter(|client| !works_for(index, *client, now_ns, victim.1));
+            let client = client_of(index, ran, now_ns, victim.1);
             let until_ns = client.map_or(to_ns, |(_, until_ns)| until_ns.min(to_ns));
             let key = self.keys.of(&running(index, client.map_or(ran, |(client, _)| client), until_ns));
             self.add_cost(key, victim, (until_ns - now_ns) * times);
@@ -221,7 +223,7 @@ impl<'a> Costs<'a> {
         for (pid, ns) in divided(ns, users).into_iter().filter(|(_, ns)| *ns > 0) {
             let process = pid.map(|pid| self.index.tasks.process(pid, at_ns, &self.index.names));
             let cgroup = pid.and_then(|pid| self.cgroup(need, pid, at_ns));
-            let key = self.keys.of(&Key { process, cgroup, device, cause });
+            let key = self.keys.of(&Key { process, cgroup, device, cause, evicts: matches!(need, Need::Evicted(_)) });
             self.add_cost(key, victim, ns);
         }
     }
@@ -297,7 +299,7 @@ fn key(index: &RunIndex, disks: &Disks, row: u32, cause: Cause, end: Option<End<
         let (row, tid) = (index.row(row), index.row(row).behind_tid.get());
         let process = tid.map(|tid| index.tasks.process(tid, row.end_ns, &index.names));
         let cgroup = tid.and_then(|tid| index.tasks.cgroup(tid, row.end_ns));
-        return Key { process, cgroup, device: None, cause };
+        return Key { process, cgroup, device: None, cause, evicts: false };
     };
     let last = index.row(end.row);
     let detail = last.detail.map_or("", |detail| index.names.get(detail));
@@ -319,13 +321,14 @@ fn key(index: &RunIndex, disks: &Disks, row: u32, cause: Cause, end: Option<End<
             .or_else(|| tid.map_or_else(frozen, |tid| index.tasks.cgroup(tid, end.at_ns))),
         device: end.request.map(|request| request.device).or_else(in_detail),
         cause,
+        evicts: false,
     }
 }
 
 /// The process that ran while others waited for it, or for which it ran.
 fn running(index: &RunIndex, tid: u32, at_ns: u64) -> Key {
     let process = Some(index.tasks.process(tid, at_ns, &index.names));
-    Key { process, cgroup: index.tasks.cgroup(tid, at_ns), device: None, cause: Cause::Running }
+    Key { process, cgroup: index.tasks.cgroup(tid, at_ns), device: None, cause: Cause::Running, evicts: false }
 }
 
 /// A task that reclaims memory for itself, has used up its quota, or sleeps because it wants to is its own culprit.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::super::names::Name;
 use super::super::run_index::RunIndex;
 use super::super::usage::Target;
-use super::need::{Need, memory_domain};
+use super::need::{Domain, Need, memory_domain};
 use super::weights::{MANY_TIMES, Users};
 use crate::hashing::FastMap;
 use crate::waits::is_at_or_below;
@@ -29,8 +29,21 @@ impl Evicted {
     pub(super) fn part(&mut self, index: &RunIndex, pid: u32, span: (u64, u64)) -> Option<(f64, Need)> {
         let cgroup = index.tasks.cgroup(pid, span.1)?;
         let part = *self.0.entry((cgroup, span)).or_insert_with(|| read_again(index, cgroup, span));
-        (part > 0.0).then(|| (part, Need::Evicted(memory_domain(index, pid, span.1))))
+        if part <= 0.0 {
+            return None;
+        }
+        let domain = memory_domain(index, pid, span.1);
+        (domain != Domain::Everybody || can_be_of_everybody(index, cgroup, span.1))
+            .then_some((part, Need::Evicted(domain)))
     }
+}
+
+/// Whether the machine reclaimed enough by then to have evicted what a cgroup read again. Else somebody dropped it: by drop_caches,
+/// force_empty or fadvise. Without the counters it may have.
+fn can_be_of_everybody(index: &RunIndex, cgroup: Name, until_ns: u64) -> bool {
+    let again = index.memory.refaults.bytes(index.names.get(cgroup), (0, until_ns.saturating_add(SAMPLE_NS)));
+    let reclaimed = index.memory.reclaimed_bytes(until_ns.saturating_add(SAMPLE_NS));
+    reclaimed.is_none_or(|bytes| bytes as f64 >= LEAST * again as f64)
 }
 
 /// The part of what a cgroup reads at about that time that it had read before, 0 to 1.
@@ -78,31 +91,40 @@ mod tests {
     use super::super::need::Domain;
     use super::super::users::users;
     use super::*;
-    use crate::blame::refaults::{REFAULTS, Refaults};
+    use crate::blame::memory_limits::MemoryLimits;
+    use crate::blame::refaults::REFAULTS;
     use crate::series::SeriesSet;
 
     const S: u64 = 1_000_000_000;
     const MIB: u64 = 1 << 20;
 
-    /// In each second, a cgroup reads so many MiB again.
-    fn refaults(cgroup: &str, mib: u64) -> Refaults {
-        let (id, instance) = (MetricId(1), cgroup.to_owned());
-        let (unit, semantics) = (Unit::Count, Semantics::Counter);
-        let descriptor = MetricDescriptor { id, name: REFAULTS[0].into(), instance, unit, semantics, device: None };
+    /// Counters by name and cgroup that grow by so many MiB, in pages, in each second.
+    fn memory(counters: &[(&str, &str, u64)]) -> MemoryLimits {
         let mut series = SeriesSet::default();
-        series.describe(&[descriptor], |_| true);
+        for (id, (name, instance, _)) in (1..).map(MetricId).zip(counters) {
+            let (name, instance) = ((*name).to_owned(), (*instance).to_owned());
+            let (unit, semantics) = (Unit::Count, Semantics::Counter);
+            series.describe(&[MetricDescriptor { id, name, instance, unit, semantics, device: None }], |_| true);
+        }
         for sample in 0..60 {
             let at = Moment { monotonic_ns: u64::from(sample) * S, wall_ns: 0 };
             series.sample(SampleHeader { sample, at, late_ns: 0, cpu_ns: 0, took_ns: 0 });
-            series.feed(&[Change { sample, metric: id, value: Some(i64::from(sample) * (mib * MIB / 4096) as i64) }]);
+            for (metric, (.., mib)) in (1..).map(MetricId).zip(counters) {
+                let value = Some(i64::from(sample) * (mib * MIB / 4096) as i64);
+                series.feed(&[Change { sample, metric, value }]);
+            }
         }
-        Refaults::of(&series, 4096)
+        MemoryLimits::of(&series, 4096)
     }
 
-    /// Process 7 of `/a/v` reads 10 MiB in each second, process 9 of `/a/e` 90 MiB, under one limit.
     fn index(read_again_mib: u64) -> RunIndex {
+        with_limit(Some("/a"), memory(&[(REFAULTS[0], "/a/v", read_again_mib)]))
+    }
+
+    /// Process 7 of `/a/v` reads 10 MiB in each second, process 9 of `/a/e` 90 MiB.
+    fn with_limit(limit: Option<&str>, memory: MemoryLimits) -> RunIndex {
         let mut index = RunIndex::default();
-        index.memory.refaults = refaults("/a/v", read_again_mib);
+        index.memory = memory;
         for (pid, cgroup, mib) in [(7, "/a/v", 10), (9, "/a/e", 90)] {
             let cgroup = Some(cgroup.to_owned());
             let task = TaskRecord {
@@ -122,7 +144,7 @@ mod tests {
                 let used = UsageRecord {
                     pid: Some(pid),
                     cgroup: cgroup.clone(),
-                    limit: Some("/a".to_owned()),
+                    limit: limit.map(str::to_owned),
                     bytes: mib * MIB,
                     ..UsageRecord::new(resource, second * S, (second + 1) * S)
                 };
@@ -148,5 +170,18 @@ mod tests {
         let mut filled: Users = [(Some(7), 10), (Some(9), 90)].into();
         acquit(&index_of_8, &mut filled, span);
         assert_eq!(filled.keys().copied().collect::<Vec<_>>(), [Some(9)], "7 reads because 9 takes its memory");
+    }
+
+    /// Without a limit, pages are evicted where the whole machine reclaims memory, or somebody drops them.
+    #[test]
+    fn nobody_filled_the_memory_of_a_machine_that_reclaims_nothing() {
+        let (span, again) = ((20 * S, 21 * S), (REFAULTS[0], "/a/v", 8));
+        let part = |counters: &[(&str, &str, u64)]| {
+            Evicted::default().part(&with_limit(None, memory(counters)), 7, span).map(|(part, _)| part)
+        };
+        assert_eq!(part(&[again]), Some(0.8), "not sampled");
+        assert_eq!(part(&[again, ("vmstat.pgsteal_kswapd", "", 0)]), None);
+        assert_eq!(part(&[again, ("vmstat.pgsteal_kswapd", "", 0), ("vmstat.pgsteal_direct", "", 1)]), None);
+        assert_eq!(part(&[again, ("vmstat.pgsteal_kswapd", "", 1), ("vmstat.pgsteal_direct", "", 2)]), Some(0.8));
     }
 }

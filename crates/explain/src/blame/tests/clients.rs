@@ -367,8 +367,11 @@ fn a_proxy_is_not_to_blame_for_what_it_asks_for() {
         running.filter(of_victim).map(|culprit| culprit.task.unwrap().tid).collect::<Vec<_>>()
     };
     assert_eq!(culprits(drawing), [9]);
-    // What the proxy asked for was not for the one that waits.
-    assert_eq!(culprits(&drawing.replace("asked 7", "asked 8")), [6]);
+    // What the proxy asked for was for another one.
+    assert_eq!(culprits(&drawing.replace("asked 7", "asked 8")), [8]);
+    // For whom is unknown: its next answer comes much later.
+    let later = drawing.replace("asked 7 |  ============  |", "asked 8 |  ==============================  |");
+    assert_eq!(culprits(&later), [6]);
 }
 
 /// A gateway asks another thread, and a timer ends its last sleep before the answer comes. Its own wait is an operation, too.
@@ -401,4 +404,37 @@ fn the_client_whose_statement_sleeps_has_the_lock() {
     assert_eq!(culprits(drawing), Some(6));
     // Whom it is for is unknown.
     assert_eq!(culprits(&drawing.replace("asked 6 ", "blocked 6 ")), Some(8));
+}
+
+/// The only worker of a server reads what a slow client sends. Had it listened, the request of thread 7 would have woken it.
+#[test]
+fn a_client_waits_for_a_server_that_does_not_listen() {
+    let slow = "off 5 |ssssssssssss    | call=clock_nanosleep awaits=interrupt\n";
+    let waits = "off 7 |  ssssssssssss  | call=poll awaits=answer waker=9 watched\n";
+    check(
+        &format!("{slow}{waits} off 9 |sssssssssssss   | call=recvfrom awaits=message waker=5"),
+        "sleep 10, unexplained 2",
+        "thread 7: sleep 10 < thread 5: sleep 10",
+    );
+    // Another thread took up the request, or this one did: what it waits for is an event.
+    check_quiet(&format!(
+        "{slow}{waits} off 9 |sssssssssssss   | call=recvfrom awaits=message waker=5\n off 8 |ss              | call=epoll_wait awaits=message waker=7"
+    ));
+    check_quiet(&format!(
+        "{slow}{waits} off 9 |ss              | call=recvfrom awaits=message waker=7\n off 9 |  sssssssssss   | call=recvfrom awaits=message waker=5"
+    ));
+}
+
+/// Who let a lock go still has to be waited for, for a moment.
+#[test]
+fn the_last_word_of_a_holder_is_no_wait_of_its_own() {
+    check(
+        "
+        off 7 |  ssssssssssss  | call=poll awaits=answer waker=9
+        off 9 |  ssssssssss    | call=futex awaits=lock waker=5
+        off 9 |            s   | call=futex awaits=thread waker=5
+        off 5 |sssssssssss     | call=read awaits=message waker=4",
+        "lock 20, unexplained 3",
+        "thread 7: lock 10 < thread 9: lock 10 < thread 5: unexplained 9 < thread 4: unexplained 9",
+    );
 }

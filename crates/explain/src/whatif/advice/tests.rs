@@ -36,6 +36,7 @@ fn waits(cause: Cause) -> Waits {
 fn explanation(cause: Cause, culprit: Option<&str>) -> Explanation {
     let time = CauseTime { cause, time_ns: 90 * MS, operations: 1, most_of: 1, evidence: EvidenceTimes::default() };
     let culprit = culprit.map(|name| Culprit {
+        evicts: false,
         task: Some(Who { tid: 9, name: Some(name.into()) }),
         tasks: 1,
         started_by: None,
