@@ -43,6 +43,9 @@ pub fn findings(document: &Value) -> Vec<Sentence> {
     if part.is_empty() && document["command"].is_object() && document["short_waits"]["matter"] == Value::Bool(true) {
         return of_short_waits(document);
     }
+    if document["sleeps"]["longest"][0]["hangs"] == true {
+        return beside_hangs(document, part);
+    }
     let sentences = [
         slow(document, part),
         causes(document, part),
@@ -54,15 +57,31 @@ pub fn findings(document: &Value) -> Vec<Sentence> {
     at_most_five(sentences.into_iter().flatten().collect())
 }
 
-/// Of a command that lost its time in shorter waits: these come before what others' slow operations waited for.
-fn of_short_waits(document: &Value) -> Vec<Sentence> {
-    let joined = |first: Option<Sentence>, second: Option<Sentence>| match (first, second) {
+/// Two sentences that count as one.
+fn joined(first: Option<Sentence>, second: Option<Sentence>) -> Option<Sentence> {
+    match (first, second) {
         (Some(mut first), Some(second)) => {
             first.join(second);
             Some(first)
         }
         (first, second) => first.or(second),
-    };
+    }
+}
+
+/// Who hung throughout comes before what was slow and went on.
+fn beside_hangs(document: &Value, part: &str) -> Vec<Sentence> {
+    let sentences = [
+        joined(sleeps(document), unpredicted::of_sleeps(document)),
+        joined(slow(document, part), causes(document, part)),
+        culprit(document, part),
+        confidence::sentence(document, part),
+        help(document, part),
+    ];
+    sentences.into_iter().flatten().collect()
+}
+
+/// Of a command that lost its time in shorter waits: these come before what others' slow operations waited for.
+fn of_short_waits(document: &Value) -> Vec<Sentence> {
     let sentences = [
         joined(none(document), short_waits(document)),
         culprit(document, "/short_waits"),

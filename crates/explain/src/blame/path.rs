@@ -13,8 +13,10 @@ use super::series::RETRY_NS;
 use super::timeline::{NO_ROW, Segment, TaskTimeline};
 use super::unheard::is_unheard;
 
-/// Tasks that a path leads through at most.
-const TASKS: usize = 8;
+/// Waits that a path leads through at most: of a server and its worker that wake each other there are many.
+const HOPS: usize = 512;
+/// Of these, how many may end at the same moment.
+const AT_ONCE: usize = 8;
 /// A task that lets a lock go may wake the same waiting one again within this time.
 const LETTING_GO_NS: u64 = 2_000_000;
 /// Segments of one task that are read at most, the latest first.
@@ -27,15 +29,54 @@ pub(super) fn path(index: &RunIndex, row: u32, mut timeline_of: impl FnMut(u32) 
     let mut next = index.waker(wait);
     let unheard = next.is_some_and(|server| is_unheard(index, wait, server));
     let (until_ns, segments) = (wait.runnable_ns, Vec::new());
-    let mut path = Path { index, row, lock: None, unheard, through_idle: false, until_ns, segments };
-    for _ in 0..TASKS {
-        let Some(tid) = next else { break };
-        next = path.back_through(tid, &timeline_of(tid));
+    let mut path =
+        Path { index, row, lock: None, unheard, of_slow_client: false, through_idle: false, until_ns, segments };
+    // The tasks that the path led through, and when each began to wait for the next one.
+    let mut before: Vec<(u32, u64)> = Vec::new();
+    let mut hops = Hops::default();
+    while let Some(tid) = next.filter(|_| hops.may_go_on(path.until_ns)) {
+        next = match path.back_through(tid, &timeline_of(tid)) {
+            Next::Waits { since_ns, waker } => {
+                before.push((tid, since_ns));
+                waker
+            }
+            // What the task did that waits for it before that is known, unless that idled: it may have worked for others.
+            Next::Unknown => before.pop().filter(|_| !path.through_idle).map(|(tid, since_ns)| {
+                path.put_lock(since_ns);
+                path.put_gap(since_ns);
+                tid
+            }),
+        };
     }
     path.put_lock(wait.start_ns);
     path.put_wait(wait.start_ns);
     path.segments.reverse();
     path.segments
+}
+
+/// How a path through a task ends.
+enum Next {
+    /// The task waited, since then, for another one, if that is known and has work.
+    Waits { since_ns: u64, waker: Option<u32> },
+    /// Nothing is known of what it did before: it began meanwhile, or did not wait for long.
+    Unknown,
+}
+
+/// Keeps a path from going on without end.
+#[derive(Debug, Default)]
+struct Hops {
+    all: usize,
+    at_once: usize,
+    until_ns: u64,
+}
+
+impl Hops {
+    fn may_go_on(&mut self, until_ns: u64) -> bool {
+        self.all += 1;
+        self.at_once = if until_ns == self.until_ns { self.at_once + 1 } else { 0 };
+        self.until_ns = until_ns;
+        self.all <= HOPS && self.at_once < AT_ONCE
+    }
 }
 
 /// A wait for a lock of user space.
@@ -55,6 +96,8 @@ struct Path<'a> {
     lock: Option<Lock>,
     /// The server did not hear of the request: what it waited for instead is what kept this wait waiting.
     unheard: bool,
+    /// It leads through the client that the server waited for instead.
+    of_slow_client: bool,
     /// It leads through a task that waited for whatever somebody sends: what that one did before is its own affair.
     through_idle: bool,
     /// All after this is known.
@@ -114,7 +157,7 @@ impl Path<'_> {
 
     /// Back to where the wait began, or to where this task itself waited for another one: then that one is returned. A task
     /// that waited for this very wait's task had no work before.
-    fn back_through(&mut self, tid: u32, timeline: &TaskTimeline) -> Option<u32> {
+    fn back_through(&mut self, tid: u32, timeline: &TaskTimeline) -> Next {
         let index = self.index;
         let wait = index.row(self.row);
         for segment in timeline.latest(wait.start_ns, self.until_ns).take(SEGMENTS) {
@@ -125,7 +168,9 @@ impl Path<'_> {
             self.put_gap(segment.end_ns);
             // Of the holder of a lock, only that it held the lock matters.
             let is_for_lock = self.lock.is_some() || wait.awaits == Some(Awaits::Lock);
-            if !is_for_lock && !self.through_idle && sleeps_by_choice(index, wait, &segment) {
+            let is_by_choice =
+                || sleeps_by_choice(index, wait, &segment) || (self.of_slow_client && is_timer(index, &segment));
+            if !is_for_lock && !self.through_idle && is_by_choice() {
                 self.put(segment.start_ns, Cause::Sleep, Evidence::Event, segment.off);
                 continue;
             }
@@ -141,11 +186,16 @@ impl Path<'_> {
                     continue;
                 }
                 let is_message = index.row(segment.off).awaits == Some(Awaits::Message);
-                self.through_idle |= is_message && !std::mem::take(&mut self.unheard);
+                if is_message && std::mem::take(&mut self.unheard) {
+                    self.of_slow_client = true;
+                } else {
+                    self.through_idle |= is_message;
+                }
                 if index.row(segment.off).awaits == Some(Awaits::Lock) {
                     self.wait_for_lock(segment.off);
                 }
-                return waker.filter(|&waker| waker != wait.tid);
+                let waker = waker.filter(|&waker| waker != wait.tid);
+                return Next::Waits { since_ns: segment.start_ns, waker };
             }
             // Whatever else the holder of a lock did, the wait was for the lock.
             if wait.awaits == Some(Awaits::Lock) && !segment.cause.is_wait() {
@@ -156,7 +206,7 @@ impl Path<'_> {
             }
             self.put_done(&segment, tid);
         }
-        None
+        Next::Unknown
     }
 }
 
@@ -191,6 +241,12 @@ fn sleeps_by_choice(index: &RunIndex, wait: &Row, segment: &Segment) -> bool {
         Cause::Lock => segment.evidence == Evidence::Stack && is_by_choice(index, row),
         _ => false,
     }
+}
+
+/// Whether a timer ended the sleep there.
+fn is_timer(index: &RunIndex, segment: &Segment) -> bool {
+    let is_timer = |row: &Row| row.interruptible && index.stack(row.waker_stack.get()).is_some_and(|waker| waker.timer);
+    segment.off != NO_ROW && segment.cause == Cause::Unexplained && is_timer(index.row(segment.off))
 }
 
 /// Whether a timer ended a sleep that was for nobody who is known.

@@ -43,6 +43,8 @@ pub struct Sleep {
     pub unfinished: bool,
     /// It had not ended with the recording, and began before it.
     pub throughout: bool,
+    /// It surely does not idle: somebody whom it waits for has not read what it was sent, or waits for a lock.
+    pub hangs: bool,
     /// Innermost functions of its kernel stack.
     pub stack: Option<String>,
     /// What it waits for, where the call, the stack or /proc shows that: a semaphore, the other end of a FIFO.

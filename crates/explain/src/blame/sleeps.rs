@@ -149,6 +149,7 @@ fn sleep(index: &RunIndex, row: &Row) -> Sleep {
         cpu_quota: row.held.then(|| row.detail.map_or_else(String::new, |detail| index.names.get(detail).to_owned())),
         unfinished: is_unfinished(row),
         throughout: is_throughout(row),
+        hangs: is_unfinished(row) && index.is_hardly_idle(row.tid),
         stack: stack.filter(|stack| !stack.is_empty()),
         waits_for: waits_for(index, row),
         waker: index

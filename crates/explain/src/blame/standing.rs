@@ -30,6 +30,12 @@ fn is_stuck(record: &StallRecord) -> bool {
     is_stopped(record) || (record.state == Some(UNINTERRUPTIBLE) && has(record, stall_flags::CUT))
 }
 
+/// Whether a task's title says that it waits for a lock, as those of PostgreSQL's sessions do, or its server has not accepted it.
+fn says_that_it_waits(known: &StallRecord) -> bool {
+    known.work.as_deref().is_some_and(|title| title.ends_with(" waiting"))
+        || known.detail.as_deref().is_some_and(|words| words.ends_with("its server has not accepted"))
+}
+
 /// Whom a task surely waits for, having asked it for something.
 fn asked(known: &StallRecord) -> Option<u32> {
     let is_idle = matches!(known.awaits, Some(Awaits::Message) | None);
@@ -164,7 +170,7 @@ impl RunIndex {
     pub(super) fn is_hardly_idle(&self, tid: u32) -> bool {
         let (mut seen, mut at) = (Vec::new(), tid);
         while let Some(known) = self.standing.get(&at).filter(|_| !seen.contains(&at) && seen.len() < LENGTH) {
-            if known.bytes.is_some() || known.awaits == Some(Awaits::Lock) {
+            if known.bytes.is_some() || known.awaits == Some(Awaits::Lock) || says_that_it_waits(known) {
                 return true;
             }
             seen.push(at);

@@ -108,6 +108,7 @@ fn sleeps(sleeps: &Sleeps) -> Value {
             "cpu_quota": sleep.cpu_quota,
             "unfinished": sleep.unfinished,
             "throughout": sleep.throughout,
+            "hangs": sleep.hangs,
             "stack": sleep.stack,
             "waits_for": sleep.waits_for,
             "waker": sleep.waker.as_ref().map(ToString::to_string),

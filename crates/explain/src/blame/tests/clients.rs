@@ -438,3 +438,20 @@ fn the_last_word_of_a_holder_is_no_wait_of_its_own() {
         "thread 7: lock 10 < thread 9: lock 10 < thread 5: unexplained 9 < thread 4: unexplained 9",
     );
 }
+
+/// A server starts a worker for the end of a request; both wait for each other again and again. What it did before that counts, too.
+#[test]
+fn what_a_server_did_before_it_had_a_worker_is_known() {
+    let turns = "
+        off 9 |               s s s s s s s s s | call=futex awaits=thread waker=8
+        off 8 |                s s s s s s s s s| call=futex awaits=thread waker=9";
+    check(
+        &format!(
+            "
+        off 7 |  sssssssssssssssssssssssssssssss | call=poll awaits=answer waker=9
+        off 9 |  ssssssssssss                    | stack=xfs_log_force{turns}"
+        ),
+        "unexplained 19, fs_log 12",
+        "thread 7: fs_log 12 < thread 9: fs_log 12",
+    );
+}

@@ -70,6 +70,22 @@ fn a_listed_sleep_says_for_whom_it_was() {
     assert_eq!(sleep.other_ends[0].title.as_deref(), Some("waiting"));
 }
 
+/// Nobody is asked about, and the holder of the lock that PostgreSQL's session waits for is not known.
+#[test]
+fn who_waits_for_one_that_says_that_it_waits_does_not_idle() {
+    let hangs = |of_server: &str| {
+        let drawing = format!(
+            "standing 7 |==========| cut state=1 awaits=answer call=poll holder=8
+             standing 8 |==========| cut state=1 call=epoll_wait {of_server}"
+        );
+        let sleeps = explained(&drawing, &[]).sleeps;
+        sleeps.longest.iter().filter(|sleep| sleep.hangs).map(|sleep| sleep.task.tid).collect::<Vec<_>>()
+    };
+    assert_eq!(hangs("work=postgres:~ALTER~TABLE~waiting"), [7]);
+    assert_eq!(hangs("work=postgres:~idle"), []);
+    assert_eq!(hangs("awaits=message detail=a~TCP~connection~that~its~server~has~not~accepted"), [7]);
+}
+
 /// A parent writes all input of a filter, which writes to a pipe that the parent does not read yet.
 #[test]
 fn who_waits_for_each_other_to_read_hangs() {

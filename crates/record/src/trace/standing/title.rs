@@ -17,15 +17,27 @@ pub(super) fn of(proc: &Path, pid: u32) -> Option<String> {
     is_name.then(|| title.chars().take(LONGEST).collect())
 }
 
-/// The only session of the same server that may keep what this one waits for, by the titles of processes.
+/// The only session of the same server that may keep what this one waits for, by the titles of processes: one that idles in its
+/// transaction or, if none does, one that works.
 pub(super) fn holder(proc: &Path, pid: u32, processes: &[u32], title: impl Fn(u32) -> Option<String>) -> Option<u32> {
     title(pid).filter(|title| title.ends_with(WAITS))?;
     let server = parent(proc, pid)?;
-    let idles = |other: &u32| title(*other).is_some_and(|title| title.contains(IDLES));
-    let mut others = processes.iter().copied().filter(|other| *other != pid && idles(other));
-    let mut others = others.by_ref().filter(|other| parent(proc, *other) == Some(server));
-    let holder = others.next()?;
-    others.next().is_none().then_some(holder)
+    let is_other = |other: &u32| *other != pid && parent(proc, *other) == Some(server);
+    let others: Vec<(u32, String)> =
+        processes.iter().filter(|other| is_other(other)).filter_map(|other| Some((*other, title(*other)?))).collect();
+    let idle: Vec<u32> = others.iter().filter(|(_, title)| title.contains(IDLES)).map(|(pid, _)| *pid).collect();
+    let at_work: Vec<u32> = others.iter().filter(|(_, title)| is_at_work(title)).map(|(pid, _)| *pid).collect();
+    match (idle.as_slice(), at_work.as_slice()) {
+        ([holder], _) | ([], [holder]) => Some(*holder),
+        _ => None,
+    }
+}
+
+/// Whether a title is that of a session with a client, which executes a command and does not wait for a lock.
+fn is_at_work(title: &str) -> bool {
+    let has_client =
+        title.contains(" [local] ") || title.split(' ').any(|word| word.ends_with(')') && word.contains('('));
+    has_client && !title.contains(" idle") && !title.ends_with(WAITS)
 }
 
 fn parent(proc: &Path, pid: u32) -> Option<u32> {
@@ -48,6 +60,11 @@ mod tests {
             (14, 1, "/usr/bin/curl\0http: //waiting\0"),
             (15, 2, "postgres: eve shop [local] SELECT waiting"),
             (16, 2, "postgres: eve shop [local] idle in transaction (aborted)"),
+            (20, 3, "postgres: ann shop 10.0.0.1(5678) COPY"),
+            (21, 3, "postgres: ann shop [local] ALTER TABLE waiting"),
+            (22, 3, "postgres: ann shop [local] SELECT waiting"),
+            (23, 3, "postgres: walwriter"),
+            (24, 3, "postgres: ann shop [local] idle"),
         ];
         for (pid, parent, line) in processes {
             std::fs::create_dir(home.path().join(format!("{pid}"))).unwrap();
@@ -58,6 +75,7 @@ mod tests {
         let holder = |pid| holder(home.path(), pid, &pids, |pid| of(home.path(), pid));
         assert_eq!(holder(10), Some(11));
         assert_eq!([12, 14, 15].map(holder), [None; 3], "idle, no title, two of them");
+        assert_eq!(holder(21), Some(20), "pg_dump's");
         assert_eq!(of(home.path(), 12).as_deref(), Some("postgres: bob shop [local] idle"));
         assert_eq!(of(home.path(), 14), None);
     }
