@@ -22,6 +22,7 @@
 //! continues after them.
 #![forbid(unsafe_code)]
 
+mod ahead;
 mod binary;
 pub mod encode;
 mod error;
@@ -36,6 +37,7 @@ mod text;
 mod trace;
 mod window;
 
+pub use ahead::Progress;
 pub use error::TraceError;
 pub use notes::{Anomaly, AnomalyKind, Notes};
 pub use trace::Trace;

@@ -161,6 +161,16 @@ impl Trace {
         Ok(if self.batch.is_empty() { None } else { Some(&self.batch) })
     }
 
+    /// The events that [`Trace::next_batch`] returned last.
+    pub(crate) fn batch(&self) -> &[BlockEvent] {
+        &self.batch
+    }
+
+    /// The same, to keep. The next ones are put into the memory of `empty`.
+    pub(crate) fn take_batch(&mut self, empty: Vec<BlockEvent>) -> Vec<BlockEvent> {
+        std::mem::replace(&mut self.batch, empty)
+    }
+
     fn merge_batch(&mut self) -> Result<(), TraceError> {
         if !self.started {
             self.started = true;

@@ -81,3 +81,19 @@ fn a_missing_file_or_a_foreign_file_is_named() {
     fs::create_dir(folder.path().join("empty")).unwrap();
     assert!(matches!(open("empty"), TraceError::EmptyFolder { .. }));
 }
+
+#[test]
+fn read_ahead_the_events_are_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    let of_cpu = |cpu: u64| (0..20_000).map(|number| 10 * number + cpu).collect::<Vec<u64>>();
+    (0..2).for_each(|cpu| write(&folder.path().join(format!("sda.blktrace.{cpu}")), cpu, &of_cpu(cpu.into())));
+    let mut trace = Trace::open([folder.path()]).unwrap();
+    let (mut ahead, mut last) = (Vec::new(), None);
+    let take = |events: &[BlockEvent], progress| {
+        ahead.extend(events.iter().map(|event| event.time_ns));
+        last = Some(progress);
+    };
+    trace.each_batch(take).unwrap();
+    assert_eq!(last.map(|progress| (progress.bytes, progress.events)), Some((trace.notes().bytes, 40_000)));
+    assert_eq!(ahead, times(Trace::open([folder.path()]).unwrap()));
+}

@@ -5,9 +5,7 @@
 
 use model::block::Kind;
 
-use super::certainty::Certainty;
-use super::histogram::Histogram;
-use super::phase::{Phase, PhaseTimes};
+use super::tally::OfClass;
 
 /// The submitter of a bio, and its kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,24 +24,8 @@ pub(super) struct Class {
     pub(super) queued_bytes: u64,
     pub(super) errors: u64,
     pub(super) slow: u64,
-    pub(super) q2c: Histogram<4>,
-    pub(super) d2c: Histogram<4>,
-}
-
-impl Class {
-    /// Counts a completed bio.
-    pub(super) fn count_completion(&mut self, phases: &PhaseTimes, certainty: Certainty, failed: bool) {
-        self.errors += u64::from(failed);
-        if !certainty.is_certain() {
-            return;
-        }
-        if let Some(time_ns) = phases.get(Phase::Q2C) {
-            self.q2c.record(time_ns);
-        }
-        if let Some(time_ns) = phases.get(Phase::D2C) {
-            self.d2c.record(time_ns);
-        }
-    }
+    /// Q2C and D2C.
+    pub(super) times: OfClass,
 }
 
 /// Thread id that stands for all threads beyond the limit.
@@ -95,15 +77,7 @@ impl Classes {
             return (Classes::OTHERS_LIMIT - 1) as u16;
         }
         self.slots[slot] = self.classes.len() as u16;
-        self.classes.push(Class {
-            who,
-            queued: 0,
-            queued_bytes: 0,
-            errors: 0,
-            slow: 0,
-            q2c: Histogram::default(),
-            d2c: Histogram::default(),
-        });
+        self.classes.push(Class { who, queued: 0, queued_bytes: 0, errors: 0, slow: 0, times: OfClass::default() });
         self.slots[slot]
     }
 
@@ -115,6 +89,11 @@ impl Classes {
     #[inline]
     pub(super) fn get_mut(&mut self, number: u16) -> &mut Class {
         &mut self.classes[usize::from(number)]
+    }
+
+    /// Takes the distributions of completed bios.
+    pub(super) fn take(&mut self, tally: Vec<OfClass>) {
+        self.classes.iter_mut().zip(tally).for_each(|(class, times)| class.times = times);
     }
 
     pub(super) fn all(&self) -> &[Class] {

@@ -35,6 +35,7 @@ mod report;
 mod settings;
 mod slow;
 mod tables;
+mod tally;
 mod timeline;
 
 pub use certainty::Certainty;

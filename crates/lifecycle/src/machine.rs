@@ -21,6 +21,7 @@ use super::phase::PhaseTimes;
 use super::report::{Anomalies, BlockReport, Collected};
 use super::settings::Settings;
 use super::slow::Slow;
+use super::tally::Counter;
 
 /// A completed bio.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -87,6 +88,7 @@ pub struct Lifecycle<O: Observer = ()> {
     classes: Classes,
     overtakes: OvertakeIndex,
     slow: Slow,
+    times: Counter,
     anomalies: Anomalies,
     arrivals: Arrivals,
     /// Tags completed recently: they distinguish a duplicate completion from an unmatched one.
@@ -128,7 +130,7 @@ impl Lifecycle {
 impl<O: Observer> Lifecycle<O> {
     /// A lifecycle that also passes each completed bio to `observer`.
     pub fn with_observer(settings: Settings, observer: O) -> Lifecycle<O> {
-        let slow = Slow::new(settings.max_slow);
+        let (slow, times) = (Slow::new(settings.max_slow), Counter::new(settings.threads_after));
         Lifecycle {
             settings,
             observer,
@@ -142,6 +144,7 @@ impl<O: Observer> Lifecycle<O> {
             classes: Classes::new(),
             overtakes: OvertakeIndex::new(),
             slow,
+            times,
             anomalies: Anomalies::default(),
             arrivals: Arrivals::default(),
             completed: vec![0; REMEMBERED],
@@ -203,6 +206,9 @@ impl<O: Observer> Lifecycle<O> {
         while self.bios.oldest != NIL {
             self.give_up(self.bios.oldest);
         }
+        let tally = self.times.finish();
+        self.devices.iter_mut().zip(tally.devices).for_each(|(device, tally)| device.tables.take(tally));
+        self.classes.take(tally.classes);
         let collected = Collected {
             events: self.events,
             devices: &self.devices,

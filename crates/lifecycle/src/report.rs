@@ -238,8 +238,8 @@ fn by_who<K: Copy + Eq + Ord + std::hash::Hash>(
         }
         sum.errors += class.errors;
         sum.slow += class.slow;
-        sum.q2c.merge(&class.q2c);
-        sum.d2c.merge(&class.d2c);
+        sum.q2c.merge(&class.times[0]);
+        sum.d2c.merge(&class.times[1]);
     }
     sums.sort_by_key(|sum| (std::cmp::Reverse((sum.queued_bytes, sum.queued)), sum.who));
     sums

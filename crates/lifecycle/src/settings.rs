@@ -13,6 +13,8 @@ pub struct Settings {
     pub max_in_flight: usize,
     /// Maximum number of slow bios recorded individually: the slowest. All slow bios count in the sums.
     pub max_slow: usize,
+    /// After this many batches of 512 completed bios, where there can be another thread, it counts their times.
+    pub threads_after: u64,
 }
 
 impl Default for Settings {
@@ -23,6 +25,7 @@ impl Default for Settings {
             max_age_ns: 600_000_000_000,
             max_in_flight: 1 << 16,
             max_slow: 2000,
+            threads_after: 64,
         }
     }
 }

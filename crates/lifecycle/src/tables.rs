@@ -4,7 +4,8 @@ use model::block::{DeviceNumber, Kind, Operation};
 
 use super::certainty::Certainty;
 use super::histogram::Histogram;
-use super::phase::{PerPhase, Phase, PhaseTimes};
+use super::phase::{PerPhase, Phase};
+use super::tally::OfDevice;
 use super::timeline::Timeline;
 
 /// Distances between the end of one I/O and the start of the next.
@@ -170,41 +171,28 @@ impl DeviceTables {
     }
 
     /// Counts a completed bio.
-    pub(super) fn count_completion(&mut self, kind: Kind, phases: &PhaseTimes, certainty: Certainty, failed: bool) {
+    pub(super) fn count_completion(&mut self, certainty: Certainty, failed: bool) {
         self.completed += 1;
         self.errors += u64::from(failed);
         match certainty {
-            Certainty::Exact => self.count_overhead(phases),
+            Certainty::Exact => {}
             Certainty::AcrossJump => self.counted_out.across_clock_jump += 1,
             Certainty::Likely => self.counted_out.after_loss += 1,
             Certainty::Part => self.counted_out.in_part += 1,
         }
-        if !certainty.is_certain() {
-            return;
-        }
-        for phase in Phase::ALL {
-            if let Some(time_ns) = phases.get(phase) {
-                self.phases[phase].record(time_ns);
-            }
-        }
-        let times = self.kind(kind);
-        if let Some(time_ns) = phases.get(Phase::Q2C) {
-            times.q2c.record(time_ns);
-        }
-        if let Some(time_ns) = phases.get(Phase::D2C) {
-            times.d2c.record(time_ns);
-        }
     }
 
-    fn count_overhead(&mut self, phases: &PhaseTimes) {
-        let q2c_ns = u128::from(phases.get(Phase::Q2C).unwrap_or(0));
-        self.overhead_ns[Phase::Q2C] += q2c_ns;
-        if !phases.add_up() {
-            self.undivided_ns += q2c_ns;
-            return;
+    /// Takes the distributions of completed bios.
+    pub(super) fn take(&mut self, tally: OfDevice) {
+        for phase in Phase::PARTS.into_iter().filter(|phase| *phase != Phase::D2C) {
+            self.phases[phase].merge(&tally.phases[phase]);
         }
-        for phase in Phase::PARTS {
-            self.overhead_ns[phase] += u128::from(phases.get(phase).unwrap_or(0));
+        (self.overhead_ns, self.undivided_ns) = (tally.overhead_ns, tally.undivided_ns);
+        for (kind, [q2c, d2c]) in tally.kinds {
+            self.phases[Phase::Q2C].merge(&q2c);
+            self.phases[Phase::D2C].merge(&d2c);
+            let times = self.kind(kind);
+            (times.q2c, times.d2c) = (q2c, d2c);
         }
     }
 

@@ -302,3 +302,16 @@ fn cgroups_survive_the_binary_forms() {
         assert_eq!(queued, events.iter().filter(|event| event.action == Action::Queue).count() as u64);
     }
 }
+
+#[test]
+fn another_thread_counts_the_same_times() {
+    let (events, truth) = trace_and_truth(&Workload { bios: 5000, split: 20, flush: 20, ..Workload::default() });
+    let report = |threads_after: u64| {
+        let mut lifecycle = Lifecycle::new(Settings { threads_after, ..Settings::default() });
+        lifecycle.feed_all(&events);
+        lifecycle.finish().0
+    };
+    let apart = report(1);
+    assert_tables(&apart, &truth);
+    assert!(apart == report(u64::MAX), "the reports differ");
+}

@@ -8,6 +8,7 @@ use crate::certainty::Certainty;
 use crate::index::{NIL, tag_of};
 use crate::phase::{Phase, PhaseTimes};
 use crate::slow::Completion;
+use crate::tally::Done;
 
 impl<O: Observer> Lifecycle<O> {
     pub(super) fn complete(&mut self, device: usize, event: &BlockEvent) {
@@ -251,8 +252,12 @@ impl<O: Observer> Lifecycle<O> {
         let bio = &self.bios[id];
         let owner = &mut self.devices[usize::from(bio.device)];
         let class = self.classes.get_mut(bio.class);
-        owner.tables.count_completion(bio.kind, phases, certainty, error != 0);
-        class.count_completion(phases, certainty, error != 0);
+        owner.tables.count_completion(certainty, error != 0);
+        class.errors += u64::from(error != 0);
+        if certainty.is_certain() {
+            let (phases, is_exact) = (*phases, certainty == Certainty::Exact);
+            self.times.add(Done { phases, device: bio.device, class: bio.class, kind: bio.kind, is_exact });
+        }
         let who = class.who;
         self.observer.finished(&FinishedBio {
             device: owner.number,

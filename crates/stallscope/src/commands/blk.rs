@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use blktrace::{AnomalyKind, Notes, Trace};
+use blktrace::{AnomalyKind, Notes, Progress, Trace};
 use clap::Args;
 use lifecycle::{BlockReport, Lifecycle, Settings};
 use model::quantity::{Bytes, parse_duration};
@@ -74,14 +74,14 @@ fn follow(trace: &mut Trace, args: &BlkArgs, screen: &Screen) -> Result<BlockRep
         ..Settings::default()
     });
     let mut next_progress = PROGRESS_BYTES;
-    while let Some(events) = trace.next_batch().map_err(block_trace::unreadable)? {
+    let read = trace.each_batch(|events, Progress { bytes, events: count }| {
         lifecycle.feed_all(events);
-        let bytes = trace.notes().bytes;
         if bytes >= next_progress {
             next_progress = bytes + PROGRESS_BYTES;
-            screen.doing(format!("{} read, {} events", Bytes(bytes), report::number::grouped(trace.notes().events)));
+            screen.doing(format!("{} read, {} events", Bytes(bytes), report::number::grouped(count)));
         }
-    }
+    });
+    read.map_err(block_trace::unreadable)?;
     screen.rest();
     Ok(lifecycle.finish().0)
 }
