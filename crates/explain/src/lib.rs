@@ -8,5 +8,6 @@ pub mod glance;
 mod hashing;
 pub mod series;
 pub mod summary;
+mod threads;
 pub mod waits;
 pub mod whatif;

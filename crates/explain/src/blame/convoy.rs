@@ -6,7 +6,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use super::cause::Cause;
 use super::chain::{chain_row, end};
-use super::culprits::RootBlockers;
+use super::culprits::{RootBlockers, Waiting, waiting};
 use super::disks::Disks;
 use super::explanation::{Convoy, Culprit};
 use super::operations::Operation;
@@ -14,6 +14,7 @@ use super::run_index::RunIndex;
 use super::timelines::TaskTimelines;
 use super::who::Who;
 use super::wording::describe;
+use crate::threads::map;
 
 /// Tasks that are a convoy at least.
 const LEAST: usize = 3;
@@ -90,21 +91,35 @@ fn name_users_of_workers(
 ) {
     let is_worker = |who: &Who| who.name.as_ref().is_some_and(|name| name.starts_with(WORKER));
     let by_worker = |convoy: &&mut Convoy| convoy.holder.as_ref().is_some_and(is_worker);
-    for convoy in convoys.iter_mut().filter(by_worker) {
-        let victims: BTreeSet<u32> = convoy.named.iter().map(|(victim, _)| victim.tid).collect();
-        let (from_ns, to_ns) = (convoy.start_ns, convoy.end_ns);
-        let meets = |one: &&Operation| one.start_ns < to_ns && from_ns < one.end_ns && victims.contains(&one.tid);
-        let clipped = |one: &Operation| Operation {
-            start_ns: one.start_ns.max(from_ns),
-            end_ns: one.end_ns.min(to_ns),
-            ..one.clone()
-        };
-        let waits: Vec<Operation> = operations.iter().filter(meets).map(clipped).collect();
-        let culprits = RootBlockers::new(index, &waits, timelines, disks).of(|_| true);
-        let of_cause = culprits.into_iter().filter(|culprit| culprit.cause == convoy.cause);
-        let user = of_cause.filter_map(|culprit| culprit.task).find(|task| !is_worker(task));
-        convoy.holder = user.or(convoy.holder.take());
+    let mut by_workers: Vec<&mut Convoy> = convoys.iter_mut().filter(by_worker).collect();
+    // Two at once: each has copies of most operations.
+    for convoys in by_workers.chunks_mut(2) {
+        let waits: Vec<Vec<Operation>> = convoys.iter().map(|convoy| waits_of(convoy, operations)).collect();
+        let all: Vec<(&Convoy, Vec<Waiting<'_>>)> =
+            convoys.iter().zip(&waits).map(|(convoy, waits)| (&**convoy, waiting(index, waits, timelines))).collect();
+        let users = map(&all, |(convoy, waiting)| {
+            let culprits = RootBlockers::of_waiting(index, waiting, disks).of(|_| true);
+            let of_cause = culprits.into_iter().filter(|culprit| culprit.cause == convoy.cause);
+            of_cause.filter_map(|culprit| culprit.task).find(|task| !is_worker(task))
+        });
+        drop(all);
+        for (convoy, user) in convoys.iter_mut().zip(users) {
+            convoy.holder = user.or(convoy.holder.take());
+        }
     }
+}
+
+/// What a convoy's victims waited for at its time.
+fn waits_of(convoy: &Convoy, operations: &[Operation]) -> Vec<Operation> {
+    let victims: BTreeSet<u32> = convoy.named.iter().map(|(victim, _)| victim.tid).collect();
+    let (from_ns, to_ns) = (convoy.start_ns, convoy.end_ns);
+    let meets = |one: &&Operation| one.start_ns < to_ns && from_ns < one.end_ns && victims.contains(&one.tid);
+    let clipped = |one: &Operation| Operation {
+        start_ns: one.start_ns.max(from_ns),
+        end_ns: one.end_ns.min(to_ns),
+        ..one.clone()
+    };
+    operations.iter().filter(meets).map(clipped).collect()
 }
 
 /// Says of each culprit how many tasks it held up at the same time.

@@ -26,9 +26,10 @@ use super::names::Name;
 use super::operations::Operation;
 use super::run_index::RunIndex;
 use super::timelines::TaskTimelines;
+use crate::threads::hand_over;
 pub(super) use costs::blamed_disk;
 use costs::{Cost, Costs, Key};
-use pieces::Waiting;
+pub(super) use pieces::Waiting;
 pub(super) use victims::Victims;
 
 use crate::hashing::FastSet;
@@ -37,8 +38,8 @@ use crate::hashing::FastSet;
 const KEPT: usize = 100;
 /// Victims of each that are named: those that lost the most.
 const VICTIMS: usize = 5;
-/// Segments of timelines whose blame is searched at once, on threads.
-const SEGMENTS_AT_ONCE: usize = 256 << 10;
+/// Segments of timelines whose blame is searched at once, on another thread.
+const SEGMENTS_AT_ONCE: usize = 16 << 10;
 
 /// The time that each root blocker cost, by victims.
 pub(super) struct RootBlockers<'a> {
@@ -56,25 +57,15 @@ impl<'a> RootBlockers<'a> {
         disks: &'a Disks,
     ) -> RootBlockers<'a> {
         let mut costs = Costs::new(index, disks);
-        let (mut waiting, mut segments) = (Vec::new(), 0);
-        let same_time =
-            |a: &Operation, b: &Operation| a.tid == b.tid && a.asynchronous.is_none() && b.asynchronous.is_none();
-        for operations in operations.chunk_by(same_time) {
-            // The name and the cgroup of a task may change.
-            for operations in operations.chunk_by(|a, b| Victims::of(index, a) == Victims::of(index, b)) {
-                let first = &operations[0];
-                let pid = index.tasks.pid(first.tid, first.end_ns).unwrap_or(first.tid);
-                let (victim, timeline) = ((Victims::of(index, first), pid), timelines.of(first));
-                segments += timeline.segments().len();
-                waiting.push(Waiting { victim, operations, timeline });
-                if segments >= SEGMENTS_AT_ONCE {
-                    costs.add(&waiting);
-                    waiting.clear();
-                    segments = 0;
-                }
-            }
-        }
-        costs.add(&waiting);
+        // Timelines of the next ones are built meanwhile.
+        hand_over(|add| in_batches(index, operations, timelines, add), |waiting: Vec<Waiting>| costs.add(&waiting));
+        RootBlockers { index, disks, times: costs.into_times() }
+    }
+
+    /// The same of what waited, as [`waiting`] has found it.
+    pub(super) fn of_waiting(index: &'a RunIndex, waiting: &[Waiting<'_>], disks: &'a Disks) -> RootBlockers<'a> {
+        let mut costs = Costs::new(index, disks);
+        costs.add(waiting);
         RootBlockers { index, disks, times: costs.into_times() }
     }
 
@@ -100,6 +91,43 @@ impl<'a> RootBlockers<'a> {
         culprits.truncate(KEPT);
         culprits.into_iter().map(|(key, cost)| culprit(self.index, key, &cost, self.disks)).collect()
     }
+}
+
+/// The operations of each task with its timeline, which are ordered by task.
+pub(super) fn waiting<'o>(
+    index: &RunIndex,
+    operations: &'o [Operation],
+    timelines: &mut TaskTimelines<'_>,
+) -> Vec<Waiting<'o>> {
+    let mut all = Vec::new();
+    in_batches(index, operations, timelines, &mut |waiting| all.extend(waiting));
+    all
+}
+
+fn in_batches<'o>(
+    index: &RunIndex,
+    operations: &'o [Operation],
+    timelines: &mut TaskTimelines<'_>,
+    add: &mut dyn FnMut(Vec<Waiting<'o>>),
+) {
+    let (mut waiting, mut segments) = (Vec::new(), 0);
+    let same_time =
+        |a: &Operation, b: &Operation| a.tid == b.tid && a.asynchronous.is_none() && b.asynchronous.is_none();
+    for operations in operations.chunk_by(same_time) {
+        // The name and the cgroup of a task may change.
+        for operations in operations.chunk_by(|a, b| Victims::of(index, a) == Victims::of(index, b)) {
+            let first = &operations[0];
+            let pid = index.tasks.pid(first.tid, first.end_ns).unwrap_or(first.tid);
+            let (victim, timeline) = ((Victims::of(index, first), pid), timelines.of(first));
+            segments += timeline.segments().len();
+            waiting.push(Waiting { victim, operations, timeline });
+            if segments >= SEGMENTS_AT_ONCE {
+                add(std::mem::take(&mut waiting));
+                segments = 0;
+            }
+        }
+    }
+    add(waiting);
 }
 
 /// What a process cost before and after it executed a program is one culprit, under the name with the most time. So is what it cost in

@@ -15,6 +15,7 @@ use super::change::{Absence, Change, PROGRAMS_LOCKS, READS};
 use super::memory::{change, is_at_limit, limit_of};
 use super::spread::{Prediction, Spread, predict_from, recorded};
 use crate::blame::{ClassTimes, Culprit, Explanation};
+use crate::threads::map;
 use crate::waits::{Behind, MemoryLimit, Path, Waits, behind};
 
 mod absences;
@@ -154,8 +155,9 @@ pub fn advise(explanation: &Explanation, waits: &Waits, remedies: &Remedies, run
         Choice { change, remedies: Vec::new(), target: Target::default(), prediction, of_ns: 0 }
     }));
     let of_ns = recorded(waits).total_ns;
+    let mut predictions = map(&choices, |choice| predict_from(waits, &choice.change, LEAST)).into_iter();
     choices.retain_mut(|choice| {
-        let prediction = predict_from(waits, &choice.change, LEAST);
+        let prediction = predictions.next().flatten();
         prediction.map(|prediction| (choice.prediction, choice.of_ns) = (prediction, of_ns)).is_some()
     });
     sort(&mut choices, concerned(explanation, waits).1.first());

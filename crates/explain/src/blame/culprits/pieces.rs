@@ -7,7 +7,7 @@ use super::super::timeline::{Segment, TaskTimeline};
 use super::victims::Victim;
 
 /// Operations of one task, and its time.
-pub(super) struct Waiting<'a> {
+pub(in crate::blame) struct Waiting<'a> {
     pub(super) victim: Victim,
     pub(super) operations: &'a [Operation],
     pub(super) timeline: Arc<TaskTimeline>,
