@@ -1,7 +1,7 @@
 //! Reading ahead on another thread.
 
 use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
-use std::thread::{Builder, scope};
+use std::thread::{Builder, available_parallelism, scope};
 
 use model::block::BlockEvent;
 
@@ -21,19 +21,21 @@ pub struct Progress {
 }
 
 impl Trace {
-    /// Hands all events to `take`, in the batches of [`Trace::next_batch`]. Where there can be another thread, it reads the next ones
-    /// meanwhile.
+    /// Hands all events to `take`, in the batches of [`Trace::next_batch`]. Where there are several CPUs, another thread reads the
+    /// next ones meanwhile.
     pub fn each_batch(&mut self, mut take: impl FnMut(&[BlockEvent], Progress)) -> Result<(), TraceError> {
         let read = scope(|scope| {
             let (full, batches) = sync_channel(AHEAD);
             let (back, empty) = channel();
-            let reader = Builder::new().name("read".to_owned()).spawn_scoped(scope, || self.read_ahead(full, empty));
+            let several = available_parallelism().is_ok_and(|cpus| cpus.get() > 1);
+            let reader = || Builder::new().name("read".to_owned()).spawn_scoped(scope, || self.read_ahead(full, empty));
+            let reader = several.then(reader)?.ok();
             for (events, progress) in batches {
                 take(&events, progress);
                 // At the end nobody needs it.
                 let _ = back.send(events);
             }
-            reader.ok().map(|reader| reader.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+            reader.map(|reader| reader.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
         });
         if let Some(read) = read {
             return read;

@@ -5,7 +5,7 @@
 
 use std::panic::resume_unwind;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
-use std::thread::{Builder, JoinHandle};
+use std::thread::{Builder, JoinHandle, available_parallelism};
 
 use model::block::Kind;
 
@@ -154,8 +154,11 @@ impl Counter {
         }
     }
 
-    /// Where there can be no thread, this one goes on.
+    /// Where there can be no thread, or only one CPU, this one goes on.
     fn move_apart(&mut self) {
+        if available_parallelism().is_ok_and(|cpus| cpus.get() == 1) {
+            return;
+        }
         let Place::Here(tally) = &mut self.place else { return };
         let (hand_over, first) = channel::<Tally>();
         let (full, batches) = sync_channel(LATE);
