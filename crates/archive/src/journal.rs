@@ -49,14 +49,13 @@ impl Journal {
             extent.push(&self.buffer[start..]);
         }
         let start = self.file.append(&self.buffer, space)?;
-        self.watermark.note_journal(extent);
         if self.sync
             && let Err(error) = self.file.sync()
         {
             self.file.cut_back(start, space);
-            self.watermark.note_journal(self.extent);
             return Err(error);
         }
+        self.watermark.note_journal(extent);
         self.extent = extent;
         Ok(())
     }
@@ -69,15 +68,14 @@ impl Journal {
         space: &mut Space,
     ) -> io::Result<()> {
         let start = recent.append(record, space)?;
-        self.watermark.note_recent(Some((recent.name(), recent.length())));
         if self.sync
             && let Err(error) = recent.sync()
         {
             // A record that may not be on the disk is written again elsewhere, so it must not stay here.
             recent.cut_back(start, space);
-            self.watermark.note_recent(Some((recent.name(), start)));
             return Err(error);
         }
+        self.watermark.note_recent(Some((recent.name(), recent.length())));
         Ok(())
     }
 

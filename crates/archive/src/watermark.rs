@@ -1,8 +1,8 @@
 //! The watermark: how far the journal and the recent file had been written.
 //!
 //! A journal or recent file that was shortened looks like that of a writer killed earlier. The watermark tells them apart:
-//! it is overwritten in place after each append, before the sync, and thus never ahead of the files unless the machine crashes:
-//! then it names appends that the disk lost.
+//! it is overwritten in place after the sync of each append, and thus never ahead of the files, even on a disk that lost its power
+//! and writes in any order.
 
 use std::io;
 use std::os::unix::fs::FileExt;

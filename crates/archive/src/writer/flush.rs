@@ -100,14 +100,17 @@ impl Writer {
         }
         self.unconsolidated.extend(self.recent.take());
         let file = AppendFile::create(&self.dir.join(recent::file_name(self.generation + 1)))?;
-        if let Err(error) = self.journal.write(&[Entry::Recent { file: file.name() }], &mut self.space) {
+        // The journal may name it only when a power cut cannot take it any more: btrfs keeps the journal's line without the name.
+        let named = if self.options.sync { sync_directory(&self.dir) } else { Ok(()) };
+        let listed = named.and_then(|()| self.journal.write(&[Entry::Recent { file: file.name() }], &mut self.space));
+        if let Err(error) = listed {
             file.remove(&mut self.space);
             return Err(error);
         }
         self.generation += 1;
         self.recent_flushes = 0;
         self.recent = Some(file);
-        if self.options.sync { sync_directory(&self.dir) } else { Ok(()) }
+        Ok(())
     }
 
     fn is_consolidation_due(&self) -> bool {

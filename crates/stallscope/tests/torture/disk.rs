@@ -151,6 +151,8 @@ impl Mounted {
 
     /// Mounts an image, whose file system recovers.
     pub fn image(image: &Path, place: &Path) -> Result<Mounted, String> {
+        // Btrfs knows a disk with this id, which is gone, and would take the older of the two for stale.
+        let _ = output("btrfs", &["device", "scan", "--forget"]);
         let device = output("losetup", &["--find", "--show", &text(image)])?;
         match Mounted::device(&device, place) {
             Ok(mut mounted) => {
