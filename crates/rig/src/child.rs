@@ -27,20 +27,24 @@ pub(crate) fn find_tool(tool: &str) -> Option<PathBuf> {
 /// Runs a tool to its end and returns its output. Kills it at the deadline, and leaves it behind if it does not die then (a
 /// process in uninterruptible sleep dies when it wakes).
 pub(crate) fn run(command: &mut Command, deadline: Duration) -> Result<String, RigError> {
+    run_with(command, Stdio::null(), deadline)
+}
+
+/// Like [`run`], with a standard input from which the tool reads nothing.
+pub(crate) fn run_with(command: &mut Command, input: Stdio, deadline: Duration) -> Result<String, RigError> {
     let shown = format!("{command:?}").replace('"', "");
     let failed = |why: String| RigError::Tool { command: shown.clone(), why };
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).env("LC_ALL", "C");
+    command.stdin(input).stdout(Stdio::piped()).stderr(Stdio::piped()).env("LC_ALL", "C");
     // A second Ctrl-C must not interrupt the removal.
     command.process_group(0);
     let mut child = command.spawn().map_err(|error| failed(error.to_string()))?;
     let (mut output, mut errors) = (Pipe::new(child.stdout.take()), Pipe::new(child.stderr.take()));
-    let started = Instant::now();
+    let (started, mut unread) = (Instant::now(), None);
     let status = loop {
-        // A tool with much output would otherwise block on a full pipe.
-        [output.read(), errors.read()]
-            .into_iter()
-            .collect::<io::Result<()>>()
-            .map_err(|error| failed(error.to_string()))?;
+        // A tool with much output would otherwise block on a full pipe. One that cannot be read goes on, and must end before what it
+        // makes is removed.
+        let both = [output.read(), errors.read()].into_iter().collect::<io::Result<()>>();
+        unread = unread.or(both.err());
         match child.try_wait().map_err(|error| failed(error.to_string()))? {
             Some(status) => break status,
             None if started.elapsed() < deadline => sleep(POLL),
@@ -50,6 +54,9 @@ pub(crate) fn run(command: &mut Command, deadline: Duration) -> Result<String, R
             }
         }
     };
+    if let Some(error) = unread {
+        return Err(failed(error.to_string()));
+    }
     let _ = (output.read(), errors.read());
     if status.success() { Ok(output.text()) } else { Err(failed(format!("{} ({status})", shortened(&errors.text())))) }
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
-use crate::child::{find_tool, run};
+use crate::child::find_tool;
 use crate::{Entry, Register, Removed, RigError, Thing};
 
 const PLACES: [(&str, &str); 2] = [("debugfs", "/sys/kernel/debug"), ("tracefs", "/sys/kernel/tracing")];
@@ -50,7 +50,8 @@ impl KernelFiles {
         }
         let Some(tool) = find_tool("mount") else { return Ok(()) };
         self.entries.push(self.register.enter(thing)?);
-        run(Command::new(tool).args(["-t", fs_type, "-o", "nosuid,nodev,noexec", SOURCE, point]), DEADLINE)?;
+        self.register
+            .run(Command::new(tool).args(["-t", fs_type, "-o", "nosuid,nodev,noexec", SOURCE, point]), DEADLINE)?;
         Ok(())
     }
 }

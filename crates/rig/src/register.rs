@@ -9,11 +9,13 @@ mod folder;
 mod journal;
 
 use std::path::Path;
+use std::process::Command;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use crate::child::run_with;
 use crate::outcome::{Removed, Undone};
-use crate::remove::command::shell;
+use crate::remove::command::{self, shell};
 use crate::remove::undo;
 use crate::{Owner, RigError, Roots, Thing};
 
@@ -86,13 +88,20 @@ impl Register {
     /// nothing was changed. Both are run by `sh`.
     pub fn change_by(&self, command: &str, revert: &str) -> Result<Entry, RigError> {
         let entry = self.enter(Thing::Command { revert: revert.to_owned() })?;
-        match shell(command) {
-            Ok(()) => Ok(entry),
+        match self.run(&mut shell(command), command::DEADLINE) {
+            Ok(_) => Ok(entry),
             Err(error) => {
                 self.undo(entry);
                 Err(error)
             }
         }
+    }
+
+    /// Runs a tool that makes a thing. If this program is killed meanwhile, the tool goes on: until it has ended, the next one does
+    /// not take the thing for one that was never made.
+    pub(crate) fn run(&self, command: &mut Command, deadline: Duration) -> Result<String, RigError> {
+        let held = self.journal().held()?;
+        run_with(command, held.into(), deadline)
     }
 
     /// Removes a thing. If that fails, it stays registered for the next run, and the result says why.

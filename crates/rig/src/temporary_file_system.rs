@@ -108,7 +108,7 @@ impl TemporaryFileSystem {
         let file = fs::File::create_new(&image).map_err(RigError::io("make", &image))?;
         file.set_len(size_bytes).map_err(RigError::io("enlarge", &image))?;
         drop(file);
-        run(Command::new(mkfs).args(mkfs_arguments).args(&wanted.mkfs).arg(&image), MKFS_DEADLINE)?;
+        register.run(Command::new(mkfs).args(mkfs_arguments).args(&wanted.mkfs).arg(&image), MKFS_DEADLINE)?;
         let device = made.attach(&image)?;
         made.mount(wanted, &device, folder.join("mount"))?;
         Ok(made)
@@ -198,8 +198,10 @@ impl TemporaryFileSystem {
     fn attach(&mut self, image: &Path) -> Result<String, RigError> {
         let tool = find_tool("losetup").ok_or(RigError::MissingTool { tool: "losetup", package: "mount" })?;
         self.enter(Thing::LoopDevice { backing: image.to_owned() })?;
-        let attach =
-            |direct: &str| run(Command::new(&tool).args(["--find", "--show", direct]).arg(image), TOOL_DEADLINE);
+        let register = self.register.clone();
+        let attach = |direct: &str| {
+            register.run(Command::new(&tool).args(["--find", "--show", direct]).arg(image), TOOL_DEADLINE)
+        };
         let device = match attach("--direct-io=on") {
             Ok(device) => device,
             Err(_) => {
@@ -225,7 +227,7 @@ impl TemporaryFileSystem {
         let options = options.collect::<Vec<_>>().join(",");
         self.enter(Thing::Mount { point: point.clone(), source: device.to_owned(), fs_type })?;
         let arguments = ["-t", kind.name(), "-o", &options, device];
-        run(Command::new(tool).args(arguments).arg(&point), TOOL_DEADLINE)?;
+        self.register.run(Command::new(tool).args(arguments).arg(&point), TOOL_DEADLINE)?;
         self.device = devices_under(&point, self.register.roots())?.into_iter().next().map(|device| device.number);
         self.kind = Some(kind);
         self.path = point;

@@ -13,6 +13,10 @@ use crate::remove::undo;
 use crate::{Owner, RigError, Roots};
 
 const LOCK_WAIT: Duration = Duration::from_secs(10);
+/// How long a start waits for the files of dead owners: for a tool that outlives its program, and for the kernel, which closes
+/// the files of a program one after another.
+const PATIENCE: Duration = Duration::from_secs(2);
+const PAUSE: Duration = Duration::from_millis(10);
 const REMEDY: &str = "remove it, or make it a directory of your own with mode 0700";
 
 /// A checked folder.
@@ -69,7 +73,7 @@ impl RegisterFolder {
             if started.elapsed() > LOCK_WAIT {
                 return Err(RigError::io("lock", &path)(error.into()));
             }
-            std::thread::sleep(Duration::from_millis(10));
+            std::thread::sleep(PAUSE);
         }
         Ok(file)
     }
@@ -111,20 +115,21 @@ impl RegisterFolder {
     pub(super) fn sweep(&self, roots: &Roots) -> Result<Vec<Removed>, RigError> {
         let mut removed = Vec::new();
         let others_live = self.has_living(|_| true);
+        let until = Instant::now() + PATIENCE;
         for entry in fs::read_dir(&self.path).map_err(RigError::io("list", &self.path))?.flatten() {
             let path = entry.path();
             match path.extension().and_then(|extension| extension.to_str()) {
                 Some("json") => {}
                 Some(UNBORN) => {
                     // Taking it shows that no program is about to rename it; dropping it removes it.
-                    if unborn_owner_is_dead(&path, roots) {
+                    if named_owner_is_dead(&path, roots) {
                         Journal::take(&path)?;
                     }
                     continue;
                 }
                 _ => continue,
             }
-            if let Some(journal) = Journal::take(&path)?
+            if let Some(journal) = take_from_dying(&path, roots, until)?
                 && journal.owner().is_some_and(|owner| !owner.is_alive(roots))
             {
                 sweep_one(journal, roots, others_live, &mut removed);
@@ -134,7 +139,19 @@ impl RegisterFolder {
     }
 }
 
-fn unborn_owner_is_dead(path: &Path, roots: &Roots) -> bool {
+/// Another program's file, or `None` if its owner lives, or if it is still locked then.
+fn take_from_dying(path: &Path, roots: &Roots, until: Instant) -> Result<Option<Journal>, RigError> {
+    loop {
+        let taken = Journal::take(path)?;
+        if taken.is_some() || !path.exists() || !named_owner_is_dead(path, roots) || Instant::now() > until {
+            return Ok(taken);
+        }
+        std::thread::sleep(PAUSE);
+    }
+}
+
+/// By the file's name alone, which also a file that is locked or not complete has.
+fn named_owner_is_dead(path: &Path, roots: &Roots) -> bool {
     let name = path.file_stem().and_then(|name| name.to_str()).unwrap_or_default();
     name.split('-').next().is_some_and(|pid| !roots.path("/proc").join(pid).exists())
 }

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use rustix::process::{Signal, getpid, kill_process};
 
@@ -32,7 +33,7 @@ fn builder() {
     sleeper.args(["-c", script, "sh"]).args(&rig.cgroup_procs).current_dir(temporary.path());
     std::mem::forget(sleeper.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());
     while !temporary.path().join("still-open").exists() {
-        std::thread::sleep(std::time::Duration::from_millis(5));
+        std::thread::sleep(Duration::from_millis(5));
     }
     kill_process(getpid(), Signal::KILL).unwrap();
 }
@@ -58,6 +59,33 @@ fn killed_at_any_stage_the_next_run_removes_everything() {
         assert_nothing_left(folder.path(), pid);
         drop(register);
     }
+}
+
+/// Dies while its command is executed.
+#[test]
+fn changer() {
+    let Ok(folder) = std::env::var("RIG_TEST_CHANGER") else { return };
+    let (register, _) = register(Path::new(&folder));
+    let death = std::thread::spawn(|| {
+        std::thread::sleep(Duration::from_millis(200));
+        kill_process(getpid(), Signal::KILL).unwrap();
+    });
+    let changed = Path::new(&folder).join("changed").display().to_string();
+    let _entry = register.change_by(&format!("sleep 0.8; touch {changed}"), &format!("rm -f {changed}")).unwrap();
+    death.join().unwrap();
+}
+
+/// Such as mount(8): the next start found nothing mounted, and then it was.
+#[test]
+fn what_a_tool_makes_after_the_death_of_its_program_is_removed() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = again("tests::crash::changer");
+    let status = command.env("RIG_TEST_CHANGER", folder.path()).stdout(Stdio::null()).status().unwrap();
+    assert!(!status.success());
+    let (_register, removed) = register(folder.path());
+    assert!(removed.len() == 1 && removed[0].complete, "{removed:?}");
+    std::thread::sleep(Duration::from_secs(1));
+    assert!(!folder.path().join("changed").exists());
 }
 
 fn assert_nothing_left(folder: &Path, pid: u32) {
