@@ -63,11 +63,7 @@ pub fn sweep(args: &SweepArgs) -> Result<Exit, Failure> {
              will look like differences between configurations",
         );
     }
-    let sweep = Sweep {
-        runner: Runner { file: &file, register: &register, interrupt: &interrupt, screen: &screen },
-        setups: &setups,
-        planned_ns,
-    };
+    let sweep = Sweep { runner: Runner::new(&file, &register, &interrupt, &screen), setups: &setups, planned_ns };
     let stopped = sweep.run_all(&mine, &mut sweep_folder)?;
     screen.rest();
     let exit = sweep.close(&mine, &sweep_folder, &folder, stopped, args.output.json);

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
@@ -73,6 +74,40 @@ fn an_interrupted_sweep_keeps_its_finished_runs() {
     let kept = fs::read_to_string(&finished).unwrap().lines().count();
     assert_eq!(descriptions(&out).len(), kept);
     assert_eq!(fs::read_dir(data.path()).unwrap().count(), 0);
+}
+
+/// A run that cannot make its first file of rows gives up tables and goes on.
+#[test]
+fn what_a_run_lost_is_said_by_its_sweep() {
+    let (folder, data) = (folder(), tempfile::tempdir().unwrap());
+    let file = sweep_file(folder.path(), data.path(), "[[axis]]\nname = 'threads'\nvary = 'variable'\nvalues = [1]\n");
+    let [plain, full] = ["plain", "full"].map(|name| folder.path().join(name));
+    let ended = run(&format!("sweep {} -q --out {}", file.display(), plain.display())).expect_code(0);
+    assert!(!ended.stderr.contains("no longer recorded"), "{}", ended.stderr);
+    let mut names: Vec<_> = fs::read_dir(plain.join("runs")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    names.sort();
+    let mut strace = Command::new("strace");
+    strace.args([
+        "-f",
+        "-qq",
+        "-o",
+        "/dev/null",
+        "-e",
+        "trace=openat",
+        "-e",
+        "inject=openat:error=ENOSPC:when=1",
+        "-P",
+    ]);
+    strace.arg(full.join("runs").join(&names[0]).join("recent-0001")).arg(env!("CARGO_BIN_EXE_stallscope"));
+    if Command::new("strace").arg("-V").output().is_err() {
+        return println!("skipped: strace is not installed");
+    }
+    strace.args(["sweep", "-q", "--out"]).args([&full, &file]);
+    let ended = Running::spawn(strace).wait();
+    if ended.stderr.contains("PTRACE_") {
+        return println!("skipped: strace may not trace here");
+    }
+    assert_eq!(ended.stderr.matches("no longer recorded").count(), 1, "{}", ended.stderr);
 }
 
 /// Value of an attribute of the queue of a loop device.

@@ -1,5 +1,7 @@
 //! One run of a sweep, in its environment.
 
+use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -27,6 +29,8 @@ pub(super) struct Runner<'a> {
     pub(super) register: &'a Register,
     pub(super) interrupt: &'a Interrupt,
     pub(super) screen: &'a Screen,
+    /// What was said already: most runs of a machine warn of the same.
+    said: RefCell<BTreeSet<String>>,
 }
 
 /// A run to make.
@@ -38,7 +42,16 @@ pub(super) struct SingleRun<'a> {
     pub(super) show: &'a dyn Fn(&str),
 }
 
-impl Runner<'_> {
+impl<'a> Runner<'a> {
+    pub(super) fn new(
+        file: &'a SweepFile,
+        register: &'a Register,
+        interrupt: &'a Interrupt,
+        screen: &'a Screen,
+    ) -> Runner<'a> {
+        Runner { file, register, interrupt, screen, said: RefCell::default() }
+    }
+
     /// Makes a run. Returns its exit code, 0 or 1; `None`: it was stopped and must be repeated.
     pub(super) fn run(&self, run: &SingleRun<'_>) -> Result<Option<i32>, Failure> {
         if self.file.simulate.is_some() {
@@ -101,11 +114,24 @@ impl Runner<'_> {
         let text = std::fs::read_to_string(&log).unwrap_or_default();
         let _ = std::fs::remove_file(&log);
         match status.code() {
-            Some(code @ (0 | 1)) => Ok(Some(code)),
+            Some(code @ (0 | 1)) => {
+                self.pass_on(&text);
+                Ok(Some(code))
+            }
             _ if self.interrupt.requests() > 0 => Ok(None),
             code => {
                 let why = complaint(&text);
                 Err(Failure::like(code, format_args!("the run of '{}' failed ({status}): {why}", run.setup.name)))
+            }
+        }
+    }
+
+    /// Says what a run that did not fail said: it may have lost data.
+    fn pass_on(&self, stderr: &str) {
+        let mut said = self.said.borrow_mut();
+        for warning in stderr.lines().filter_map(|line| line.strip_prefix("warning: ")) {
+            if said.insert(warning.to_owned()) {
+                self.screen.warning(warning);
             }
         }
     }
