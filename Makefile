@@ -25,12 +25,15 @@ test-vm:
 	@scripts/need build vm
 	@scripts/test-vm $(foreach kernel,$(KERNELS),-k $(kernel))
 
-# Kills, faults and damage (docs/RELIABILITY.md), chosen by SEED, POINTS of each kind: hours, as root.
+# Kills, faults and damage (docs/RELIABILITY.md), chosen by SEED, POINTS of each kind, JOBS at a time: hours, as root.
 SEED ?= 1
 POINTS ?= 2000
+JOBS ?= 6
+torture: export PROGRAM ?= $(CURDIR)/target/release/stallscope
 torture:
 	@scripts/need build test
-	$(CARGO) test --locked -p stallscope --test torture -- $(CAMPAIGN) --seed $(SEED) --points $(POINTS)
+	$(CARGO) build --release --locked --package stallscope
+	$(CARGO) test --locked -p stallscope --test torture -- $(CAMPAIGN) --seed $(SEED) --points $(POINTS) --jobs $(JOBS)
 
 # The readers, with coverage feedback (fuzz/README.md): each of TARGETS, or all, for FUZZ_SECONDS.
 FUZZ_SECONDS ?= 60

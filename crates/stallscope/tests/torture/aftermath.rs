@@ -58,6 +58,11 @@ impl Answer {
         self.document()["damage"].as_array().is_some_and(|damage| !damage.is_empty())
     }
 
+    /// Whether it says what the recorder itself lost, such as events that came too fast.
+    fn names_losses(&self) -> bool {
+        self.document()["lost"].as_array().is_some_and(|lost| !lost.is_empty()) && !self.has_damage()
+    }
+
     fn lacks_only_its_end(&self) -> bool {
         self.end_ns().is_some() && !self.has_damage()
     }
@@ -129,13 +134,14 @@ fn panic_of(stderr: &str) -> Option<String> {
 }
 
 /// Whether `check` calls what a killed writer left intact, and `show` and `explain` answer without damage, and say of a run that
-/// was cut off that it lacks its end. A directory without a description is no run yet, and one clear error.
-pub fn problems_of_answers(scene: &Scene) -> Vec<String> {
+/// was cut off that it lacks its end. A directory without a description is no run yet, and one clear error. Returns whether it was
+/// cut off, too.
+pub fn problems_of_answers(scene: &Scene) -> (Vec<String>, bool) {
     scene.run().map(|run| problems_of_run(&run)).unwrap_or_default()
 }
 
 /// The same of a run in another place.
-pub fn problems_of_run(run: &Path) -> Vec<String> {
+pub fn problems_of_run(run: &Path) -> (Vec<String>, bool) {
     let is_run = run.join("run.json").exists();
     let mut problems = Vec::new();
     let mut is_cut_off = false;
@@ -144,43 +150,50 @@ pub fn problems_of_run(run: &Path) -> Vec<String> {
         is_cut_off |= words[0] == "check" && answer.document()["state"] == "cut_off";
         let lacks_its_end = is_cut_off && words[0] != "check" && !answer.is_refusal();
         let expected = if is_run { i32::from(lacks_its_end) } else { 2 };
-        let wrong = (answer.code != Some(expected) || lacks_its_end && !answer.lacks_only_its_end()).then(|| {
-            format!("exit code {:?}, not {expected}: {}{}", answer.code, last_line(&answer.stderr), answer.damage())
-        });
+        let of_recorder = expected == 0 && answer.code == Some(1) && answer.names_losses();
+        let wrong = (answer.code != Some(expected) && !of_recorder || lacks_its_end && !answer.lacks_only_its_end())
+            .then(|| {
+                format!("exit code {:?}, not {expected}: {}{}", answer.code, last_line(&answer.stderr), answer.damage())
+            });
         problems.extend(answer.broken().or(wrong).map(|problem| format!("{}: {problem}", words[0])));
     }
-    problems
+    (problems, is_cut_off)
 }
 
-/// Whether `check`, `show` and `explain` do not break, and agree about whether the run is whole. Returns that, too.
-pub fn problems_of_any_answers(scene: &Scene) -> (Vec<String>, bool) {
-    let Some(run) = scene.run() else { return (Vec::new(), true) };
+/// Whether `check`, `show` and `explain` do not break, and agree about whether the run is whole. Returns what it lacks, too.
+pub fn problems_of_any_answers(scene: &Scene) -> (Vec<String>, Option<String>) {
+    let Some(run) = scene.run() else { return (Vec::new(), None) };
     let mut problems = Vec::new();
-    let mut whole = true;
+    let mut lacks = None;
     for words in [["check", "--json"], ["show", "--json"], ["explain", "--json"]] {
         let answer = ask(&words, &run);
         problems.extend(answer.broken().map(|problem| format!("{}: {problem}", words[0])));
-        whole &= answer.code == Some(0);
+        if answer.code != Some(0) && lacks.is_none() {
+            let said = [last_line(&answer.stderr), answer.damage()].concat();
+            lacks = Some(format!("{} says {:?}: {said}", words[0], answer.code));
+        }
         if answer.code == Some(1) && words[0] != "check" && answer.document()["complete"] != false {
             problems.push(format!("{}: exit code 1 without \"complete\": false", words[0]));
         }
     }
-    (problems, whole)
+    (problems, lacks)
 }
 
 /// When the last flush ended, ns of the monotonic clock, by the times in the journal and the recent files.
 pub fn last_flush_ns(run: &Path) -> Option<u64> {
-    const TIME: &[u8] = b"\"at\":{\"monotonic_ns\":";
     let files = fs::read_dir(run).ok()?.flatten().map(|entry| entry.path());
     let dated = files.filter(|path| {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         name == "journal" || name.starts_with("recent-")
     });
-    let times = dated.filter_map(|path| fs::read(path).ok()).flat_map(|bytes| {
-        let found = bytes.windows(TIME.len()).enumerate().filter(|(_, window)| *window == TIME);
-        found.filter_map(|(at, _)| number(&bytes[at + TIME.len()..])).collect::<Vec<_>>()
-    });
-    times.max()
+    dated.filter_map(|path| fs::read(path).ok()).filter_map(|bytes| times(&bytes).max()).max()
+}
+
+/// The times in a journal or a recent file.
+pub fn times(bytes: &[u8]) -> impl Iterator<Item = u64> {
+    const TIME: &[u8] = b"\"at\":{\"monotonic_ns\":";
+    let found = bytes.windows(TIME.len()).enumerate().filter(|(_, window)| *window == TIME);
+    found.filter_map(|(at, _)| number(&bytes[at + TIME.len()..]))
 }
 
 fn number(bytes: &[u8]) -> Option<u64> {

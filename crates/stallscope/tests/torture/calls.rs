@@ -12,6 +12,8 @@ use crate::sys::Call;
 pub enum Object {
     /// A descriptor in that argument.
     Descriptor(usize),
+    /// A command in that argument.
+    Command(usize),
     /// A path in that argument.
     Path(usize),
     /// Nothing with a name.
@@ -63,7 +65,7 @@ pub const CALLS: &[Known] = &[
     known(libc::SYS_mount, "mount", Path(1), true, &[ENOMEM, EIO, EPERM]),
     known(libc::SYS_umount2, "umount2", Path(0), true, &[ENOMEM, EIO, EAGAIN]),
     known(libc::SYS_ioctl, "ioctl", Descriptor(0), true, &[EINTR, ENOMEM, EIO]),
-    known(libc::SYS_bpf, "bpf", Object::None, true, &[EPERM, ENOMEM, EAGAIN]),
+    known(libc::SYS_bpf, "bpf", Object::Command(0), true, &[EPERM, ENOMEM, EAGAIN]),
     known(libc::SYS_perf_event_open, "perf_event_open", Object::None, true, &[EMFILE, ENOMEM, EINTR]),
     known(libc::SYS_memfd_create, "memfd_create", Object::None, true, &[ENOMEM, EMFILE]),
     known(libc::SYS_clone3, "clone3", Object::None, true, &[EAGAIN, ENOMEM]),
@@ -76,30 +78,35 @@ pub const CALLS: &[Known] = &[
 /// Calls that fail for lack of memory in a campaign of their own.
 pub const ALLOCATIONS: [&str; 2] = ["mmap", "mremap"];
 
+/// The commands of bpf(2) that look up an element, a key, a program's description.
+const BPF_READS: [u32; 4] = [1, 4, 15, 24];
+
 /// The table's row for a call.
 pub fn find(call: &Call) -> Option<&'static Known> {
     CALLS.iter().find(|known| known.number == call.number)
 }
 
-/// Whether a kill at this call can leave something half done: it changes something, and an `openat` creates or writes.
+/// Whether a kill at this call can leave something half done: it changes something, an `openat` creates or writes, and a
+/// `bpf` does not only look something up.
 pub fn is_kill_point(known: &Known, call: &Call) -> bool {
     let writes = (libc::O_WRONLY | libc::O_RDWR | libc::O_CREAT) as u64;
-    known.changes && (known.number != libc::SYS_openat || call.arguments[2] & writes != 0)
+    match known.number {
+        libc::SYS_openat => call.arguments[2] & writes != 0,
+        libc::SYS_bpf => !BPF_READS.contains(&(call.arguments[0] as u32)),
+        _ => known.changes,
+    }
 }
 
-/// What a call works on, with digits replaced, so that the same place of the program has one name.
-pub fn object(tid: i32, known: &Known, call: &Call) -> String {
-    object_named(tid, known, call, "")
-}
-
-/// The same, with the name of the scene's folder, which is random, left out.
-pub fn object_named(tid: i32, known: &Known, call: &Call, folder: &str) -> String {
+/// What a call works on, with digits replaced, and without the name of the scene's folder, which is random: the same place of the
+/// program has one name.
+pub fn object(tid: i32, known: &Known, call: &Call, folder: &str) -> String {
     let name = match known.object {
         Descriptor(argument) => descriptor(tid, call.arguments[argument]),
         Path(argument) => path(tid, call.arguments[argument]).unwrap_or_default(),
+        Object::Command(argument) => return format!("command {}", call.arguments[argument] as u32),
         Object::None => return String::new(),
     };
-    let name = if folder.is_empty() { name } else { name.replace(folder, "") };
+    let name = name.replace(folder, "");
     let mut short = String::new();
     for part in name.chars().map(|c| if c.is_ascii_digit() { 'N' } else { c }) {
         if !(part == 'N' && short.ends_with('N')) {

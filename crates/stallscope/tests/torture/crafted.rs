@@ -9,7 +9,9 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
+use crate::Plan;
 use crate::aftermath::ask_bounded;
+use crate::pool::side_by_side;
 use crate::random::Random;
 use crate::report::Report;
 use crate::victim::{Scene, VICTIMS, Verdict};
@@ -26,29 +28,34 @@ const COMMANDS: [&str; 7] = [
 const FORMATS: [&str; 5] = ["csv", "parquet", "perfetto", "openmetrics", "pcp"];
 
 /// Crafts that number of runs from a recorded one.
-pub fn campaign(seed: u64, points: u64) -> Report {
+pub fn campaign(plan: &Plan) -> Report {
     let mut report = Report::default();
     let traced = VICTIMS.iter().find(|victim| victim.name == "traced").expect("a victim is traced");
     let scene = Scene::new(*traced);
-    match scene.attack(std::time::Duration::from_secs(60), |_, _, _| Verdict::Pass) {
+    match scene.attack(std::time::Duration::from_secs(60), [], |_, _, _| Verdict::Pass) {
         Ok(course) if course.code == 0 => {}
         other => report.finding(format!("no run to craft from: {:?}", other.map(|course| course.stderr))),
     }
     let original = Run::open(&scene.folder().join("run")).expect("the run was recorded");
-    for point in 0..points {
-        let mut random = Random::new(seed.wrapping_mul(1_000_003) + point);
-        let folder = tempfile::tempdir().expect("a folder can be made");
-        let run = folder.path().join("run");
-        let mutations = 1 << random.below(6);
-        let changed = Craft { random: &mut random, left: mutations, changed: Vec::new() }.write(&original, &run);
-        let format = FORMATS[random.below(FORMATS.len() as u64) as usize];
-        for command in COMMANDS {
-            report.tried(format!("`{}` of crafted runs", command.split(' ').next().unwrap_or_default()));
-            let command = command.replace("OUT", &folder.path().join("out").display().to_string());
-            let words: Vec<String> = command.replace("FORMAT", format).split(' ').map(str::to_owned).collect();
-            if let Some(problem) = ask_bounded(&words, &run) {
-                report.finding(format!("point {point}, {command} ({format}): {problem}; {}", changed.join(", ")));
-            }
+    let points: Vec<u64> = (0..plan.points).collect();
+    side_by_side(plan.at_a_time, &points, &mut report, |point| craft_and_ask(&original, plan.seed, *point));
+    report
+}
+
+fn craft_and_ask(original: &Run, seed: u64, point: u64) -> Report {
+    let mut report = Report::default();
+    let mut random = Random::new(seed.wrapping_mul(1_000_003) + point);
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let run = folder.path().join("run");
+    let mutations = 1 << random.below(6);
+    let changed = Craft { random: &mut random, left: mutations, changed: Vec::new() }.write(original, &run);
+    let format = FORMATS[random.below(FORMATS.len() as u64) as usize];
+    for command in COMMANDS {
+        report.tried(format!("`{}` of crafted runs", command.split(' ').next().unwrap_or_default()));
+        let command = command.replace("OUT", &folder.path().join("out").display().to_string());
+        let words: Vec<String> = command.replace("FORMAT", format).split(' ').map(str::to_owned).collect();
+        if let Some(problem) = ask_bounded(&words, &run) {
+            report.finding(format!("point {point}, {command} ({format}): {problem}; {}", changed.join(", ")));
         }
     }
     report

@@ -1,10 +1,14 @@
 //! Truncations and bit flips of the files of a run: nothing is shown as whole that differs from the original.
 
+use std::ffi::OsString;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
+use crate::Plan;
 use crate::aftermath::{Answer, ask, last_line};
+use crate::calls::{self, Known};
+use crate::pool::side_by_side;
 use crate::random::Random;
 use crate::report::Report;
 use crate::victim::{Scene, VICTIMS, Verdict};
@@ -12,7 +16,7 @@ use crate::victim::{Scene, VICTIMS, Verdict};
 const COMMANDS: [[&str; 2]; 2] = [["show", "--json"], ["explain", "--json"]];
 
 /// Damages a closed run and one that was cut off, at that number of places each.
-pub fn campaign(seed: u64, points: u64) -> Report {
+pub fn campaign(plan: &Plan) -> Report {
     let mut report = Report::default();
     let traced = VICTIMS.iter().find(|victim| victim.name == "traced").expect("a victim is traced");
     for (name, kill_after_flush) in [("closed", false), ("cut off", true)] {
@@ -22,11 +26,9 @@ pub fn campaign(seed: u64, points: u64) -> Report {
             continue;
         }
         let original = Original::of(&scene.folder().join("run"));
-        let mut random = Random::new(seed);
-        for _ in 0..points {
-            let damage = original.choose(&mut random);
-            original.suffer(name, &damage, &mut report);
-        }
+        let mut random = Random::new(plan.seed);
+        let damages: Vec<Damage> = (0..plan.points).map(|_| original.choose(&mut random)).collect();
+        side_by_side(plan.at_a_time, &damages, &mut report, |damage| original.suffer(name, damage));
     }
     report
 }
@@ -39,7 +41,7 @@ fn recorded(scene: &Scene, killed: bool) -> std::io::Result<()> {
         let flushed = scene.folder().join("run/recent-0001").metadata().map_or(0, |file| file.len());
         if killed && syncs > 3 && flushed > 0 { Verdict::KillBefore(program) } else { Verdict::Pass }
     };
-    let course = scene.attack(Duration::from_secs(60), judge)?;
+    let course = scene.attack(Duration::from_secs(60), syncs_of(), judge)?;
     let expected = if killed { 128 + libc::SIGKILL } else { 0 };
     match course.code == expected {
         true => Ok(()),
@@ -47,9 +49,14 @@ fn recorded(scene: &Scene, killed: bool) -> std::io::Result<()> {
     }
 }
 
+fn syncs_of() -> impl Iterator<Item = &'static Known> {
+    calls::CALLS.iter().filter(|known| known.number == libc::SYS_fdatasync)
+}
+
 /// A change of one file.
 struct Damage {
-    file: PathBuf,
+    /// Its place among the files.
+    file: usize,
     what: What,
 }
 
@@ -60,39 +67,41 @@ enum What {
 
 /// A run, its files, and what is said of it.
 struct Original {
-    run: PathBuf,
-    files: Vec<(PathBuf, Vec<u8>)>,
+    files: Vec<(OsString, Vec<u8>)>,
     answers: Vec<Answer>,
 }
 
 impl Original {
     fn of(run: &Path) -> Original {
         let paths = fs::read_dir(run).into_iter().flatten().flatten().map(|entry| entry.path());
-        // `reserve` holds no data.
-        let mut files: Vec<(PathBuf, Vec<u8>)> = paths
-            .filter(|path| !path.ends_with("reserve"))
-            .filter_map(|path| Some((path.clone(), fs::read(&path).ok().filter(|bytes| !bytes.is_empty())?)))
-            .collect();
+        let mut files: Vec<(OsString, Vec<u8>)> =
+            paths.filter_map(|path| Some((path.file_name()?.to_owned(), fs::read(&path).ok()?))).collect();
         files.sort();
         let answers = COMMANDS.iter().map(|words| said(words, run)).collect();
-        Original { run: run.to_owned(), files, answers }
+        Original { files, answers }
     }
 
     /// Each file as often as any other, since the small ones say what the large ones mean.
     fn choose(&self, random: &mut Random) -> Damage {
-        let (file, bytes) = &self.files[random.below(self.files.len() as u64) as usize];
+        // `reserve` holds no data.
+        let files: Vec<usize> = (0..self.files.len())
+            .filter(|at| self.files[*at].0 != "reserve" && !self.files[*at].1.is_empty())
+            .collect();
+        let file = files[random.below(files.len() as u64) as usize];
+        let bytes = &self.files[file].1;
         let at = random.below(bytes.len() as u64) as usize;
         let what = match random.below(3) {
             0 => What::Truncate(at),
             _ => What::Flip(at, 1 << random.below(8)),
         };
-        Damage { file: file.clone(), what }
+        Damage { file, what }
     }
 
-    fn suffer(&self, kind: &str, damage: &Damage, report: &mut Report) {
-        let (_, whole) = self.files.iter().find(|(path, _)| *path == damage.file).expect("it was chosen");
-        let mut bytes = whole.clone();
-        let file = damage.file.file_name().unwrap_or_default().to_string_lossy();
+    /// A copy of the run on a file system in memory is damaged, beside other copies.
+    fn suffer(&self, kind: &str, damage: &Damage) -> Report {
+        let mut report = Report::default();
+        let (file, whole) = &self.files[damage.file];
+        let (mut bytes, file) = (whole.clone(), file.to_string_lossy());
         let name = match damage.what {
             What::Truncate(at) => {
                 bytes.truncate(at);
@@ -103,25 +112,32 @@ impl Original {
                 format!("{kind} run, {file} at {at}: bit {bit:#x}")
             }
         };
-        fs::write(&damage.file, bytes).expect("the run can be damaged");
+        let copy = tempfile::tempdir_in("/dev/shm").expect("a folder can be made");
+        let run = copy.path().join("run");
+        fs::create_dir(&run).expect("a folder can be made");
+        for (at, (name, content)) in self.files.iter().enumerate() {
+            let content = if at == damage.file { &bytes } else { content };
+            fs::write(run.join(name), content).expect("a file can be written");
+        }
         report.tried(format!(
             "{} of a {kind} run",
             if matches!(damage.what, What::Flip(..)) { "bit flips" } else { "truncations" }
         ));
         for (words, original) in COMMANDS.iter().zip(&self.answers) {
-            let problem = misread(&said(words, &self.run), original);
+            let problem = misread(&said(words, &run), original);
             problem.into_iter().for_each(|problem| report.finding(format!("{name}: {}: {problem}", words[0])));
         }
-        fs::write(&damage.file, whole).expect("the damage can be undone");
+        report
     }
 }
 
-/// A command's answer, without the size of the run's files: that does change.
+/// A command's answer, without the size and the place of the run's files: those do change.
 fn said(words: &[&str], run: &Path) -> Answer {
     let mut answer = ask(words, run);
     let lines = answer.stdout.split_inclusive(|byte| *byte == b'\n');
     let is_size = |line: &&[u8]| line.windows(15).any(|window| window == b"\"archive_bytes\"");
-    answer.stdout = lines.filter(|line| !is_size(line)).collect::<Vec<_>>().concat();
+    let text = String::from_utf8_lossy(&lines.filter(|line| !is_size(line)).collect::<Vec<_>>().concat()).into_owned();
+    answer.stdout = text.replace(&run.display().to_string(), "RUN").into_bytes();
     answer
 }
 

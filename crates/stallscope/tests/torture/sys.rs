@@ -89,16 +89,12 @@ fn filter(calls: &[i64]) -> Vec<sock_filter> {
     filter
 }
 
-/// The next stop or end of a traced thread: `Ok(None)` if there is none at the moment, an error if none is left.
-pub fn next_stop() -> io::Result<Option<(i32, Stop)>> {
+/// Waits for the next stop or end of a thread that this thread traces: `None` if none is left. Other threads trace other victims.
+pub fn next_stop() -> Option<(i32, Stop)> {
     let mut status = 0;
     // SAFETY: the status is ours.
-    let tid = unsafe { libc::waitpid(-1, &mut status, libc::__WALL | libc::WNOHANG) };
-    match tid {
-        -1 => Err(io::Error::last_os_error()),
-        0 => Ok(None),
-        tid => Ok(Some((tid, meaning(status)))),
-    }
+    let tid = unsafe { libc::waitpid(-1, &mut status, libc::__WALL | libc::__WNOTHREAD) };
+    (tid > 0).then(|| (tid, meaning(status)))
 }
 
 fn meaning(status: c_int) -> Stop {

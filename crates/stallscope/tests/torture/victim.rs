@@ -1,12 +1,15 @@
 //! The programs that are attacked, each with a folder of its own, and a process's course under stops.
 
+use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
-use crate::calls;
+use crate::calls::Known;
 use crate::sys::{self, Call, Stop};
 
 /// A command line of the program. `RUN` is the run's directory, `FOLDER` a folder that exists.
@@ -18,7 +21,7 @@ pub struct Victim {
 
 /// Together they reach each place of the program that writes outside of its memory.
 pub const VICTIMS: [Victim; 4] = [
-    Victim { name: "record", words: "record --no-trace --memory 64m --interval 100ms --runtime 1800ms --out RUN" },
+    Victim { name: "record", words: "record --no-trace --memory 64m --interval 100ms --runtime 1300ms --out RUN" },
     Victim { name: "traced", words: "record --interval 100ms --slower-than 20ms --runtime 1200ms --out RUN" },
     Victim {
         name: "run",
@@ -111,40 +114,54 @@ impl Scene {
         command
     }
 
-    /// Runs the victim; `judge` decides at each listed call, with the thread and whether it is one of the program's own.
-    pub fn attack(&self, limit: Duration, mut judge: impl FnMut(i32, &Call, i32) -> Verdict) -> io::Result<Course> {
-        let numbers: Vec<i64> = calls::CALLS.iter().map(|known| known.number).collect();
+    /// Runs the victim; `judge` decides at each of the calls, with the thread and the process of the program. Other calls run at
+    /// full speed.
+    pub fn attack<'a>(
+        &self,
+        limit: Duration,
+        calls: impl IntoIterator<Item = &'a Known>,
+        judge: impl FnMut(i32, &Call, i32) -> Verdict,
+    ) -> io::Result<Course> {
+        let numbers: Vec<i64> = calls.into_iter().map(|known| known.number).collect();
         let child = sys::spawn_stopping(self.command(), &numbers)?;
         let pid = child.id() as i32;
+        let watch = Watch::new(pid, limit);
         let mut course = Course { pid, code: -1, stderr: String::new(), killed_ns: None, hung: false };
+        course.follow(&watch, judge);
+        course.hung = watch.stop();
+        course.stderr = fs::read_to_string(self.folder.path().join("stderr")).unwrap_or_default();
+        Ok(course)
+    }
+}
+
+impl Course {
+    /// Until the last of the victim's threads has ended.
+    fn follow(&mut self, watch: &Watch, mut judge: impl FnMut(i32, &Call, i32) -> Verdict) {
         let mut after: Option<i32> = None;
-        let began = Instant::now();
-        loop {
-            match sys::next_stop() {
-                Err(_) => break,
-                Ok(None) if began.elapsed() > limit => {
-                    course.hung = true;
-                    sys::kill(pid);
-                    break;
+        while let Some((tid, stop)) = sys::next_stop() {
+            match stop {
+                Stop::Ended(code) => {
+                    watch.ended(tid);
+                    self.code = if tid == self.pid { code } else { self.code };
                 }
-                Ok(None) => std::thread::sleep(Duration::from_micros(50)),
-                Ok(Some((tid, Stop::Ended(code)))) if tid == pid => course.code = code,
-                Ok(Some((_, Stop::Ended(_)))) => {}
-                Ok(Some((tid, Stop::Signal(signal)))) => sys::resume(tid, signal),
-                Ok(Some((tid, Stop::Event))) => sys::resume(tid, 0),
-                Ok(Some((tid, Stop::CallDone))) => {
-                    after.take().into_iter().for_each(|victim| course.kill(victim));
+                Stop::Signal(signal) => sys::resume(tid, signal),
+                Stop::Event => {
+                    watch.lives(tid);
                     sys::resume(tid, 0);
                 }
-                Ok(Some((tid, Stop::Call))) => {
+                Stop::CallDone => {
+                    after.take().into_iter().for_each(|victim| self.kill(victim));
+                    sys::resume(tid, 0);
+                }
+                Stop::Call => {
                     let Some(call) = sys::call_of(tid) else { continue };
-                    match judge(tid, &call, pid) {
+                    match judge(tid, &call, self.pid) {
                         Verdict::KillAfter(victim) => {
                             after = Some(victim);
                             sys::finish_call(tid);
                             continue;
                         }
-                        Verdict::KillBefore(victim) => course.kill(victim),
+                        Verdict::KillBefore(victim) => self.kill(victim),
                         Verdict::Fail(errno) => sys::fail_call(tid, errno),
                         Verdict::Shorten(length) => sys::shorten_call(tid, length),
                         Verdict::Pass => {}
@@ -153,15 +170,49 @@ impl Scene {
                 }
             }
         }
-        course.stderr = fs::read_to_string(self.folder.path().join("stderr")).unwrap_or_default();
-        Ok(course)
     }
-}
-
-impl Course {
     fn kill(&mut self, victim: i32) {
         self.killed_ns = Some(monotonic_ns());
         sys::kill(victim);
+    }
+}
+
+/// Kills all of a victim's processes at its limit.
+struct Watch {
+    threads: Arc<Mutex<BTreeSet<i32>>>,
+    done: Sender<()>,
+    watcher: std::thread::JoinHandle<bool>,
+}
+
+impl Watch {
+    fn new(pid: i32, limit: Duration) -> Watch {
+        let threads = Arc::new(Mutex::new(BTreeSet::from([pid])));
+        let ((done, is_done), known) = (channel(), Arc::clone(&threads));
+        let watcher = std::thread::spawn(move || {
+            let mut left = limit;
+            let mut hung = false;
+            // Again, since a process may start another meanwhile.
+            while is_done.recv_timeout(left) == Err(RecvTimeoutError::Timeout) {
+                (left, hung) = (Duration::from_secs(1), true);
+                known.lock().unwrap_or_else(PoisonError::into_inner).iter().copied().for_each(sys::kill);
+            }
+            hung
+        });
+        Watch { threads, done, watcher }
+    }
+
+    fn lives(&self, tid: i32) {
+        self.threads.lock().unwrap_or_else(PoisonError::into_inner).insert(tid);
+    }
+
+    fn ended(&self, tid: i32) {
+        self.threads.lock().unwrap_or_else(PoisonError::into_inner).remove(&tid);
+    }
+
+    /// Whether the limit was reached.
+    fn stop(self) -> bool {
+        drop(self.done);
+        self.watcher.join().unwrap_or(true)
     }
 }
 
@@ -172,7 +223,10 @@ fn monotonic_ns() -> u64 {
 
 /// The program that is attacked: the one built with the test, or another build.
 pub fn program() -> PathBuf {
-    std::env::var_os("PROGRAM").map_or_else(|| env!("CARGO_BIN_EXE_stallscope").into(), PathBuf::from)
+    let built = || env!("CARGO_BIN_EXE_stallscope").into();
+    let named = std::env::var_os("PROGRAM").map_or_else(built, PathBuf::from);
+    // As the kernel names it: the victims run in folders of their own.
+    fs::canonicalize(&named).unwrap_or(named)
 }
 
 /// Whether a thread belongs to the program, rather than to a tool that it started.
