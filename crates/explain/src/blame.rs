@@ -11,6 +11,7 @@ mod chain;
 mod children;
 mod client_requests;
 mod convoy;
+mod culprit;
 mod culprits;
 mod dirty_limit;
 mod dirtying;
@@ -89,10 +90,12 @@ mod tests;
 pub use accounting::{Accounting, OperationAccount};
 pub use builder::Blame;
 pub use cause::{Cause, Evidence, EvidenceTimes};
+pub use culprit::Culprit;
 pub use disks::knows_device;
+
 pub use explanation::{
-    CauseTime, ClassTimes, Convoy, Culprit, Explanation, Holds, Link, Part, Party, RequestLife, Scoped, Served,
-    ServedTo, ShortWaits, Stall, StallCause,
+    CauseTime, ClassTimes, Convoy, Explanation, Holds, Link, Part, Party, RequestLife, Scoped, Served, ServedTo,
+    ShortWaits, Stall, StallCause,
 };
 pub use failures::Failed;
 pub use lanes::{Lanes, RequestLane, TaskLane};

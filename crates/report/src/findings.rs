@@ -217,7 +217,6 @@ fn culprit(document: &Value, part: &str) -> Option<Sentence> {
     let culprit = document.pointer(&path)?;
     let mut writer = Writer::new(document);
     let limited = culprit["cause"] == "io_throttle";
-    let evicts = culprit["evicts"] == true;
     let known = |key: &str| !culprit[key].is_null() && culprit[key] != "/";
     if culprit["time_ns"].as_f64() < Some(LEAST * lost_ns(document, part)?) {
         writer.say("No root blocker is known");
@@ -230,11 +229,7 @@ fn culprit(document: &Value, part: &str) -> Option<Sentence> {
             writer.value(&format!("{path}/cgroup"), Kind::Name)?;
         }
         writer.say(if delayed_itself(culprit) { " itself" } else { "" });
-        writer.say(match (evicts, limited) {
-            (true, _) => ", which filled the memory that held what they read again",
-            (false, true) => ", which used up the I/O limit",
-            (false, false) => "",
-        });
+        writer.say(what_it_used(culprit));
     } else if limited && known("cgroup") {
         writer.say("The largest root blocker is the limit of cgroup ");
         writer.value(&format!("{path}/cgroup"), Kind::Name)?;
@@ -255,6 +250,15 @@ fn culprit(document: &Value, part: &str) -> Option<Sentence> {
     cost(&mut writer, &path)?;
     convoy(&mut writer, &path, culprit)?;
     Some(writer.end())
+}
+
+/// `, which used up the I/O limit`
+fn what_it_used(culprit: &Value) -> &'static str {
+    match culprit["cause"].as_str() {
+        _ if culprit["evicts"] == true => ", which filled the memory that held what they read again",
+        Some("io_throttle") => ", which used up the I/O limit",
+        _ => "",
+    }
 }
 
 /// The time of the slow operations, or of the shorter waits.

@@ -2,9 +2,10 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use super::culprit::Culprit;
 use super::culprits::RootBlockers;
 use super::disks::Disks;
-use super::explanation::{Culprit, Explanation, Stall};
+use super::explanation::{Explanation, Stall};
 use super::lanes::{Lanes, lanes};
 use super::operations::Operation;
 use super::piece::Piece;

@@ -6,9 +6,10 @@ use std::collections::{BTreeSet, HashMap};
 
 use super::cause::Cause;
 use super::chain::{chain_row, end};
+use super::culprit::Culprit;
 use super::culprits::{RootBlockers, Waiting, waiting};
 use super::disks::Disks;
-use super::explanation::{Convoy, Culprit};
+use super::explanation::Convoy;
 use super::operations::Operation;
 use super::run_index::RunIndex;
 use super::timelines::TaskTimelines;

@@ -20,8 +20,8 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 
 use super::cause::Cause;
+use super::culprit::Culprit;
 use super::disks::Disks;
-use super::explanation::Culprit;
 use super::names::Name;
 use super::operations::Operation;
 use super::run_index::RunIndex;

@@ -4,7 +4,8 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use super::cause::{Cause, CausedTime, EvidenceTimes};
-use super::explanation::{CauseTime, ClassTimes, Culprit, Part};
+use super::culprit::Culprit;
+use super::explanation::{CauseTime, ClassTimes, Part};
 use super::names::Name;
 use super::operations::Operation;
 use super::run_index::RunIndex;

@@ -155,6 +155,26 @@ impl Path<'_> {
         }
     }
 
+    /// Whom the task waited for there; `None` if what it did before kept this wait waiting all the same.
+    fn hand_over(&mut self, tid: u32, segment: &Segment, is_for_lock: bool) -> Option<Next> {
+        let (index, asleep) = (self.index, self.index.row(segment.off));
+        let waker = ender(index, tid, segment);
+        // A timer or an interrupt ended that sleep.
+        if !is_for_lock && (waker.is_none() || ends_a_lock(index, tid, segment, waker)) {
+            self.put_wait(segment.start_ns);
+            return None;
+        }
+        if asleep.awaits == Some(Awaits::Message) {
+            self.of_slow_client = std::mem::take(&mut self.unheard);
+            self.through_idle |= !self.of_slow_client;
+        }
+        if asleep.awaits == Some(Awaits::Lock) {
+            self.wait_for_lock(segment.off);
+        }
+        let waker = waker.filter(|&waker| waker != index.row(self.row).tid);
+        Some(Next::Waits { since_ns: segment.start_ns, waker })
+    }
+
     /// Back to where the wait began, or to where this task itself waited for another one: then that one is returned. A task
     /// that waited for this very wait's task had no work before.
     fn back_through(&mut self, tid: u32, timeline: &TaskTimeline) -> Next {
@@ -175,27 +195,10 @@ impl Path<'_> {
                 continue;
             }
             if hands_over(index, &segment) {
-                let waker = ender(index, tid, &segment);
-                if !is_for_lock && ends_a_lock(index, tid, &segment, waker) {
-                    self.put_wait(segment.start_ns);
-                    continue;
+                match self.hand_over(tid, &segment, is_for_lock) {
+                    Some(next) => return next,
+                    None => continue,
                 }
-                // A timer or an interrupt ended that sleep: what the task did before kept this wait waiting all the same.
-                if waker.is_none() && !is_for_lock {
-                    self.put_wait(segment.start_ns);
-                    continue;
-                }
-                let is_message = index.row(segment.off).awaits == Some(Awaits::Message);
-                if is_message && std::mem::take(&mut self.unheard) {
-                    self.of_slow_client = true;
-                } else {
-                    self.through_idle |= is_message;
-                }
-                if index.row(segment.off).awaits == Some(Awaits::Lock) {
-                    self.wait_for_lock(segment.off);
-                }
-                let waker = waker.filter(|&waker| waker != wait.tid);
-                return Next::Waits { since_ns: segment.start_ns, waker };
             }
             // Whatever else the holder of a lock did, the wait was for the lock.
             if wait.awaits == Some(Awaits::Lock) && !segment.cause.is_wait() {
