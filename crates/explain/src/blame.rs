@@ -92,7 +92,6 @@ pub use builder::Blame;
 pub use cause::{Cause, Evidence, EvidenceTimes};
 pub use culprit::Culprit;
 pub use disks::knows_device;
-
 pub use explanation::{
     CauseTime, ClassTimes, Convoy, Explanation, Holds, Link, Part, Party, RequestLife, Scoped, Served, ServedTo,
     ShortWaits, Stall, StallCause,

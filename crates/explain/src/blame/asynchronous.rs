@@ -96,7 +96,7 @@ fn of_submitter(index: &RunIndex, row: &Row, at: u32, at_ns: u64, has_request: b
 /// The operation of a process whose completion most probably ended a wait for completions: the last to complete in it, else one
 /// that was in flight all the time.
 pub(super) fn awaited(index: &RunIndex, row: &Row) -> Option<u32> {
-    let pid = index.tasks.pid(row.tid, row.end_ns).unwrap_or(row.tid);
+    let pid = index.tasks.process_of(row.tid, row.end_ns);
     let all = index.asynchronous_of(pid);
     let begun = &all[..all.partition_point(|&at| index.row(at).start_ns < row.runnable_ns)];
     let latest = begun.iter().rev().copied().take(LOOKED_AT);

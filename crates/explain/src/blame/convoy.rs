@@ -142,7 +142,7 @@ pub(super) fn name_convoys<'a>(index: &RunIndex, culprits: impl Iterator<Item = 
 
 fn key(index: &RunIndex, row: u32, cause: Cause) -> Key {
     let end = end(index, row, cause);
-    let holder = end.tid.map(|tid| index.tasks.pid(tid, end.at_ns).unwrap_or(tid));
+    let holder = end.tid.map(|tid| index.tasks.process_of(tid, end.at_ns));
     // Those that the convoy's own members hold up come one after the other: the lock is what they share.
     (cause, index.row(row).lock.get(), holder)
 }
@@ -184,8 +184,7 @@ fn convoy(index: &RunIndex, (cause, ..): Key, times: &[Vec<Wait>]) -> Option<Con
     let mut victims: Vec<(u32, u64)> = by_task.into_iter().collect();
     victims.sort_by_key(|&(tid, ns)| (Reverse(ns), tid));
     let who = |tid: u32| index.tasks.who(tid, row.end_ns, &index.names);
-    let processes: BTreeSet<u32> =
-        victims.iter().map(|&(tid, _)| index.tasks.pid(tid, row.end_ns).unwrap_or(tid)).collect();
+    let processes: BTreeSet<u32> = victims.iter().map(|&(tid, _)| index.tasks.process_of(tid, row.end_ns)).collect();
     Some(Convoy {
         cause,
         holder: end.tid.map(|tid| index.tasks.who(tid, end.at_ns, &index.names)),

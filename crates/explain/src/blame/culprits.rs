@@ -117,7 +117,7 @@ fn in_batches<'o>(
         // The name and the cgroup of a task may change.
         for operations in operations.chunk_by(|a, b| Victims::of(index, a) == Victims::of(index, b)) {
             let first = &operations[0];
-            let pid = index.tasks.pid(first.tid, first.end_ns).unwrap_or(first.tid);
+            let pid = index.tasks.process_of(first.tid, first.end_ns);
             let (victim, timeline) = ((Victims::of(index, first), pid), timelines.of(first));
             segments += timeline.segments().len();
             waiting.push(Waiting { victim, operations, timeline });
@@ -184,7 +184,7 @@ fn grouped(index: &RunIndex, times: Vec<(Key, Cost)>) -> Vec<(Key, Cost)> {
 /// The processes that answered the recorded command.
 fn servers_of_command(index: &RunIndex) -> FastSet<u32> {
     let servers = index.answers.servers_of(|client| index.of_command.contains(&client));
-    servers.map(|(server, sent_ns)| index.tasks.pid(server, sent_ns).unwrap_or(server)).collect()
+    servers.map(|(server, sent_ns)| index.tasks.process_of(server, sent_ns)).collect()
 }
 
 fn culprit(index: &RunIndex, key: Key, cost: &Cost, disks: &Disks) -> Culprit {

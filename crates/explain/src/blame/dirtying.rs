@@ -36,7 +36,7 @@ struct Pause {
 fn pauses(index: &RunIndex, tid: u32) -> impl Iterator<Item = Pause> {
     let rows = index.rows_of(tid).filter(|(number, _)| index.main_cause(*number) == Cause::DirtyThrottle);
     rows.map(move |(_, row)| {
-        let pid = index.tasks.pid(tid, row.end_ns).unwrap_or(tid);
+        let pid = index.tasks.process_of(tid, row.end_ns);
         Pause { from_ns: row.start_ns, to_ns: row.end_ns, pid }
     })
 }
@@ -50,7 +50,7 @@ fn burst(index: &RunIndex, pauses: &[Pause]) -> Burst {
     let rows = rows.filter(|(used, _)| used.pid.is_some_and(|pid| pids.contains(&pid)));
     let bytes: f64 = rows.map(|(used, ns)| used.bytes as f64 * ns as f64 / (used.end_ns - used.start_ns) as f64).sum();
     // The work of a recorded command ends with the recording, however late its last pause was.
-    let is_of_command = |tid: &u32| pids.contains(&index.tasks.pid(*tid, to_ns).unwrap_or(*tid));
+    let is_of_command = |tid: &u32| pids.contains(&index.tasks.process_of(*tid, to_ns));
     let ended_ns = index.ended_ns.filter(|_| !index.of_command.iter().any(is_of_command));
     Burst { dirtied_bytes: bytes as u64, goes_on: ended_ns.is_some_and(|ended| ended <= to_ns + QUIET_NS) }
 }

@@ -32,7 +32,7 @@ impl Scope {
     /// Whether a task is in scope at a moment.
     pub(super) fn has_task(&self, index: &RunIndex, tid: u32, at_ns: u64) -> bool {
         let (tasks, names) = (&index.tasks, &index.names);
-        let pid = tasks.pid(tid, at_ns).unwrap_or(tid);
+        let pid = tasks.process_of(tid, at_ns);
         let is_named = |pattern: &String| {
             let of = |tid: u32| tasks.name(tid, at_ns).is_some_and(|name| is_comm(pattern, names.get(name)));
             of(tid) || of(pid)

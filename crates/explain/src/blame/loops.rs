@@ -59,7 +59,7 @@ fn throttled(index: &RunIndex) -> BTreeMap<(u32, Place), Vec<Throttled>> {
     let mut waits: BTreeMap<(u32, Place), Vec<Throttled>> = BTreeMap::new();
     for row in index.rows.iter().filter(|row| matches!(row.kind, StallKind::OffCpu | StallKind::Blocked)) {
         let Some(request) = index.request(row).filter(|request| request.throttled) else { continue };
-        let pid = index.tasks.pid(row.tid, row.end_ns).unwrap_or(row.tid);
+        let pid = index.tasks.process_of(row.tid, row.end_ns);
         let used = index.usage.latest(Target::Device(request.device), pid, row.start_ns);
         let Some(limit) = used.and_then(|used| used.limit) else { continue };
         let place = (request.device, request.kind.operation() == BlockOperation::Read, limit);
@@ -124,7 +124,7 @@ fn limit(index: &RunIndex, disks: &Disks, place: Place, loops: Vec<Loop>) -> IoL
     if bytes_per_s.is_none() && per_s.is_none() {
         bytes_per_s = served(index, place, &loops);
     }
-    let pid = |each: &Loop| index.tasks.pid(each.tid, each.turns[0].end_ns()).unwrap_or(each.tid);
+    let pid = |each: &Loop| index.tasks.process_of(each.tid, each.turns[0].end_ns());
     let mut threads: HashMap<u32, u64> = HashMap::new();
     loops.iter().for_each(|each| *threads.entry(pid(each)).or_default() += 1);
     let mut by_process: HashMap<u32, Vec<Moved>> = HashMap::new();

@@ -70,7 +70,7 @@ fn note_other_ends(index: &RunIndex, operation: &Operation, chain: &mut [Link]) 
 fn work(index: &RunIndex, operation: &Operation, (row, ran): (u32, u32), time_ns: u64) -> Link {
     let row = index.row(row);
     let began_ns = row.start_ns.max(operation.start_ns);
-    let pid = index.tasks.pid(operation.tid, operation.end_ns).unwrap_or(operation.tid);
+    let pid = index.tasks.process_of(operation.tid, operation.end_ns);
     let client = client_of(index, ran, began_ns, pid);
     let work = client.map_or_else(|| links::work(true), |(client, _)| links::work_for(index, client, began_ns));
     Link { task: Some(index.tasks.who(ran, row.runnable_ns, &index.names)), time_ns, ..work }

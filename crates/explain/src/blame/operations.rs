@@ -270,7 +270,7 @@ impl Search<'_> {
 
     /// Slow system calls, without those that wait for the completion of asynchronous operations.
     fn calls(&self, unnamed: Name, asynchronous: &[Operation]) -> Vec<Operation> {
-        let pid = |tid: u32, at_ns: u64| self.index.tasks.pid(tid, at_ns).unwrap_or(tid);
+        let pid = |tid: u32, at_ns: u64| self.index.tasks.process_of(tid, at_ns);
         let in_flight = BusyTimes::of(asynchronous.iter().map(|op| (pid(op.tid, op.end_ns), op.start_ns, op.end_ns)));
         let reaps = |row: &Row| {
             row.call.is_some_and(|call| REAPING.contains(&self.index.names.get(call)))
@@ -297,7 +297,7 @@ impl Search<'_> {
     /// one stands for them.
     fn stops(&self, class: Name, found: &[Operation]) -> Vec<Operation> {
         let is_stop = |row: &&Row| row.stopped && self.index.subjects.contains(&row.tid) && !self.is_own(row);
-        let pid = |row: &Row| self.index.tasks.pid(row.tid, row.end_ns).unwrap_or(row.tid);
+        let pid = |row: &Row| self.index.tasks.process_of(row.tid, row.end_ns);
         let mut threads: HashMap<u32, u32> = HashMap::new();
         for row in self.index.rows.iter().filter(is_stop) {
             let thread = threads.entry(pid(row)).or_insert(row.tid);

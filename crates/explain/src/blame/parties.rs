@@ -48,7 +48,7 @@ fn parties(
     for (operation, times) in operations.iter() {
         let group = groups.entry(key(&Victims::of(index, operation))).or_default();
         group.totals.add(operation.ns(), times);
-        group.processes.insert(index.tasks.pid(operation.tid, operation.end_ns).unwrap_or(operation.tid));
+        group.processes.insert(index.tasks.process_of(operation.tid, operation.end_ns));
     }
     for (victims, ns) in blockers.running_of_others() {
         if let Some(group) = groups.get_mut(&(victims.are_others, name(victims))) {

@@ -156,7 +156,7 @@ impl RunIndex {
         let waits = self.rows.iter().filter_map(|row| Some((row, self.request(row)?)));
         let waiters: HashSet<(DeviceNumber, u32, bool)> = waits
             .map(|(row, request)| {
-                let pid = self.tasks.pid(row.tid, row.end_ns).unwrap_or(row.tid);
+                let pid = self.tasks.process_of(row.tid, row.end_ns);
                 (request.device, pid, request.kind.operation() == BlockOperation::Read)
             })
             .collect();
@@ -176,7 +176,7 @@ impl RunIndex {
 
     fn find_asynchronous(&mut self) {
         for (row, at) in self.rows.iter().zip(0..).filter(|(row, _)| row.kind == StallKind::Asynchronous) {
-            let pid = self.tasks.pid(row.tid, row.end_ns).unwrap_or(row.tid);
+            let pid = self.tasks.process_of(row.tid, row.end_ns);
             self.asynchronous.entry(pid).or_default().push(at);
         }
         let rows = &self.rows;

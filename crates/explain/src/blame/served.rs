@@ -18,7 +18,7 @@ const KEPT: usize = 8;
 pub(super) fn served(index: &RunIndex, operation: &Operation, request: &RequestLife) -> Option<Served> {
     let began_ns = if request.throttled { operation.start_ns } else { request.began_ns };
     let (from_ns, to_ns) = (began_ns.max(operation.start_ns), request.completed_ns.min(operation.end_ns));
-    let own = index.tasks.pid(operation.tid, operation.end_ns).unwrap_or(operation.tid);
+    let own = index.tasks.process_of(operation.tid, operation.end_ns);
     let of_all = amounts(index, request.device, from_ns, to_ns);
     let mut by: Vec<ServedTo> =
         of_all.iter().map(|(pid, amounts)| served_to(index, request.device, *pid, *amounts, own, to_ns)).collect();
@@ -31,7 +31,7 @@ pub(super) fn served(index: &RunIndex, operation: &Operation, request: &RequestL
 
 /// Names those whose requests were in flight when a request came, and whose overtook it, as far as tasks waited for them.
 pub(super) fn name_others(index: &RunIndex, operation: &Operation, request: RequestLife) -> RequestLife {
-    let own = index.tasks.pid(operation.tid, operation.end_ns).unwrap_or(operation.tid);
+    let own = index.tasks.process_of(operation.tid, operation.end_ns);
     let (device, came_ns, done_ns) = (request.device, request.began_ns, request.completed_ns);
     let by = |numbers: Option<Vec<&RequestRecord>>| {
         numbers.map(|requests| submitters(index, own, &requests)).filter(|by| !by.is_empty())
@@ -50,7 +50,7 @@ fn submitters(index: &RunIndex, own: u32, requests: &[&RequestRecord]) -> Vec<Se
     let mut by: BTreeMap<Option<u32>, (Amounts, u64, DeviceNumber)> = BTreeMap::new();
     for request in requests {
         let tid = request.submitter();
-        let pid = tid.map(|tid| index.tasks.pid(tid, request.completed_ns).unwrap_or(tid));
+        let pid = tid.map(|tid| index.tasks.process_of(tid, request.completed_ns));
         let (amounts, ..) = by.entry(pid).or_insert((Amounts::default(), request.completed_ns, request.device));
         amounts.requests += 1;
         amounts.bytes += u64::from(request.bytes);

@@ -70,7 +70,7 @@ pub(super) fn drop_repeated(index: &RunIndex, operations: &mut Vec<Operation>, c
             found.is_none()
         })
         .collect();
-    let pid = |operation: &Operation| index.tasks.pid(operation.tid, operation.end_ns).unwrap_or(operation.tid);
+    let pid = |operation: &Operation| index.tasks.process_of(operation.tid, operation.end_ns);
     let times = BusyTimes::of(requests.iter().map(|request| (pid(request), request.start_ns, request.end_ns)));
     let mut at = 0..;
     others.retain(|other| {

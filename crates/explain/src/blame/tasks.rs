@@ -75,6 +75,11 @@ impl Tasks {
         self.at(tid, at_ns).map(|seen| seen.pid)
     }
 
+    /// The process of a thread; the thread itself where the process is unknown.
+    pub(super) fn process_of(&self, tid: u32, at_ns: u64) -> u32 {
+        self.pid(tid, at_ns).unwrap_or(tid)
+    }
+
     /// The processes of these threads, where known.
     pub(super) fn processes(&self, threads: impl Iterator<Item = (u32, u64)>) -> HashSet<u32> {
         threads.filter_map(|(tid, at_ns)| self.pid(tid, at_ns)).collect()
@@ -87,7 +92,7 @@ impl Tasks {
     /// The process of a thread; the thread itself where the process is unknown. A thread began after the program that the process
     /// executes, and may be seen before its leader is under that program's name.
     pub(super) fn process(&self, tid: u32, at_ns: u64, names: &Names) -> Who {
-        let pid = self.pid(tid, at_ns).unwrap_or(tid);
+        let pid = self.process_of(tid, at_ns);
         let began_ns = self.first_seen_ns(tid, pid).filter(|_| pid != tid).unwrap_or_default();
         self.who(pid, self.at_or_after(pid, at_ns, began_ns), names)
     }

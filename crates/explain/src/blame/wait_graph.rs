@@ -78,11 +78,11 @@ pub(super) fn waits<'a>(
 }
 
 fn command(index: &RunIndex) -> BTreeSet<u32> {
-    index.of_command.iter().map(|tid| index.tasks.pid(*tid, u64::MAX).unwrap_or(*tid)).collect()
+    index.of_command.iter().map(|tid| index.tasks.process_of(*tid, u64::MAX)).collect()
 }
 
 fn roles(index: &RunIndex, tasks: &BTreeMap<u32, String>) -> BTreeMap<u32, String> {
-    let role = |tid: u32| index.tasks.role(index.tasks.pid(tid, u64::MAX).unwrap_or(tid));
+    let role = |tid: u32| index.tasks.role(index.tasks.process_of(tid, u64::MAX));
     tasks.keys().filter_map(|tid| Some((*tid, index.names.get(role(*tid)?).to_owned()))).collect()
 }
 

@@ -22,7 +22,7 @@ pub(super) fn client_of(index: &RunIndex, server: u32, at_ns: u64, pid: u32) -> 
     let first = next_client(index, server, at_ns)?;
     let above = |&(proxy, sent_ns): &Client| index.answers.after(proxy, sent_ns, at_ns);
     let clients: Vec<Client> = std::iter::successors(Some(first), above).take(PROXIES).collect();
-    if clients.iter().any(|&(client, sent_ns)| index.tasks.pid(client, sent_ns).unwrap_or(client) == pid) {
+    if clients.iter().any(|&(client, sent_ns)| index.tasks.process_of(client, sent_ns) == pid) {
         return None;
     }
     let latest_ns = |sent_ns: u64| sent_ns + PASSED_ON_NS + (first.1.saturating_sub(at_ns)) / 8;

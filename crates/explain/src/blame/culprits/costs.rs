@@ -259,7 +259,7 @@ fn reader(index: &RunIndex, row: u32, end: Option<&End<'_>>) -> Option<u32> {
     let waited = index.row(row);
     let reads_pages = index.stack(waited.stack.get()).is_some_and(|stack| stack.reads_pages)
         && end.is_some_and(|end| end.request.is_none_or(is_read));
-    reads_pages.then(|| index.tasks.pid(waited.tid, waited.end_ns).unwrap_or(waited.tid))
+    reads_pages.then(|| index.tasks.process_of(waited.tid, waited.end_ns))
 }
 
 /// The root blocker at the end of a row's chain, what was lacking there, and who reads into the page cache.

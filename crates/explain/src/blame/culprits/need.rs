@@ -101,7 +101,7 @@ pub(super) fn need(
         Shrinker,
     };
     let waited = index.row(row);
-    let pid = index.tasks.pid(waited.tid, waited.end_ns).unwrap_or(waited.tid);
+    let pid = index.tasks.process_of(waited.tid, waited.end_ns);
     match cause {
         CpuWait => Some(cpu_of(index, row)),
         DirectReclaim | ReclaimThrottle | Shrinker | Compaction | OutOfMemory => {
@@ -128,7 +128,7 @@ pub(super) fn need(
 /// What a task lacked that waited for a CPU.
 fn cpu_of(index: &RunIndex, row: u32) -> Need {
     let waited = index.row(row);
-    let pid = index.tasks.pid(waited.tid, waited.end_ns).unwrap_or(waited.tid);
+    let pid = index.tasks.process_of(waited.tid, waited.end_ns);
     let behind = waited.behind_tid.get().and_then(|tid| index.tasks.pid(tid, waited.end_ns));
     Need::Cpu { cpu: waited.cpu.get(), waiting: pid, except: Some(pid).filter(|pid| behind != Some(*pid)) }
 }
@@ -141,7 +141,7 @@ fn without_cpu(index: &RunIndex, row: u32, cause: Cause, end: &End<'_>) -> Optio
     }
     let (waited, last) = (index.row(row), index.row(end.row));
     if cause == Cause::Lock && end.row != row && end.request.is_none() {
-        let holder = index.tasks.pid(last.tid, last.end_ns).unwrap_or(last.tid);
+        let holder = index.tasks.process_of(last.tid, last.end_ns);
         return Some(Need::CpuOfHolder { cpu: last.cpu.get(), holder });
     }
     let ns = |row: &Row| row.end_ns - row.start_ns;
@@ -176,7 +176,7 @@ fn of_journal(index: &RunIndex, disks: &Disks, row: u32, cause: Cause) -> Option
     if !matches!(cause, Cause::Journal | Cause::FsLog | Cause::FsTransaction) && !is_for_room {
         return None;
     }
-    let pid = index.tasks.pid(waited.tid, waited.end_ns).unwrap_or(waited.tid);
+    let pid = index.tasks.process_of(waited.tid, waited.end_ns);
     // Where the device is unknown: a journal that the task uses, too.
     let used = || index.usage.journals().filter(|journal| index.usage.knows(*journal, pid)).min();
     let device = device_of(index, disks, row).or_else(used);
@@ -227,7 +227,7 @@ fn of_request(index: &RunIndex, disks: &Disks, cause: Cause, end: &End<'_>) -> O
         if cause == Cause::IoThrottle {
             // The request had not ended with the recording.
             let last = index.row(end.row);
-            let pid = index.tasks.pid(last.tid, last.end_ns).unwrap_or(last.tid);
+            let pid = index.tasks.process_of(last.tid, last.end_ns);
             let device = device_of_call(index, disks, end.row).or_else(|| index.usage.only_device_of(pid))?;
             if shares_by_weight(index, end.row) {
                 return Some(Need::Limit { device, writes: None, by_count: false, domain: Domain::Everybody });
@@ -255,7 +255,7 @@ fn shares_by_weight(index: &RunIndex, row: u32) -> bool {
 /// The limit on a disk of the task that waited for a request.
 fn limit(index: &RunIndex, disks: &Disks, row: u32, (device, writes): (DeviceNumber, Option<bool>)) -> Need {
     let last = index.row(row);
-    let pid = index.tasks.pid(last.tid, last.end_ns).unwrap_or(last.tid);
+    let pid = index.tasks.process_of(last.tid, last.end_ns);
     let domain = domain(index, Target::Device(device), pid, last.start_ns, false);
     Need::Limit { device, writes, by_count: counts_requests(index, disks, device, writes), domain }
 }

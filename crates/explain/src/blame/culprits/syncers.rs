@@ -52,7 +52,7 @@ impl Syncers {
             (is_of_all || device.is_some()).then(|| Sync {
                 start_ns: row.start_ns,
                 end_ns: row.end_ns,
-                pid: index.tasks.pid(row.tid, row.end_ns).unwrap_or(row.tid),
+                pid: index.tasks.process_of(row.tid, row.end_ns),
                 device: device.filter(|_| !is_of_all),
                 locked: locked(index, row),
             })
