@@ -19,22 +19,21 @@ const LEAST_BYTES: u64 = 64 << 10;
 /// Uses below this part of the total have no rows.
 const UNRECORDED: u128 = 256;
 
-/// Which part of what cgroups read they read again, found once for each time.
+/// Which part of what cgroups read they read again, and whether the whole machine can have evicted that: found once for each time.
 #[derive(Debug, Default)]
-pub(super) struct Evicted(FastMap<(Name, (u64, u64)), f64>);
+pub(super) struct Evicted(FastMap<(Name, (u64, u64)), (f64, bool)>);
 
 impl Evicted {
     /// Of a read by a process through the page cache: the part of its time that those are to blame for who filled its memory, and that
     /// memory. `span`: an interval of the usage.
     pub(super) fn part(&mut self, index: &RunIndex, pid: u32, span: (u64, u64)) -> Option<(f64, Need)> {
         let cgroup = index.tasks.cgroup(pid, span.1)?;
-        let part = *self.0.entry((cgroup, span)).or_insert_with(|| read_again(index, cgroup, span));
-        if part <= 0.0 {
-            return None;
-        }
-        let domain = memory_domain(index, pid, span.1);
-        (domain != Domain::Everybody || can_be_of_everybody(index, cgroup, span.1))
-            .then_some((part, Need::Evicted(domain)))
+        let (part, by_everybody) = *self.0.entry((cgroup, span)).or_insert_with(|| {
+            let part = read_again(index, cgroup, span);
+            (part, part > 0.0 && can_be_of_everybody(index, cgroup, span.1))
+        });
+        let domain = (part > 0.0).then(|| memory_domain(index, pid, span.1))?;
+        (domain != Domain::Everybody || by_everybody).then_some((part, Need::Evicted(domain)))
     }
 }
 
