@@ -1,4 +1,5 @@
-//! What processes of one program say in their titles that they are: a server's checkpointer, or its child that writes a snapshot.
+//! What processes of one program are: what they say in their titles (a server's checkpointer, or its child that writes a snapshot), and
+//! what their command line has them do (the script of an interpreter, the subcommand of `git`).
 
 use std::path::{Path, PathBuf};
 
@@ -8,6 +9,16 @@ const PROCESSES: usize = 16_384;
 const LONGEST: usize = 60;
 /// A child takes its title a little after its begin.
 const MOST_LOOKS: u32 = 3;
+
+/// Programs that do what their first argument says.
+const TOOLS: [&str; 22] = [
+    "apt", "apt-get", "borg", "btrfs", "buildah", "cargo", "docker", "git", "go", "hg", "kubectl", "npm", "openssl",
+    "pip", "podman", "qemu-img", "rclone", "restic", "skopeo", "snap", "svn", "zfs",
+];
+/// Programs that run the script that their first argument names. A number may follow: `python3.11`.
+const INTERPRETERS: [&str; 10] = ["bash", "dash", "java", "node", "perl", "php", "python", "Rscript", "ruby", "sh"];
+/// Options of these that a value of its own follows, which is no script.
+const VALUED: [&str; 8] = ["-cp", "-classpath", "--class-path", "-p", "--module-path", "-W", "-X", "-C"];
 
 /// A process as it was looked at.
 struct Seen {
@@ -66,9 +77,10 @@ fn is_blocked(folder: &Path) -> bool {
 /// `nginx: worker process`; a program's name of its own: `redis-rdb-bgsave *:6379`. A title is one argument; a command line has words
 /// without spaces.
 fn role(line: &[u8], comm: &str) -> Option<String> {
-    let first = line.split(|byte| *byte == 0).next()?;
-    let title = String::from_utf8_lossy(first);
-    let (name, rest) = title.split_once(' ')?;
+    let line = String::from_utf8_lossy(line);
+    let mut arguments = line.trim_end_matches('\0').split('\0');
+    let title = arguments.next()?;
+    let Some((name, rest)) = title.split_once(' ') else { return task(title, arguments).map(cut) };
     if name.is_empty() || name.contains('/') {
         return None;
     }
@@ -80,6 +92,35 @@ fn role(line: &[u8], comm: &str) -> Option<String> {
     let changes = |word: &str| word.contains(['[', '(', '/']) || word.bytes().all(|byte| byte.is_ascii_digit());
     let words: Vec<&str> = rest.split_whitespace().take_while(|word| !changes(word)).collect();
     (!name.is_empty() && !words.is_empty()).then(|| cut(&words.join(" ")))
+}
+
+/// What a command line tells a program to do: `repack` of `git repack -d`, `backup.py` of `python3 -u /opt/backup.py`.
+fn task<'a>(program: &str, arguments: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let program = base(program);
+    let interpreter = program.trim_end_matches(|letter: char| letter.is_ascii_digit() || letter == '.');
+    let (is_tool, runs_scripts) = (TOOLS.contains(&program), INTERPRETERS.contains(&interpreter));
+    let mut skip = false;
+    for argument in arguments.filter(|_| is_tool || runs_scripts) {
+        match argument {
+            _ if std::mem::take(&mut skip) => {}
+            // The program's text follows, or its input is a pipe.
+            "-c" | "-e" | "-" if runs_scripts => return None,
+            // A module, or an archive.
+            "-m" | "-jar" if runs_scripts => {}
+            "-c" => skip = true,
+            option if VALUED.contains(&option) => skip = true,
+            option if option.starts_with('-') => {}
+            script if runs_scripts => return Some(base(script)).filter(|name| !name.is_empty()),
+            word => {
+                return Some(word).filter(|word| word.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-'));
+            }
+        }
+    }
+    None
+}
+
+fn base(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
 }
 
 fn cut(role: &str) -> String {
@@ -106,6 +147,16 @@ mod tests {
             ("curl\0http: //here\0", "curl", None),
             ("a-very-long-name-of-a-server with words\0", "a-very-long-nam", None),
             ("", "kworker/0:1", None),
+            ("git\0-C\0/srv/a\0repack\0-d\0", "git", Some("repack")),
+            ("/usr/lib/git-core/git\0pack-objects\0--local\0", "git", Some("pack-objects")),
+            ("git\0--version\0", "git", None),
+            ("btrfs\0/mnt\0", "btrfs", None),
+            ("python3\0-u\0/opt/backup.py\0--all\0", "python3", Some("backup.py")),
+            ("python3.11\0-m\0http.server\0", "python3.11", Some("http.server")),
+            ("python3\0-c\0import this\0", "python3", None),
+            ("java\0-Xmx1g\0-cp\0/a.jar:/b.jar\0org.apache.Main\0", "java", Some("org.apache.Main")),
+            ("bash\0/etc/cron.daily/rotate.sh\0", "bash", Some("rotate.sh")),
+            ("tar\0x\0", "tar", None),
         ] {
             assert_eq!(role(line.as_bytes(), comm).as_deref(), expected, "{line}");
         }
