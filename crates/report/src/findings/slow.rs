@@ -185,7 +185,7 @@ fn may_have_idled(document: &Value) -> bool {
     is_any(&idle["count"]) && idle["calls"].as_array().is_some_and(|calls| calls.iter().any(is_for_message))
 }
 
-/// `3 sleeps of at most 2.00 s in semop, for a System V semaphore, woken by dd/93`, or `, throughout the recording`
+/// `3 sleeps of at most 2.00 s in semop by tar/94, for a System V semaphore, woken by dd/93`, or `, throughout the recording`
 fn listed(writer: &mut Writer<'_>, document: &Value) -> Option<()> {
     let longest = &document["sleeps"]["longest"][0];
     writer.counted("/sleeps/count", "sleep")?;
@@ -194,6 +194,10 @@ fn listed(writer: &mut Writer<'_>, document: &Value) -> Option<()> {
     if longest["call"].is_string() {
         writer.say(" in ");
         writer.value("/sleeps/longest/0/call", Kind::Name)?;
+    }
+    if longest["task"].is_string() {
+        writer.say(" by ");
+        writer.value("/sleeps/longest/0/task", Kind::Name)?;
     }
     if longest["throughout"] == true {
         writer.say(", throughout the recording");

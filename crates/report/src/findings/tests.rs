@@ -99,10 +99,10 @@ fn who_hangs_comes_first() {
     let mut document = document(4, 9_000_000_000, 0.8);
     let end = json!({"task": "php-fpm/8", "certain": true, "state": "stopped"});
     let mut poll = json!({"duration_ns": 10_000_000_000_u64, "call": "poll", "throughout": true, "other_ends": [end]});
-    poll["hangs"] = json!(true);
+    (poll["hangs"], poll["task"]) = (json!(true), json!("python3/7"));
     document["sleeps"] = json!({"count": 1, "longest": [poll]});
     let texts: Vec<String> = findings(&document).into_iter().map(|finding| finding.text).collect();
-    let said = "Programs that were there before had 1 sleep of at most 10.0 s in poll, throughout the recording, for php-fpm/8, which is \
+    let said = "Programs that were there before had 1 sleep of at most 10.0 s in poll by python3/7, throughout the recording, for php-fpm/8, which is \
                 stopped; what would help cannot be predicted: look at what php-fpm/8 does, which the longest of these sleeps is probably for.";
     assert_eq!(texts[0], said);
     assert!(texts[1].starts_with("4 operations took at least 100 ms") && texts.len() <= 5, "{texts:?}");
