@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 
-use model::block::DeviceNumber;
 use model::damage::Damage;
 use model::event::RunEvent;
 use model::operation::{IntervalRecord, OperationKind, OperationRecord};
@@ -12,10 +11,11 @@ use model::usage::UsageRecord;
 use model::user_stack::{UserFrameRecord, UserStackRecord};
 
 use super::accounting::Accounting;
-use super::awaited::drop_idle;
+use super::awaited::drop_idle_but_equal;
 use super::children::drop_listed;
 use super::client_requests::{CLIENT_REQUEST, client_requests, drop_parts};
 use super::dirty_limit;
+use super::disk_users::find_disk_users;
 use super::disks::Disks;
 use super::explanation::Explanation;
 use super::handed_out::handed_out;
@@ -36,6 +36,7 @@ use super::steal::Steal;
 use super::timelines::TaskTimelines;
 use super::totals::{explain, refuse_overflow};
 use super::turns::turns;
+use super::unanswered::unanswered;
 use super::unfinished::{silent, throttled};
 use crate::series::SeriesSet;
 
@@ -294,10 +295,11 @@ fn sort(index: &mut RunIndex, scope: &Scope, disks: &Disks) {
     index.sort(disks.names());
     scope.find_subjects(index);
     index.find_hangs(scope.is_everything());
+    index.wait_for_servers(&unanswered(index));
     index.wait_for(&turns(index), Awaits::Lock);
     index.wait_for(&handed_out(index), Awaits::Thread);
     index.wait_for_limits(&throttled(index, disks));
-    find_disks(index, disks);
+    find_disk_users(index, disks);
 }
 
 /// All operations, without waits for tasks that were idle, and none twice.
@@ -315,7 +317,7 @@ fn search(index: &mut RunIndex, own: OwnOperations, slower_than_ns: u64, is_load
         one.is_of_subject(index) && (one.awaits == Some(Awaits::Room) || (!one.finished && is_unread(one)))
     };
     let (for_room, mut operations): (Vec<Operation>, Vec<Operation>) = operations.into_iter().partition(is_for_room);
-    drop_idle(index, &mut operations);
+    drop_idle_but_equal(index, &mut operations);
     operations.extend(for_room);
     drop_repeated(index, &mut operations, to_servers);
     drop_parts(&mut operations, of_clients);
@@ -367,13 +369,6 @@ fn covered(operations: &[Operation]) -> HashMap<u32, Vec<(u64, u64)>> {
         covered.entry(operation.tid).or_default().push((operation.start_ns, operation.end_ns));
     }
     covered
-}
-
-/// A journal is that of a partition or a disk.
-fn find_disks(index: &mut RunIndex, disks: &Disks) {
-    let journals: Vec<DeviceNumber> = index.usage.journals().collect();
-    let places = journals.into_iter().filter_map(|journal| Some((journal, disks.number(&journal.to_string())?)));
-    places.for_each(|(journal, disk)| index.usage.put_above(journal, disk));
 }
 
 fn lower_of(record: &RequestRecord) -> Option<u32> {

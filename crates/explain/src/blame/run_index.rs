@@ -91,6 +91,8 @@ pub(super) struct RunIndex {
     pub(super) subjects: FastSet<u32>,
 }
 
+/// Of what a process waits for, less than one part in this many says nothing of it.
+const SELDOM: u64 = 64;
 /// Loop devices on loop devices that are followed.
 const LEVELS: usize = 8;
 /// Moments of a request at most ([`RequestRecord::moments`]).
@@ -138,6 +140,14 @@ impl RunIndex {
         rows.iter().for_each(|&at| self.rows[at as usize].awaits = Some(awaits));
     }
 
+    /// These rows wait for these servers.
+    pub(super) fn wait_for_servers(&mut self, rows: &[(u32, u32)]) {
+        for &(at, server) in rows {
+            self.rows[at as usize].waker_tid = Some(server).into();
+            self.find_cause_again(at);
+        }
+    }
+
     /// These polled waits are for throttled requests.
     pub(super) fn wait_for_limits(&mut self, rows: &[u32]) {
         for &at in rows {
@@ -150,24 +160,31 @@ impl RunIndex {
         self.causes[at as usize] = self.find_main_cause(self.row(at));
     }
 
-    /// A task that waits for a device's request is known to use the device, also where a kernel worker submits for it. Its requests
-    /// also show which disk is beneath a loop device.
+    /// A task that waits for a device's request is known to use the device, also where a kernel worker submits for it. A request that completes
+    /// with those of another device may be taken for one of these, which is seldom. Its requests also show which disk is beneath a loop device.
     fn find_waiters(&mut self) {
         let waits = self.rows.iter().filter_map(|row| Some((row, self.request(row)?)));
-        let waiters: HashSet<(DeviceNumber, u32, bool)> = waits
-            .map(|(row, request)| {
-                let pid = self.tasks.process_of(row.tid, row.end_ns);
-                (request.device, pid, request.kind.operation() == BlockOperation::Read)
-            })
-            .collect();
+        let mut waiters: HashMap<(u32, DeviceNumber), (u64, bool)> = HashMap::new();
+        for (row, request) in waits {
+            let pid = self.tasks.process_of(row.tid, row.end_ns);
+            let (count, reads) = waiters.entry((pid, request.device)).or_default();
+            *count += 1;
+            *reads |= request.kind.operation() == BlockOperation::Read;
+        }
         let pairs = self.rows.iter().filter_map(|row| self.request(row));
         // In a damaged run a request may be beneath itself.
         let pairs = pairs.flat_map(|upper| std::iter::successors(Some(upper), |upper| self.lower(upper)).take(LEVELS));
         let pairs = pairs.filter_map(|upper| Some((upper.device, self.lower(upper)?.device)));
         let above: HashSet<(DeviceNumber, DeviceNumber)> = pairs.collect();
-        for (device, pid, is_read) in waiters {
+        let mut most: HashMap<u32, u64> = HashMap::new();
+        waiters.iter().for_each(|(&(pid, _), &(count, _))| {
+            let most = most.entry(pid).or_default();
+            *most = count.max(*most);
+        });
+        waiters.retain(|(pid, _), (count, _)| *count * SELDOM >= most[pid]);
+        for ((pid, device), (_, reads)) in waiters {
             self.usage.know(device, pid);
-            if is_read {
+            if reads {
                 self.usage.know_reader(device, pid);
             }
         }

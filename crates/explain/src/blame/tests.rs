@@ -8,6 +8,7 @@ mod chains;
 mod clients;
 mod damage;
 mod dirtying;
+mod equal_waits;
 mod failures;
 mod greetings;
 mod handed_out;

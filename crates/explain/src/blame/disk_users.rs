@@ -1,0 +1,33 @@
+//! Who uses which disk, beside what requests show: journals, and files that are written out.
+
+use std::collections::HashSet;
+
+use model::block::DeviceNumber;
+
+use super::disks::Disks;
+use super::names::Name;
+use super::run_index::RunIndex;
+
+/// A journal is that of a partition or a disk.
+pub(super) fn find_disk_users(index: &mut RunIndex, disks: &Disks) {
+    let journals: Vec<DeviceNumber> = index.usage.journals().collect();
+    let places = journals.into_iter().filter_map(|journal| Some((journal, disks.number(&journal.to_string())?)));
+    places.for_each(|(journal, disk)| index.usage.put_above(journal, disk));
+    know_writers(index, disks);
+}
+
+/// Calls that have a file written out.
+const WRITING_OUT: [&str; 4] = ["fdatasync", "fsync", "msync", "sync_file_range"];
+
+/// Who waits for a file to be written out uses its disk, also where all of the requests were submitted before the recording.
+fn know_writers(index: &mut RunIndex, disks: &Disks) {
+    let calls = WRITING_OUT.map(|call| index.names.find(call));
+    let rows = index.rows.iter().filter(|row| row.call.is_some() && calls.contains(&row.call));
+    let files: HashSet<(Name, u32)> =
+        rows.filter_map(|row| Some((row.path?, index.tasks.process_of(row.tid, row.end_ns)))).collect();
+    for (path, pid) in files {
+        if let Some(disk) = disks.of_path(index.names.get(path)) {
+            index.usage.know(disk, pid);
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! Equal waits for one server, of only some of which enough is known; and those that a signal ended.
+
+use super::clients::check;
+use super::stage::{MS, stage};
+
+/// Lengths of the operations, in ms, for a server that is stalled in the first wait alone.
+fn found(second: &str, watched: &str) -> Vec<u64> {
+    let drawing = format!(
+        "
+        task 9 | n                                            | name=etcd
+        off 7  | ssssssss                                     | call=poll awaits=answer waker=9 asked=1 state=1 {watched}
+        off 9  | ssssss                                       | stack=xfs_log_force
+        off 7  |           {second} | call=poll awaits=answer waker=9 asked=11 state=1 {watched}"
+    );
+    let mut lengths: Vec<u64> = stage(&drawing).explain().stalls.iter().map(|stall| stall.duration_ns / MS).collect();
+    lengths.sort_unstable();
+    lengths
+}
+
+#[test]
+fn equal_waits_of_the_command_for_one_server_are_alike() {
+    assert_eq!(found("sssssssss ", "watched"), [8, 9]);
+    // It may have asked for what is not there yet.
+    assert_eq!(found(&"s".repeat(20), "watched"), [8]);
+    assert_eq!(found("sssssssss ", ""), [8]);
+}
+
+/// Waits of which nothing is known outnumber the one that is a stall.
+#[test]
+fn one_stall_makes_no_rule() {
+    let mut drawing = "
+        task 9 | n | name=redis
+        off 9  | ssssss | stack=xfs_log_force\n"
+        .to_owned();
+    for at in 0..5 {
+        let from = " ".repeat(10 * at + 1);
+        drawing +=
+            &format!("off 7 |{from}ssssssss | call=poll awaits=answer waker=9 asked={} state=1 watched\n", 10 * at + 1);
+    }
+    assert_eq!(stage(&drawing).explain().slow_operations, 1);
+}
+
+/// `timeout` ends a client that still waits for its server's answer.
+#[test]
+fn a_client_that_a_signal_ends_waited_for_its_server() {
+    let drawing = "
+        off 7 |  ssssssssssss  | call=poll awaits=answer waker=3 waker_stack=signal_wake_up_state,kill_something_info asked=2
+        off 9 |sss             | call=recvfrom awaits=message waker=7
+        off 9 |    sssssssss   | stack=xfs_log_force";
+    check(drawing, "fs_log 9, unexplained 3", "thread 7: fs_log 9 < thread 9: fs_log 9");
+    // The server was awake when the request came.
+    let received = "off 9 |    sssssssss   | stack=xfs_log_force asked=3";
+    let of_receipt = drawing.lines().take(2).chain([received]).collect::<Vec<&str>>().join("\n");
+    // Its request is an operation, too.
+    check(&of_receipt, "fs_log 18, unexplained 4", "thread 7: fs_log 9 < thread 9: fs_log 9");
+    // Another one received a request then, too.
+    let both = format!("{of_receipt}\noff 8 |    sssssssss   | stack=xfs_log_force asked=3 call=read");
+    assert!(stage(&both).explain().stalls.iter().all(|stall| stall.task.tid != 7), "{both}");
+}
