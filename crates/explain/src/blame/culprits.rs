@@ -15,6 +15,7 @@ mod used_within;
 pub(super) mod users;
 mod victims;
 mod weights;
+mod writers;
 
 use std::cmp::Reverse;
 use std::collections::HashMap;

@@ -85,7 +85,9 @@ pub(super) struct Usage {
     runs: FastMap<u32, Vec<(u64, u64, u64)>>,
     /// Where intervals begin and end, in order: those of short-lived processes within those of others.
     borders: Vec<u64>,
-    longest_ns: u64,
+    /// The longest interval of each resource.
+    longest_ns: FastMap<Target, u64>,
+    longest_run_ns: u64,
     /// Processes that used a device at any time.
     known: HashMap<DeviceNumber, HashSet<u32>>,
     /// Of those, the ones that read from it, and the cgroups that their reads counted for.
@@ -109,22 +111,15 @@ impl Usage {
         if !is_plausible || !(1..=LONGEST_NS).contains(&ns) {
             return false;
         }
-        if let (Target::Device(device) | Target::Journal(device), Some(pid)) = (target, record.pid) {
-            self.known.entry(device).or_default().insert(pid);
-        }
         let cgroup = names.insert_some(record.cgroup.as_ref());
-        if let (Resource::DeviceRead, Target::Device(device), Some(pid)) = (record.resource, target, record.pid) {
-            self.readers.entry(device).or_default().entry(pid).or_default().extend(cgroup);
-        }
-        if let (Target::Device(device), Resource::DeviceWrite, Some(cgroup)) = (target, record.resource, cgroup) {
-            self.writers.entry((device, cgroup)).or_default().extend(record.pid);
-        }
+        self.know_user(target, record, cgroup);
         let limit = names.insert_some(record.limit.as_ref());
         if let (Target::Device(device), true) = (target, record.throttled > 0) {
             self.throttled.entry(device).or_default().extend(cgroup.map(|cgroup| (cgroup, limit)));
         }
         self.memory_limits.extend(limit.filter(|_| target == Target::Memory));
-        self.longest_ns = self.longest_ns.max(ns);
+        let longest_ns = self.longest_ns.entry(target).or_default();
+        *longest_ns = ns.max(*longest_ns);
         self.borders.extend([record.start_ns, record.end_ns]);
         self.rows.entry(target).or_default().push(Used {
             start_ns: record.start_ns,
@@ -141,6 +136,29 @@ impl Usage {
         true
     }
 
+    /// Who used a device, and how.
+    fn know_user(&mut self, target: Target, record: &UsageRecord, cgroup: Option<Name>) {
+        let Some(pid) = record.pid else { return };
+        let device = match target {
+            Target::Device(device) | Target::Journal(device) => Some(device),
+            // Where it was written before the recording.
+            Target::Dirtied => record.device,
+            _ => None,
+        };
+        if let Some(device) = device {
+            self.known.entry(device).or_default().insert(pid);
+        }
+        match (target, record.resource, cgroup) {
+            (Target::Device(device), Resource::DeviceRead, cgroup) => {
+                self.readers.entry(device).or_default().entry(pid).or_default().extend(cgroup);
+            }
+            (Target::Device(device), Resource::DeviceWrite, Some(cgroup)) => {
+                self.writers.entry((device, cgroup)).or_default().insert(pid);
+            }
+            _ => {}
+        }
+    }
+
     /// Call after the last insert.
     pub(super) fn sort(&mut self) {
         self.rows.values_mut().for_each(|rows| rows.sort_by_key(|row| (row.start_ns, row.pid, row.resource)));
@@ -151,6 +169,7 @@ impl Usage {
         }
         for row in self.rows.iter().filter(|(target, _)| matches!(target, Target::Cpu(_))).flat_map(|(_, rows)| rows) {
             let runs = row.pid.map(|pid| self.runs.entry(pid).or_default());
+            self.longest_run_ns = self.longest_run_ns.max(row.end_ns - row.start_ns);
             runs.into_iter().for_each(|runs| runs.push((row.start_ns, row.end_ns, row.busy_ns)));
         }
         self.runs.values_mut().for_each(|runs| runs.sort_unstable());
@@ -173,7 +192,8 @@ impl Usage {
     /// The rows that overlap a time, and for how long each.
     pub(super) fn between(&self, target: Target, from_ns: u64, to_ns: u64) -> impl Iterator<Item = (&Used, u64)> {
         let rows = self.rows.get(&target).map_or(&[][..], Vec::as_slice);
-        let first = rows.partition_point(|row| row.start_ns.saturating_add(self.longest_ns) <= from_ns);
+        let longest_ns = self.longest_ns.get(&target).copied().unwrap_or_default();
+        let first = rows.partition_point(|row| row.start_ns.saturating_add(longest_ns) <= from_ns);
         let until = rows[first..].iter().take_while(move |row| row.start_ns < to_ns);
         until.filter_map(move |row| {
             let overlap_ns = row.end_ns.min(to_ns).saturating_sub(row.start_ns.max(from_ns));
@@ -184,7 +204,7 @@ impl Usage {
     /// The CPU time of a process within a time. What it ran in an interval is taken to be even.
     pub(super) fn ran_ns(&self, pid: u32, (from_ns, to_ns): (u64, u64)) -> u64 {
         let runs = self.runs.get(&pid).map_or(&[][..], Vec::as_slice);
-        let first = runs.partition_point(|run| run.0.saturating_add(self.longest_ns) <= from_ns);
+        let first = runs.partition_point(|run| run.0.saturating_add(self.longest_run_ns) <= from_ns);
         let within = runs[first..].iter().take_while(|run| run.0 < to_ns);
         let part = |&(start_ns, end_ns, busy_ns): &(u64, u64, u64)| {
             let overlap_ns = end_ns.min(to_ns).saturating_sub(start_ns.max(from_ns));

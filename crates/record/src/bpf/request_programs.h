@@ -352,6 +352,9 @@ static __always_inline void complete(struct view *view)
 
 	if (!slot && is_after_data(view))
 		complete_bare_flush(view);
+	/* What it wakes did not wait for the request before it. */
+	else if (!slot && cpu && view->bytes)
+		*(volatile u64 *)&cpu->done.key = 0;
 	if (!slot || !cpu)
 		return;
 	if (!slot->issued_ns)

@@ -1,5 +1,6 @@
 //! Who used what: the programs' sums, and each process's own, as rows of the intervals between two looks at them.
 
+mod before;
 mod cgroups;
 mod processes;
 mod rows;
@@ -9,6 +10,7 @@ mod sums;
 mod tests;
 
 use std::collections::{BTreeSet, HashMap};
+use std::path::PathBuf;
 
 use libbpf_rs::Object;
 use model::block::DeviceNumber;
@@ -31,6 +33,8 @@ const LEAST_CPU_NS: u64 = 1_000_000;
 /// The last look, with which the next one is compared.
 pub(super) struct UsageReader {
     since_ns: u64,
+    is_first: bool,
+    proc: PathBuf,
     sums: Sums,
     processes: Processes,
     cgroups: Cgroups,
@@ -39,7 +43,14 @@ pub(super) struct UsageReader {
 impl UsageReader {
     pub(super) fn new(roots: &Roots, now_ns: u64) -> UsageReader {
         let cgroups = Cgroups::new(roots);
-        UsageReader { since_ns: now_ns, sums: Sums::default(), processes: Processes::default(), cgroups }
+        UsageReader {
+            since_ns: now_ns,
+            is_first: true,
+            proc: roots.proc.clone(),
+            sums: Sums::default(),
+            processes: Processes::default(),
+            cgroups,
+        }
     }
 
     pub(super) fn is_due(&self, now_ns: u64) -> bool {
@@ -53,9 +64,7 @@ impl UsageReader {
         let processes = self.processes.take(object, span_ns);
         let mut names: HashMap<u32, Option<String>> = HashMap::new();
         let mut rows = Vec::new();
-        for process in processes {
-            rows.extend(self.rows_of_process(process.pid, process.amounts(), span_ns));
-        }
+        processes.iter().for_each(|one| rows.extend(self.rows_of_process(one.pid, one.amounts(), span_ns)));
         for used in self.sums.take(object) {
             let who = self.processes.who(object, used.tid);
             if let Some((pid, name)) = &who {
@@ -68,6 +77,9 @@ impl UsageReader {
             rows.push(row);
         }
         let mut rows = largest(rows);
+        if std::mem::take(&mut self.is_first) {
+            rows.extend(self.rows_of_before(now_ns));
+        }
         for row in &mut rows {
             let life_ns = row.pid.map(|pid| self.processes.life(object, pid));
             life_ns.into_iter().for_each(|life_ns| within_life(row, life_ns));
@@ -86,8 +98,24 @@ impl UsageReader {
         traced.usage.extend(rows);
     }
 
+    /// What processes had made dirty shortly before the recording.
+    fn rows_of_before(&mut self, now_ns: u64) -> Vec<UsageRecord> {
+        let mut rows = Vec::new();
+        for before::Writer { pid, since_ns, bytes } in before::writers(self.processes.writers(), now_ns) {
+            let device = before::disk_written(&self.proc, pid);
+            let of_process = self.rows_of_process(pid, [(Resource::Dirtied, bytes)], (since_ns, now_ns));
+            rows.extend(of_process.into_iter().map(|row| UsageRecord { device, ..row }));
+        }
+        rows
+    }
+
     /// What a process read, made dirty and filled.
-    fn rows_of_process(&mut self, pid: u32, amounts: [(Resource, u64); 3], span_ns: (u64, u64)) -> Vec<UsageRecord> {
+    fn rows_of_process<const N: usize>(
+        &mut self,
+        pid: u32,
+        amounts: [(Resource, u64); N],
+        span_ns: (u64, u64),
+    ) -> Vec<UsageRecord> {
         let some = amounts.into_iter().filter(|(_, bytes)| *bytes > 0);
         let some: Vec<_> = some.collect();
         if some.is_empty() {

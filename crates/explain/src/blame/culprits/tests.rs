@@ -28,8 +28,9 @@ fn check(need: &Need, used: &[Use], expected: &[(u32, u128)]) {
     let mut index = RunIndex::default();
     insert_worker(&mut index);
     for &(resource, device, pid, amount, second) in used {
+        let is_of_device = !matches!(resource, Resource::Dirtied | Resource::Reads | Resource::Memory);
         let record = UsageRecord {
-            device: Some(device),
+            device: Some(device).filter(|_| is_of_device),
             pid: Some(pid),
             count: amount,
             bytes: amount,
@@ -94,6 +95,39 @@ fn a_worker_writes_what_others_made_dirty_before() {
     let used = [(DeviceWrite, BASE, KWORKER, 100, 20), (DeviceWrite, BASE, 9, 1, 2), (Dirtied, BASE, 9, 5, 16)];
     // Another process, which is not known on the disk, is innocent.
     check(&Need::Dirty(Some(BASE)), &[&used[..], &[(Dirtied, BASE, 8, 500, 20)]].concat(), &[(9, 100)]);
+}
+
+/// Parts in percent of who wrote to a disk in second 20, where process 7 made 8 KiB dirty and workers, or an unknown process, wrote 150 MiB.
+fn writers(writer: Option<u32>, more: &[UsageRecord]) -> Vec<(Option<u32>, u128)> {
+    let mut index = RunIndex::default();
+    insert_worker(&mut index);
+    let used = |resource, pid, bytes: u64, (from_s, to_s): (u64, u64)| UsageRecord {
+        device: Some(BASE),
+        pid,
+        bytes,
+        ..UsageRecord::new(resource, from_s * S, to_s * S)
+    };
+    let own =
+        [used(Resource::Dirtied, Some(7), 8192, (19, 20)), used(Resource::DeviceWrite, writer, 150 << 20, (20, 21))];
+    for record in own.iter().chain(more) {
+        assert!(index.usage.insert(record, &mut index.names));
+    }
+    index.usage.sort();
+    [7, 9].into_iter().for_each(|pid| index.usage.know(BASE, pid));
+    let need = Need::Limit { device: BASE, writes: Some(true), by_count: false, domain: Domain::Everybody };
+    let users = users(&index, &need, (20 * S, 21 * S));
+    let sum: u128 = users.values().sum();
+    users.iter().map(|(pid, part)| (*pid, (part * 100 + sum / 2) / sum)).collect()
+}
+
+/// Process 9 wrote before the recording, which began in second 5, or one that has ended.
+#[test]
+fn what_was_made_dirty_before_the_recording_is_not_of_those_who_write_little() {
+    let before = UsageRecord { pid: Some(9), bytes: 200 << 20, ..UsageRecord::new(Resource::Dirtied, 2 * S, 5 * S) };
+    for writer in [Some(KWORKER), None] {
+        assert_eq!(writers(writer, &[]), [(None, 100), (Some(7), 0)]);
+        assert_eq!(writers(writer, std::slice::from_ref(&before)), [(Some(7), 0), (Some(9), 100)]);
+    }
 }
 
 #[test]

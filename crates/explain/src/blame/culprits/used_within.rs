@@ -18,7 +18,7 @@ const INODE_BYTES: u64 = 1024;
 /// A journal holds what was added since its last commit: 5 s by default.
 const COMMIT_NS: u64 = 5_000_000_000;
 /// Pages are written some time after they were made dirty.
-const DIRTY_NS: u64 = 5_000_000_000;
+pub(super) const DIRTY_NS: u64 = 5_000_000_000;
 /// Writes of a device this long before and after say who writes there.
 const AROUND_NS: u64 = 5_000_000_000;
 /// Memory is filled before it is short.
@@ -32,6 +32,39 @@ const WAITED_NS: u64 = 1_000_000_000;
 
 /// What workers did, by the cgroup that it counted for.
 type ByCgroup = BTreeMap<Option<Name>, u128>;
+
+/// Uses of a device, by who may have caused them.
+#[derive(Default)]
+struct SumsOfDevice {
+    users: Users,
+    metadata: Users,
+    /// By workers.
+    reads: ByCgroup,
+    written: ByCgroup,
+    written_bytes: u128,
+    /// Writes that were submitted before the recording, and small ones of many processes.
+    before: u128,
+    before_bytes: u128,
+}
+
+impl SumsOfDevice {
+    /// Adds a use: its amount, and the bytes that it moved.
+    fn add(&mut self, used: &Used, is_by_worker: bool, (amount, moved): (u128, u128)) {
+        if is_by_worker && used.resource == Resource::DeviceWrite {
+            self.written_bytes += moved;
+        }
+        *(match (is_by_worker, used.resource) {
+            (_, Resource::DeviceWrite) if used.pid.is_none() => {
+                self.before_bytes += moved;
+                &mut self.before
+            }
+            (_, Resource::DeviceMetadata) => self.metadata.entry(used.pid).or_default(),
+            (false, _) => self.users.entry(used.pid).or_default(),
+            (true, Resource::DeviceRead) => self.reads.entry(used.cgroup).or_default(),
+            (true, _) => self.written.entry(used.cgroup).or_default(),
+        }) += amount;
+    }
+}
 
 /// A time in a run.
 pub(super) struct UsedWithin<'a> {
@@ -105,11 +138,11 @@ impl UsedWithin<'_> {
         users
     }
 
-    fn also_before(&self, ns: u64) -> UsedWithin<'_> {
+    pub(super) fn also_before(&self, ns: u64) -> UsedWithin<'_> {
         UsedWithin { from_ns: self.from_ns.saturating_sub(ns), ..*self }
     }
 
-    fn around(&self) -> UsedWithin<'_> {
+    pub(super) fn around(&self) -> UsedWithin<'_> {
         UsedWithin { to_ns: self.to_ns.saturating_add(AROUND_NS), ..self.also_before(AROUND_NS) }
     }
 
@@ -220,31 +253,28 @@ impl UsedWithin<'_> {
         amount: impl Fn(&Used) -> u64,
         domain: Domain,
     ) -> Users {
-        let (mut users, mut metadata) = (Users::new(), Users::new());
-        let (mut reads, mut written): (ByCgroup, ByCgroup) = Default::default();
+        let mut sums = SumsOfDevice::default();
         for (used, overlap_ns) in self.index.usage.between(Target::Device(device), self.from_ns, self.to_ns) {
             let is_read = used.resource == Resource::DeviceRead;
-            if !is_in(domain, used) || writes.is_some_and(|writes| writes == is_read) {
-                continue;
+            if is_in(domain, used) && writes.is_none_or(|writes| writes != is_read) {
+                let moved = weight(used, used.bytes, overlap_ns);
+                sums.add(used, self.is_by_worker(used), (weight(used, amount(used), overlap_ns), moved));
             }
-            let sum = match (self.is_by_worker(used), used.resource) {
-                (_, Resource::DeviceMetadata) => metadata.entry(used.pid).or_default(),
-                (false, _) => users.entry(used.pid).or_default(),
-                (true, Resource::DeviceRead) => reads.entry(used.cgroup).or_default(),
-                (true, _) => written.entry(used.cgroup).or_default(),
-            };
-            *sum += weight(used, amount(used), overlap_ns);
         }
+        let SumsOfDevice { mut users, metadata, reads, mut written, written_bytes, before, before_bytes } = sums;
         self.add_metadata(device, metadata, &mut users, written.entry(None).or_default());
         for (cgroup, total) in reads {
             divide(&mut users, total, &self.readers(device, cgroup));
         }
         written.retain(|_, total| *total > 0);
         if !written.is_empty() {
-            let writers = self.known_writers(device);
+            let writers = self.writers_of(device, written_bytes);
             for (cgroup, total) in written {
                 divide(&mut users, total, &self.in_cgroup(&writers, device, cgroup));
             }
+        }
+        if before > 0 {
+            share(&mut users, before, &self.dirtiers(device, before_bytes));
         }
         users.retain(|_, weight| *weight > 0);
         users
@@ -284,55 +314,6 @@ impl UsedWithin<'_> {
         users
     }
 
-    /// What each process is known to have written to a device at about that time, else what it made dirty before.
-    fn writers(&self, device: DeviceNumber) -> Users {
-        let (before, around) = (self.also_before(DIRTY_NS), self.around());
-        let dirtied = before.of(Target::Dirtied, |used| used.bytes, Domain::Everybody);
-        let mut users = around.without_elsewhere(dirtied, device, Resource::DeviceWrite);
-        let mut most = Users::new();
-        for device in self.index.usage.on(device) {
-            for (pid, written) in around.written_by_tasks(device) {
-                let most = most.entry(pid).or_default();
-                *most = written.max(*most);
-            }
-        }
-        users.extend(most);
-        users
-    }
-
-    /// What tasks wrote to one device. What is on it may be served by workers of which only the device above says who wrote.
-    fn written_by_tasks(&self, device: DeviceNumber) -> Users {
-        let mut written = Users::new();
-        for (used, overlap_ns) in self.index.usage.between(Target::Device(device), self.from_ns, self.to_ns) {
-            let is_write = used.resource == Resource::DeviceWrite;
-            if is_write && used.pid.is_some_and(|pid| !self.is_worker(pid)) {
-                *written.entry(used.pid).or_default() += weight(used, used.bytes, overlap_ns);
-            }
-        }
-        written.retain(|_, weight| *weight > 0);
-        written
-    }
-
-    fn known_writers(&self, device: DeviceNumber) -> Users {
-        known_on(self.index, device, self.writers(device))
-    }
-
-    /// The writers that are known to write to a device in a cgroup; if none is, those that read there in it, else those that are not
-    /// known to use the device in another cgroup: what these wrote counts elsewhere, or is not limited.
-    fn in_cgroup(&self, writers: &Users, device: DeviceNumber, cgroup: Option<Name>) -> Users {
-        let (usage, devices) = (&self.index.usage, self.index.usage.on(device));
-        let Some(cgroup) = cgroup else { return writers.clone() };
-        let those = |is_it: &dyn Fn(DeviceNumber, u32) -> bool| {
-            let is_inside = |pid| devices.iter().any(|device| is_it(*device, pid));
-            let inside = writers.iter().filter(|(pid, _)| pid.is_some_and(is_inside));
-            Some(inside.map(|(pid, weight)| (*pid, *weight)).collect::<Users>()).filter(|inside| !inside.is_empty())
-        };
-        those(&|device, pid| usage.writes_in(device, cgroup, pid))
-            .or_else(|| those(&|device, pid| usage.reads_in(device, cgroup, pid)))
-            .or_else(|| those(&|_, pid| !devices.iter().any(|device| usage.is_elsewhere(*device, cgroup, pid))))
-            .unwrap_or_else(|| writers.clone())
-    }
-
     /// Those that a worker may have read for, on behalf of a cgroup: what they read in all, without what they read elsewhere.
     fn readers(&self, device: DeviceNumber, cgroup: Option<Name>) -> Users {
         let mut readers = self.of(Target::Reads, |used| used.bytes, Domain::Everybody);
@@ -341,7 +322,7 @@ impl UsedWithin<'_> {
     }
 
     /// Takes away what processes are known to have read from, or written to, other devices.
-    fn without_elsewhere(&self, mut users: Users, device: DeviceNumber, resource: Resource) -> Users {
+    pub(super) fn without_elsewhere(&self, mut users: Users, device: DeviceNumber, resource: Resource) -> Users {
         let usage = &self.index.usage;
         for other in usage.uppermost().filter(|other| !usage.is_on(*other, device) && !usage.is_on(device, *other)) {
             for (used, overlap_ns) in usage.between(Target::Device(other), self.from_ns, self.to_ns) {
@@ -358,7 +339,7 @@ impl UsedWithin<'_> {
         used.pid.map_or(is_unknown_other, |pid| self.is_worker(pid))
     }
 
-    fn is_worker(&self, pid: u32) -> bool {
+    pub(super) fn is_worker(&self, pid: u32) -> bool {
         self.index.tasks.is_worker(pid, self.to_ns, &self.index.names)
     }
 }
@@ -377,14 +358,14 @@ fn divide(users: &mut Users, total: u128, causes: &Users) {
 }
 
 /// Those that used a device at any time. Processes that are not known on the device are innocent.
-fn known_on(index: &RunIndex, device: DeviceNumber, mut users: Users) -> Users {
+pub(super) fn known_on(index: &RunIndex, device: DeviceNumber, mut users: Users) -> Users {
     let devices = index.usage.on(device);
     users.retain(|pid, _| pid.is_some_and(|pid| devices.iter().any(|device| index.usage.knows(*device, pid))));
     users
 }
 
 /// The part of a use that is within the time: it is taken to be even.
-fn weight(used: &Used, amount: u64, overlap_ns: u64) -> u128 {
+pub(super) fn weight(used: &Used, amount: u64, overlap_ns: u64) -> u128 {
     u128::from(amount) * u128::from(overlap_ns) * WEIGHT / u128::from(used.end_ns - used.start_ns)
 }
 

@@ -91,6 +91,11 @@ impl Processes {
         process.parent = number(14);
     }
 
+    /// Each with the time since when it lives, and the bytes that it made dirty.
+    pub(super) fn writers(&self) -> impl Iterator<Item = (u32, u64, u64)> {
+        self.seen.iter().map(|(pid, process)| (*pid, process.start_ns, process.written_bytes))
+    }
+
     /// The processes at the last look, and when each began.
     pub(super) fn all(&self) -> impl Iterator<Item = (u32, u64)> {
         self.seen.iter().map(|(pid, process)| (*pid, process.start_ns))
