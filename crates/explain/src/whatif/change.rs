@@ -24,6 +24,14 @@ pub enum Change {
     Refaults(Refaults),
 }
 
+impl Change {
+    /// Whether a limit is gone. Calls that waited for it follow one another at once then, and are quicker than after a sleep: by how much is
+    /// unknown (docs/WHATIF.md).
+    pub(super) fn lifts_limit(&self) -> bool {
+        matches!(self, Change::Edge { effect, .. } if effect.edge == Edge::IoLimit && effect.factor.is_none())
+    }
+}
+
 /// What a memory cgroup reads again because its limit evicted it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Refaults {

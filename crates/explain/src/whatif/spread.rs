@@ -147,7 +147,7 @@ fn in_same_time(waits: &Waits, change: &Change, replayed: &[Replayed]) -> SameTi
     SameTime {
         slow: draws.estimate(now.count, |slow| slow.count).widened(COUNTS_OFF),
         total_ns: Estimate {
-            low: if is_faint { 0 } else { widened_ns.low },
+            low: if is_faint || change.lifts_limit() { 0 } else { widened_ns.low },
             high: widened_ns.high.min(most_ns).max(unseen_ns),
             ..widened_ns
         },
