@@ -10,13 +10,17 @@ const AT_ONCE: u64 = 8;
 /// Answers that are looked at.
 const ANSWERS: usize = 64;
 
+/// A proxy passes a request on, and its answer back, within this part (1/8) of the time in between, and at most this.
+const PASSED_ON: u64 = 8;
+const PASSED_ON_NS: u64 = 50_000_000;
+
 /// A client's wait for an answer, until that was sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Answer {
-    sent_ns: u64,
-    asked_ns: u64,
+pub(super) struct Answer {
+    pub(super) sent_ns: u64,
+    pub(super) asked_ns: u64,
     client: u32,
-    server: u32,
+    pub(super) server: u32,
 }
 
 /// In order of time.
@@ -74,6 +78,17 @@ impl Answers {
         };
         let asked = all.iter().take(ANSWERS).filter(is_at_once).filter(|answer| answer.asked_ns <= asked_by_ns);
         asked.min_by_key(|answer| answer.asked_ns).map(|answer| (answer.client, answer.sent_ns))
+    }
+
+    /// The request of a server's own that begins and ends with one that it was asked at a time and answered at another: what it passed on to
+    /// the next server. Of several, the closest.
+    pub(super) fn passed_on(&self, proxy: u32, asked_ns: u64, sent_ns: u64) -> Option<Answer> {
+        let all = self.received.get(&proxy)?;
+        let latest_ns = (sent_ns.saturating_sub(asked_ns) / PASSED_ON).min(PASSED_ON_NS);
+        let first = all.partition_point(|answer| answer.sent_ns.saturating_add(latest_ns) < sent_ns);
+        let then = all[first..].iter().take_while(|answer| answer.sent_ns <= sent_ns);
+        let within = then.filter(|answer| (asked_ns..=asked_ns.saturating_add(latest_ns)).contains(&answer.asked_ns));
+        within.min_by_key(|answer| (answer.asked_ns - asked_ns) + (sent_ns - answer.sent_ns)).copied()
     }
 
     /// Who sent a thread the latest answer between two times, to a request from before: what it slept for, whatever ended that sleep.

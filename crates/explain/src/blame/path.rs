@@ -34,7 +34,15 @@ pub(super) fn path(index: &RunIndex, row: u32, mut timeline_of: impl FnMut(u32) 
     // The tasks that the path led through, and when each began to wait for the next one.
     let mut before: Vec<(u32, u64)> = Vec::new();
     let mut hops = Hops::default();
+    let mut asked_ns = wait.asked_ns.filter(|_| wait.awaits == Some(Awaits::Answer) && !unheard);
     while let Some(tid) = next.filter(|_| hops.may_go_on(path.until_ns)) {
+        if let Some(own) = asked_ns.and_then(|asked_ns| index.answers.passed_on(tid, asked_ns, path.until_ns)) {
+            path.pass_back(tid, &timeline_of(tid), own.sent_ns);
+            before.push((tid, own.asked_ns));
+            (next, asked_ns) = (Some(own.server), Some(own.asked_ns));
+            continue;
+        }
+        asked_ns = None;
         next = match path.back_through(tid, &timeline_of(tid)) {
             Next::Waits { since_ns, waker } => {
                 before.push((tid, since_ns));
@@ -153,6 +161,15 @@ impl Path<'_> {
         if self.lock.is_none_or(|outer| outer.began_ns > began_ns) {
             self.lock = Some(Lock { row, began_ns });
         }
+    }
+
+    /// What a proxy did from the answer that it received on.
+    fn pass_back(&mut self, proxy: u32, timeline: &TaskTimeline, received_ns: u64) {
+        for segment in timeline.latest(received_ns, self.until_ns).take(SEGMENTS) {
+            self.put_gap(segment.end_ns);
+            self.put_done(&segment, proxy);
+        }
+        self.put_gap(received_ns);
     }
 
     /// Whom the task waited for there; `None` if what it did before kept this wait waiting all the same.

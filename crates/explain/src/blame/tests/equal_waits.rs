@@ -57,3 +57,19 @@ fn a_client_that_a_signal_ends_waited_for_its_server() {
     let both = format!("{of_receipt}\noff 8 |    sssssssss   | stack=xfs_log_force asked=3 call=read");
     assert!(stage(&both).explain().stalls.iter().all(|stall| stall.task.tid != 7), "{both}");
 }
+
+/// Two children of a server answer its front end at about the same time, which a wakeup of the other one's ended.
+#[test]
+fn a_proxys_request_that_ends_with_its_clients_is_what_it_passed_on() {
+    let drawing = "
+        off   7 |  ssssssssssssssssss   | call=poll awaits=answer waker=6 asked=2 state=1
+        asked 6 |  =================    | waker=9
+        asked 6 |============           | waker=8
+        off   6 |   ssssssssssss        | call=epoll_wait awaits=message waker=8 state=1
+        off   9 |   sssssssssssssss     | stack=xfs_log_force
+        off   8 |sssssssssssssss        | call=clock_nanosleep stack=hrtimer_nanosleep state=1 awaits=interrupt";
+    let stage = stage(drawing);
+    let explanation = stage.explain();
+    let of_7 = explanation.stalls.iter().find(|stall| stall.task.tid == 7).unwrap();
+    assert_eq!(super::stage::chain(of_7), "thread 7: fs_log 15 < thread 9: fs_log 15");
+}
