@@ -73,9 +73,7 @@ pub(super) fn sleeps(
             listed.push(row);
         }
     }
-    listed.sort_by_key(|row| (is_idle(index, row), Reverse(slept_ns(row)), row.start_ns, row.tid));
-    listed.truncate(KEPT);
-    sleeps.longest = listed.into_iter().map(|row| sleep(index, row)).collect();
+    sleeps.longest = longest(index, listed);
     let mut calls: Vec<(&str, u64)> = by_call.into_iter().collect();
     calls.sort_by_key(|&(call, count)| (Reverse(count), call));
     sleeps.idle_calls = calls.into_iter().map(|(call, _)| call.to_owned()).collect();
@@ -108,6 +106,21 @@ fn is_asked_about(index: &RunIndex, row: &Row) -> bool {
 /// Those of which it is known best that they are no idle sleeps come first.
 fn is_idle(index: &RunIndex, row: &Row) -> bool {
     is_unfinished(row) && !index.is_hardly_idle(row.tid)
+}
+
+/// Those that are certain first, then the longest.
+fn longest(index: &RunIndex, mut listed: Vec<&Row>) -> Vec<Sleep> {
+    listed.sort_by_cached_key(|row| {
+        (is_idle(index, row), guesses(index, row), Reverse(slept_ns(row)), row.start_ns, row.tid)
+    });
+    listed.truncate(KEPT);
+    listed.into_iter().map(|row| sleep(index, row)).collect()
+}
+
+/// Of a hang, how many steps of its chain are not certain: a terminal waits for the programs in it, perhaps for the one that hangs.
+fn guesses(index: &RunIndex, row: &Row) -> usize {
+    let hangs = is_unfinished(row) && index.is_hardly_idle(row.tid);
+    if hangs { index.other_ends(row.tid).iter().filter(|end| !end.is_certain).count() } else { 0 }
 }
 
 /// Whether it is a sleep of which the end of the recording is the end. Rows of a wait that are older than its latest one do not count.

@@ -85,8 +85,17 @@ fn who_has_the_other_end_of_a_sleep_is_said() {
     );
     assert_eq!(
         said(&mut document, &[end("postgres/8", true, "stopped")]),
-        [format!("{begin}, which is stopped."), help("postgres/8")]
+        [
+            format!("{begin}, which is stopped."),
+            "What would help: continue postgres/8 (SIGCONT), which the longest of these sleeps is probably for."
+                .to_owned()
+        ]
     );
+    let mut idle = ends.clone();
+    idle[1]["title"] = json!("postgres: bob shop [local] idle in transaction");
+    let expected =
+        "What would help: end the idle transaction of postgres/9, which the longest of these sleeps is probably for.";
+    assert_eq!(said(&mut document, &idle)[1], expected);
     let open = json!({"duration_ns": 3_000_000_000_u64, "call": "openat", "waits_for": "the FIFO /a"});
     document["sleeps"] = json!({"count": 1, "longest": [open]});
     let text = findings(&document).remove(0).text;
@@ -103,7 +112,7 @@ fn who_hangs_comes_first() {
     document["sleeps"] = json!({"count": 1, "longest": [poll]});
     let texts: Vec<String> = findings(&document).into_iter().map(|finding| finding.text).collect();
     let said = "Programs that were there before had 1 sleep of at most 10.0 s in poll by python3/7, throughout the recording, for php-fpm/8, which is \
-                stopped; what would help cannot be predicted: look at what php-fpm/8 does, which the longest of these sleeps is probably for.";
+                stopped; what would help: continue php-fpm/8 (SIGCONT), which the longest of these sleeps is probably for.";
     assert_eq!(texts[0], said);
     assert!(texts[1].starts_with("4 operations took at least 100 ms") && texts.len() <= 5, "{texts:?}");
 }

@@ -67,12 +67,29 @@ pub(super) fn to_look_at(sleep: &Value) -> Option<usize> {
     ends.iter().position(|end| end["certain"] == false).or(ends.len().checked_sub(1))
 }
 
-/// `What would help cannot be predicted: look at what psql/93 does, ...`
+/// What lets go on who has the other end of a sleep: by its state, or by what its title says that it does.
+fn remedy_of(end: &Value) -> Option<(&'static str, &'static str)> {
+    let idles = end["title"].as_str().is_some_and(|title| title.contains("idle in transaction"));
+    match end["state"].as_str()? {
+        "stopped" => Some(("continue ", " (SIGCONT)")),
+        "stopped by a debugger" => Some(("end the debugger of ", "")),
+        "frozen" => Some(("thaw the cgroup of ", "")),
+        _ if idles => Some(("end the idle transaction of ", "")),
+        _ => None,
+    }
+}
+
+/// `What would help cannot be predicted: look at what psql/93 does, ...`, or `What would help: continue php/8 (SIGCONT), ...`
 fn other_end(document: &Value, at: usize) -> Option<Sentence> {
+    let end = &document["sleeps"]["longest"][0]["other_ends"][at];
+    let (before, after) = remedy_of(end).unwrap_or(("look at what ", " does"));
     let mut writer = Writer::new(document);
-    writer.say("What would help cannot be predicted: look at what ");
+    writer.say("What would help");
+    writer.say(if remedy_of(end).is_some() { ": " } else { " cannot be predicted: " });
+    writer.say(before);
     writer.value(&format!("/sleeps/longest/0/other_ends/{at}/task"), Kind::Name)?;
-    writer.say(" does, which the longest of these sleeps is probably for");
+    writer.say(after);
+    writer.say(", which the longest of these sleeps is probably for");
     Some(writer.end())
 }
 

@@ -158,10 +158,11 @@ impl Machine {
         if let Some(listener) = inode(target, "socket").and_then(|inode| sockets.not_accepted(inode)) {
             let servers = self.holders().others(&format!("socket:[{listener}]"), pid);
             let words = format!("{} that its server has not accepted", connection.words);
-            // Any process of a server that has several may accept it.
+            // Any process of a server that has several may accept it: one that is stopped, and did not, says why.
+            let stopped = servers.iter().copied().find(|server| is_stopped(&self.proc, *server));
             return Some(OtherEnd {
                 is_hint: servers.len() > 1,
-                ..OtherEnd::of(&words, Awaits::Answer, servers.into_iter().min())
+                ..OtherEnd::of(&words, Awaits::Answer, stopped.or(servers.into_iter().min()))
             });
         }
         let Some(peer) = connection.peer else {
@@ -222,6 +223,12 @@ impl Machine {
             None => OtherEnd::nobody("a signal or an event"),
         }
     }
+}
+
+/// Whether a process is stopped, by a signal or a debugger.
+fn is_stopped(proc: &Path, pid: u32) -> bool {
+    let stat = std::fs::read_to_string(proc.join(format!("{pid}/stat"))).unwrap_or_default();
+    stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with(['T', 't']))
 }
 
 fn only<T>(mut all: impl Iterator<Item = T>) -> Option<T> {
