@@ -78,7 +78,7 @@ impl UsageReader {
         }
         let mut rows = largest(rows);
         if std::mem::take(&mut self.is_first) {
-            rows.extend(self.rows_of_before(now_ns));
+            rows.extend(self.rows_of_before(span_ns));
         }
         for row in &mut rows {
             let life_ns = row.pid.map(|pid| self.processes.life(object, pid));
@@ -99,9 +99,11 @@ impl UsageReader {
     }
 
     /// What processes had made dirty shortly before the recording.
-    fn rows_of_before(&mut self, now_ns: u64) -> Vec<UsageRecord> {
+    fn rows_of_before(&mut self, (begin_ns, now_ns): (u64, u64)) -> Vec<UsageRecord> {
         let mut rows = Vec::new();
-        for before::Writer { pid, since_ns, bytes } in before::writers(self.processes.writers(), now_ns) {
+        // What later ones wrote is in the first rows.
+        let older = self.processes.writers().filter(|(_, start_ns, _)| *start_ns < begin_ns);
+        for before::Writer { pid, since_ns, bytes } in before::writers(older, now_ns) {
             let device = before::disk_written(&self.proc, pid);
             let of_process = self.rows_of_process(pid, [(Resource::Dirtied, bytes)], (since_ns, now_ns));
             rows.extend(of_process.into_iter().map(|row| UsageRecord { device, ..row }));

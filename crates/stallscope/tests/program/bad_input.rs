@@ -93,6 +93,7 @@ fn values_that_make_no_sense_are_refused() {
     for words in ["record", &format!("explain {made}"), "blk x", "simulate sched", "top --once"] {
         refused(&format!("{words} --slower-than 0"), 2, &["--slower-than", "must be greater than 0"]);
     }
+    refused("record --runtime 0", 2, &["--runtime", "must be greater than 0"]);
     refused(&format!("explain {made} --worst -1"), 2, &["invalid value '-1' for '--worst': must not be negative"]);
     refused(&format!("explain {made} --slower-than -1s"), 2, &["'-1s' for '--slower-than'"]);
     refused(&format!("top --once --at 99h {made}"), 2, &["--at 99.0 h: the run lasts"]).error();

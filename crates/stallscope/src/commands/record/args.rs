@@ -4,12 +4,12 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::Args;
-use model::quantity::parse_duration;
 
 use crate::reading::scope::ScopeArgs;
 use crate::recording::args::RecordingArgs;
 use crate::recording::flight::args::FlightArgs;
 use crate::recording::output_metric::OutputMetric;
+use crate::ui::args::positive_duration;
 
 const STREAMS: &str = "--device, --cgroup, --comm, --pid and --path limit the explanation at the end. The whole machine is recorded all the same, \
 neighbours included: 'stallscope explain RUN' takes any other scope later.\n\nThe standard output of a COMMAND stays its own: the summary goes to standard error, and with \
@@ -31,7 +31,7 @@ pub struct RecordArgs {
     #[allow(missing_docs)]
     pub scope: ScopeArgs,
     /// Stop after this time [default: when the command ends, or at Ctrl-C].
-    #[arg(long, value_name = "T", value_parser = parse_duration, help_heading = "Recording")]
+    #[arg(long, value_name = "T", value_parser = positive_duration, help_heading = "Recording")]
     pub runtime: Option<u64>,
     /// Directory whose device --disk-bps and --disk-iops throttle [default: the current directory].
     #[arg(long, value_name = "DIR", help_heading = "Pressure")]
