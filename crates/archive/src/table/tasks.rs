@@ -33,7 +33,7 @@ impl Table for TaskTable {
         /// its cgroup of the I/O controller (v1), if its path is another one than `cgroup`
         io_cgroup: Later<String>, "text";
         /// what its process says in its title that it is, if programs of that name are several: `checkpointer` of PostgreSQL,
-        /// `redis-rdb-bgsave` of Redis
+        /// `redis-rdb-bgsave` of Redis; of a tool or interpreter its subcommand or script: `repack` of git, `backup.py`
         role: Later<String>, "text";
     }
 
