@@ -2,8 +2,7 @@
 #pragma once
 
 /* It runs in the server's task. The first answer shows that the task is one. */
-SEC("tp_btf/fuse_request_end")
-int BPF_PROG(fuse_request_end)
+static __always_inline int note_server(void)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct task_note *note;
@@ -14,4 +13,17 @@ int BPF_PROG(fuse_request_end)
 	if (note)
 		note->serves = 1;
 	return 0;
+}
+
+SEC("tp_btf/fuse_request_end")
+int BPF_PROG(fuse_request_end)
+{
+	return note_server();
+}
+
+/* Before Linux 6.11, which has no such tracepoint: at the begin of the function. */
+SEC("fentry/fuse_request_end")
+int BPF_PROG(fuse_answered)
+{
+	return note_server();
 }

@@ -70,6 +70,7 @@ fn load_all(sources: &[TraceSource], kernel: &Kernel, settings: &ProgramSettings
     let settings = &settings.clone().for_kernel(has_prev_state, kernel.request);
     let (mut missing, mut wanted) = (HashMap::new(), HashSet::new());
     let (sources, lacked) = if kernel.is_early { tracepoints::early(sources) } else { (sources.to_vec(), Vec::new()) };
+    let sources = tracepoints::at_functions(&sources, |module, name| kernel.arguments(module, name).is_some());
     missing.extend(lacked.iter().map(|source| (source.name, (EARLY.to_owned(), "use Linux 5.17 or newer"))));
     for source in &sources {
         match chosen(source, |tracepoint| kernel.arguments(source.module, tracepoint)) {

@@ -10,6 +10,7 @@ use model::signal::TracepointProgram;
 use rustix::fs::MemfdFlags;
 
 use super::kernel_types::{KernelTypes, RequestLayout};
+use super::tracepoints::FUNCTION;
 
 /// The newest member of `struct task_struct` that the full programs read.
 const LATE_MEMBER: &str = "worker_private";
@@ -40,13 +41,16 @@ impl Kernel {
         Ok(Kernel { is_early, types: used, request, tracepoints, modules: modules.to_owned() })
     }
 
-    /// How many arguments a tracepoint has, which a module may hold; `None` if there is none.
+    /// How many arguments a tracepoint has, or a function ([`FUNCTION`]), which a module may hold; `None` if there is none.
     pub(super) fn arguments(&self, module: Option<&str>, tracepoint: &str) -> Option<Arguments> {
         if let Some(count) = self.tracepoints.get(tracepoint) {
             return Some(Arguments::Count(*count));
         }
         let types = std::fs::read(self.modules.join(module?)).ok()?;
-        let name = format!("\0btf_trace_{tracepoint}\0");
+        let name = match tracepoint.strip_prefix(FUNCTION) {
+            Some(function) => format!("\0{function}\0"),
+            None => format!("\0btf_trace_{tracepoint}\0"),
+        };
         types.windows(name.len()).any(|window| window == name.as_bytes()).then_some(Arguments::Unknown)
     }
 }

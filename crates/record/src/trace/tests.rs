@@ -182,6 +182,19 @@ fn the_program_that_fits_the_tracepoint_is_chosen() {
     }
 }
 
+/// Linux 6.1 has no tracepoint for the answers of FUSE servers, whose own sleeps were not recorded.
+#[test]
+fn a_program_at_a_function_takes_the_place_of_a_missing_tracepoint() {
+    let chosen = |had: &[&str]| {
+        let has = |module: Option<&str>, name: &str| module == Some("fuse") && had.contains(&name);
+        let sources = tracepoints::at_functions(&tracepoints::all(), has);
+        sources.iter().find(|source| source.name == "tracing: FUSE servers").unwrap().programs[0].name
+    };
+    assert_eq!(chosen(&["fentry:fuse_request_end"]), "fuse_answered");
+    assert_eq!(chosen(&["fuse_request_end", "fentry:fuse_request_end"]), "fuse_request_end");
+    assert_eq!(chosen(&[]), "fuse_request_end");
+}
+
 #[test]
 fn a_refused_program_gives_way_to_the_next_that_fits() {
     let sources = tracepoints::all();

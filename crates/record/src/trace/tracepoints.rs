@@ -51,6 +51,7 @@ const SYSTEM_CALLS: &str = "tracing: system calls";
 const LOOKS: &str = "tracing: waits at the begin and the end";
 const BLOCK_REQUESTS: &str = "tracing: block requests";
 const ISSUES: &str = "tracing: block request issues";
+const FUSE_SERVERS: &str = "tracing: FUSE servers";
 
 /// What tasks do: time off the CPU, and system calls.
 const TASKS: [TraceSource; 8] = [
@@ -124,11 +125,14 @@ const IO_URING: [TraceSource; 1] = [TraceSource::always(
     &[program("io_uring_submit_req", "io_uring_submit_req", 1), program("io_uring_complete", "io_uring_complete", 3)],
 )];
 
+/// Begins the name of a kernel's function where a program lies at its begin, instead of at a tracepoint.
+pub(super) const FUNCTION: &str = "fentry:";
+
 /// Servers in user space.
 const SERVERS: [TraceSource; 1] = [TraceSource {
     module: Some("fuse"),
     ..TraceSource::always(
-        "tracing: FUSE servers",
+        FUSE_SERVERS,
         "What the servers of FUSE file systems wait for",
         &[program("fuse_request_end", "fuse_request_end", 1)],
     )
@@ -231,6 +235,25 @@ const EARLY: [(&str, &[TracepointProgram]); 5] = [
     ),
     (ISSUES, &[exactly("block_rq_issue", "block_rq_issue", 1), exactly("block_rq_issue_2", "block_rq_issue", 2)]),
 ];
+
+/// Programs at functions, for kernels without the tracepoints of the source of that name.
+const AT_FUNCTIONS: [(&str, &[TracepointProgram]); 1] =
+    [(FUSE_SERVERS, &[program("fuse_answered", "fentry:fuse_request_end", 1)])];
+
+/// The same sources, with programs at functions where the kernel has these, but not the tracepoints. `has` says what it has.
+pub(super) fn at_functions(sources: &[TraceSource], has: impl Fn(Option<&str>, &str) -> bool) -> Vec<TraceSource> {
+    let has_all = |source: &TraceSource, programs: &[TracepointProgram]| {
+        programs.iter().all(|program| has(source.module, program.tracepoint))
+    };
+    let instead = |source: &TraceSource| {
+        let (_, programs) = AT_FUNCTIONS.iter().find(|(name, _)| *name == source.name)?;
+        (!has_all(source, source.programs) && has_all(source, programs)).then_some(*programs)
+    };
+    sources
+        .iter()
+        .map(|source| TraceSource { programs: instead(source).unwrap_or(source.programs), ..*source })
+        .collect()
+}
 
 /// The sources that an early kernel has, and those that it lacks.
 pub(super) fn early(sources: &[TraceSource]) -> (Vec<TraceSource>, Vec<TraceSource>) {
