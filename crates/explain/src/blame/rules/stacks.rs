@@ -147,6 +147,12 @@ const MECHANISMS: Rank = &[
     rule(&["blk_mq_get_tag", "rq_qos_wait"], Cause::RequestWait, "request (tag)").seen_on(ON_6_18),
     rule(&["blk_queue_enter", "__bio_queue_enter"], Cause::RequestWait, "frozen request queue"),
     rule(&["blk_mq_freeze_queue_wait"], Cause::RequestWait, "request queue to drain").seen_on(ON_6_18),
+    // The server has refused the lock; the call itself is a wait further within.
+    rule(
+        &["nfs4_retry_setlk*", "nfs4_proc_lock", "nlmclnt_block", "nlmclnt_wait"],
+        Cause::Lock,
+        "NFS lock, possibly held by another client",
+    ),
     rule(&["rpc_wait_bit_killable", "nfs_*", "nfs4_*", "cifs_*", "smb2_*", "ceph_*"], Cause::NetworkFs, "server"),
     rule(&["osc_enter_cache"], Cause::DirtyThrottle, "Lustre grant, or room for dirty pages"),
     rule(&["ldlm_completion_ast"], Cause::Lock, "Lustre lock, possibly held by another client"),

@@ -30,6 +30,20 @@ fn pages_come_from_swap_by_a_fault_or_a_read_of_shared_memory() {
     }
 }
 
+/// From the kernel's sources: a lock that the server refuses is no wait for the server.
+#[test]
+fn locks_of_nfs_are_locks_unless_the_server_is_asked() {
+    const LOCK: &str = "lock: NFS lock, possibly held by another client";
+    for (frames, expected) in [
+        ("wait_woken < nfs4_retry_setlk < nfs4_proc_lock < do_setlk < nfs_flock < __do_sys_flock", LOCK),
+        ("nfs4_proc_lock < nfs_lock < fcntl_setlk < do_fcntl", LOCK),
+        ("nlmclnt_block < nlmclnt_lock < nlmclnt_proc < nfs3_proc_lock < do_setlk < nfs_flock", LOCK),
+        ("rpc_wait_bit_killable < _nfs4_do_setlk < nfs4_proc_lock < do_setlk < nfs_flock", "network_fs: server"),
+    ] {
+        check(frames, expected);
+    }
+}
+
 /// Recorded stacks, without the system call entry that all share.
 #[test]
 fn real_stacks_of_6_18() {
