@@ -25,7 +25,7 @@ struct Failing {
 impl Failing {
     fn scene(&self, mapped: &str, disk: &str) -> Scene {
         let Failing { name, opts, every_nth, delay_ms, blocks: (first, count), at_least_ms, failure } = *self;
-        let set = |parameter: &str, value: String| format!("echo {value} > {}/{parameter}\n", SlowScsi::DRIVER);
+        let set = |parameter: &str, value: String| SlowScsi::setting(parameter, &value) + "\n";
         let script = [
             set("ndelay", (delay_ms * 1_000_000).to_string()),
             set("every_nth", every_nth.to_string()),
@@ -65,12 +65,12 @@ fn requests_that_fail_at_a_disk_are_said_to() {
             failure: "failed and was tried again 5 times",
         },
         Failing {
-            name: "SCSI: a bad sector, found after 200 ms",
+            name: "SCSI: a bad sector, found after 600 ms",
             opts: MEDIUM_ERROR,
             every_nth: 0,
-            delay_ms: 200,
+            delay_ms: 600,
             blocks: (BAD_BLOCK, 1),
-            at_least_ms: 200,
+            at_least_ms: 600,
             failure: "failed with ENODATA (medium error, sense 03/11/00)",
         },
         Failing {

@@ -71,7 +71,7 @@ impl Bottom {
 
 /// The command, while each request of the disk takes three times as long: one that waits for few of them.
 fn slower(command: &str) -> String {
-    let set = |delay_ms: u64| format!("echo {} > {}/ndelay", delay_ms * 1_000_000, SlowScsi::DRIVER);
+    let set = |delay_ms: u64| SlowScsi::setting("ndelay", &(delay_ms * 1_000_000).to_string());
     format!("{}\n{command}\n{}", set(3 * DELAY_MS), set(DELAY_MS))
 }
 

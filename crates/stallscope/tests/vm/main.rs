@@ -20,3 +20,4 @@ mod scsi;
 mod stacks;
 mod stalls;
 mod tracer;
+mod untraced;

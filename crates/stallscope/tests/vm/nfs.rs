@@ -4,14 +4,16 @@ use std::fs;
 use std::path::Path;
 use std::process::{Child, Command};
 
-use crate::scenes::{Scene, number_of, play, tool};
+use crate::scenes::{Scene, is_since, number_of, play, tool};
 use crate::scsi::SlowScsi;
 
 /// Of each request of the server's disk, below the second that is its limit: the emulator's CPU time is little beside it.
 const DELAY_MS: u64 = 900;
 /// What the server exports, and where the client mounts it, by version.
 const EXPORTED: &str = "/run/exported";
-const MOUNTS: [(&str, &str); 2] = [("4.2", "/run/nfs4"), ("3", "/run/nfs3")];
+const MOUNTS: [(&str, &str); 3] = [("4.2", "/run/nfs4"), ("3", "/run/nfs3"), ("4.2", OTHER)];
+/// The same again, which the client does not take for the same file system: only the server knows who holds its locks.
+const OTHER: &str = "/run/nfs4-other";
 /// Of each file that is read, and of each read.
 const READ_KIB: u64 = 64;
 
@@ -28,8 +30,8 @@ impl Server {
         disk.set("ndelay", "1000");
         let name = disk.name();
         let device = format!("/dev/{name}");
-        for folder in [EXPORTED, MOUNTS[0].1, MOUNTS[1].1, "/run/rpcbind", "/var/lib/nfs/v4recovery", "/var/lib/nfs/sm"]
-        {
+        let mounts = MOUNTS.map(|(_, folder)| folder);
+        for folder in mounts.iter().chain(&[EXPORTED, "/run/rpcbind", "/var/lib/nfs/v4recovery", "/var/lib/nfs/sm"]) {
             fs::create_dir_all(folder).unwrap();
         }
         tool("mkfs.ext4", &["-q", &device]);
@@ -67,17 +69,36 @@ impl Server {
         }
         tool("rpc.mountd", &[]);
         tool("rpc.nfsd", &["4"]);
+        // No delegations (Linux 6.6 and newer give them for writing, too): a client that has one does not ask for locks.
+        fs::write("/proc/sys/fs/leases-enable", "0").unwrap();
         // Nobody has to reclaim locks of an earlier server.
         let _ = fs::write("/proc/fs/nfsd/v4_end_grace", "Y");
         for (version, folder) in MOUNTS {
             let from = if version == "3" { format!("127.0.0.1:{EXPORTED}") } else { "127.0.0.1:/".to_owned() };
-            let options = format!("vers={version},sec=sys,nolock,retry=0");
+            // Locks of version 3 need programs of their own.
+            let more = match folder {
+                OTHER => ",nosharecache",
+                _ if version == "3" => ",nolock",
+                _ => "",
+            };
+            let options = format!("vers={version},sec=sys,retry=0{more}");
             tool("mount.nfs", &[&from, folder, "-o", &options]);
         }
         // Pages that are dirty are not dropped.
         tool("sync", &[]);
         fs::write("/proc/sys/vm/drop_caches", "3").unwrap();
         self.disk.set("ndelay", &(DELAY_MS * 1_000_000).to_string());
+    }
+
+    /// A lock that a client holds from another mount.
+    fn locked(&self) -> Scene {
+        let (held, wanted) = (format!("{OTHER}/locked"), format!("{}/locked", MOUNTS[0].1));
+        let script = format!(
+            "flock {held} sh -c 'touch /run/nfs-locked; sleep 6' & until [ -e /run/nfs-locked ]; do sleep 0.1; done; \
+             flock {wanted} true; wait"
+        );
+        let waits = self.scene("NFS 4.2, a lock that another client holds", "flock", "nfs4/locked", script);
+        Scene { cause: "lock", at_least_ms: 2000, device: None, waited_for: None, ..waits }
     }
 
     fn scene(&self, name: &'static str, operation: &'static str, file: &str, script: String) -> Scene {
@@ -88,8 +109,9 @@ impl Server {
             path: file.to_owned(),
             cause: "network_fs",
             at_least_ms: DELAY_MS,
-            device: Some(number_of(&self.name)),
-            waited_for: Some("nfsd/"),
+            // An earlier tracer does not know whose answer the client's worker received.
+            device: is_since(5, 17).then(|| number_of(&self.name)),
+            waited_for: Some(if is_since(5, 17) { "nfsd/" } else { "kworker/" }),
             failure: None,
         }
     }
@@ -120,7 +142,7 @@ fn waits_for_a_server_of_this_machine_lead_to_its_disk() {
         return;
     }
     let server = Server::new();
-    let [(_, v4), (_, v3)] = MOUNTS;
+    let [(_, v4), (_, v3), _] = MOUNTS;
     play(&[
         server.scene("NFS 4.2, direct reads", "read", "nfs4/read-4.2-0", read(v4, "4.2", 0, "iflag=direct")),
         server.scene("NFS 4.2, reads", "read", "nfs4/read-4.2-1", read(v4, "4.2", 1, "")),
@@ -143,5 +165,6 @@ fn waits_for_a_server_of_this_machine_lead_to_its_disk() {
             "nfs3/written",
             format!("dd if=/dev/zero of={v3}/written bs=4k count=4 conv=fsync"),
         ),
+        server.locked(),
     ]);
 }

@@ -61,6 +61,8 @@ pub fn play(scenes: &[Scene]) {
     let folder = folder();
     let script: Vec<&str> = scenes.iter().map(|scene| scene.script.as_str()).collect();
     let document = explained(folder.path(), &script.join("\n"));
+    // Time in which rows were lost is unexplained.
+    println!("row: lost: {}", document["losses"]["lost"]);
     let mut complaints = Vec::new();
     for scene in scenes {
         complaints.extend(judge(scene, &document));
@@ -110,7 +112,8 @@ fn judge(scene: &Scene, document: &Value) -> Vec<String> {
     );
     let mut complaints = Vec::new();
     if found.all_ns < scene.at_least_ms * MS {
-        complaints.push(format!("{name}: only {} of {} ms were found", found.all_ns / MS, scene.at_least_ms));
+        let others = if found.stalls.is_empty() { all_stalls(document) } else { String::new() };
+        complaints.push(format!("{name}: only {} of {} ms were found{others}", found.all_ns / MS, scene.at_least_ms));
     }
     if share < ENOUGH {
         complaints.push(format!("{name}: {cause} has only {:.1} %", share * 100.0));
@@ -129,6 +132,16 @@ fn judge(scene: &Scene, document: &Value) -> Vec<String> {
         complaints.push(format!("{longest:#}"));
     }
     complaints
+}
+
+/// What was found instead.
+fn all_stalls(document: &Value) -> String {
+    let stalls = document["stalls"].as_array().unwrap().iter();
+    stalls
+        .map(|stall| {
+            format!("\n    {} {} {} {}", stall["operation"], stall["path"], stall["task"], stall["duration_ns"])
+        })
+        .collect()
 }
 
 /// The device whose requests ended most of the waits, if they name no other. The emulator is slow enough for some waits not to be

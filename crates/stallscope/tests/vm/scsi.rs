@@ -26,9 +26,19 @@ impl SlowScsi {
         disk
     }
 
-    /// Changes a parameter of the driver.
+    /// Changes a parameter of the driver, which refuses that while a command is in flight, such as one of writeback.
     pub fn set(&self, parameter: &str, value: &str) {
-        std::fs::write(format!("{}/{parameter}", SlowScsi::DRIVER), value).unwrap();
+        let (began, file) = (std::time::Instant::now(), format!("{}/{parameter}", SlowScsi::DRIVER));
+        while let Err(error) = std::fs::write(&file, value) {
+            assert!(began.elapsed() < std::time::Duration::from_secs(30), "{file}: {error}");
+            std::thread::sleep(std::time::Duration::from_millis(50));
+        }
+    }
+
+    /// The same as commands of a shell.
+    pub fn setting(parameter: &str, value: &str) -> String {
+        let set = format!("echo {value} > {}/{parameter}", SlowScsi::DRIVER);
+        format!("for attempt in $(seq 200); do {set} && break; sleep 0.1; done")
     }
 
     /// Once its disk is found, which the kernel does in the background.

@@ -5,8 +5,8 @@ mod pools;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use self::pools::Raid5;
 pub use self::pools::Thin;
+use self::pools::{Raid1, Raid5};
 use crate::devices::SlowNull;
 use crate::scenes::{Scene, number_of, play, tool};
 use crate::scsi::SlowScsi;
@@ -96,7 +96,9 @@ fn stalls_on_stacked_devices_lead_to_the_device_below() {
     let _crypt = Mapped::new("crypt", &format!("0 {SLICE} crypt aes-xts-plain64 {KEY} 0 {under} {SLICE}"));
     let _both = Mapped::new("both", &format!("0 {} linear /dev/mapper/crypt 0", SLICE / 2));
     let _mirror = Mirror::new(&[&fast, &leg].map(|device| device.to_str().unwrap()));
-    let (_raid5, _thin) = (Raid5::new(&below), Thin::new(&below, SLICE));
+    let (_raid1, _raid5, _thin) = (Raid1::new(&below), Raid5::new(&below), Thin::new(&below, SLICE));
+    let fast = SlowNull::new("instant", 0);
+    let _delay = Mapped::new("delay", &format!("0 {SLICE} delay {} 0 {DELAY_MS}", fast.device().display()));
     let disk = scsi.name();
     let mut scenes = vec![
         reads("null_blk", below.to_str().unwrap(), &bottom),
@@ -106,10 +108,13 @@ fn stalls_on_stacked_devices_lead_to_the_device_below() {
         writes("dm-crypt, writes", "/dev/mapper/crypt", &bottom),
         reads("dm-linear on dm-crypt", "/dev/mapper/both", &bottom),
         writes("md RAID1 with a slow leg, writes", "/dev/md0", &name_of(&leg)),
+        writes("RAID1 (dm-raid) with a slow leg, writes", "/dev/mapper/raid1", &bottom),
         reads("RAID5 (dm-raid) with a slow leg, reads", "/dev/mapper/raid5", &bottom),
         writes("RAID5 (dm-raid) with a slow leg, writes", "/dev/mapper/raid5", &bottom),
         writes("dm-thin (LVM thin), writes", "/dev/mapper/thin", &bottom),
         reads("dm-thin (LVM thin), reads of what was written", "/dev/mapper/thin", &bottom),
+        // Each read waits in the device mapper; the device below is at once.
+        Scene { device: None, ..reads("dm-delay", "/dev/mapper/delay", &bottom) },
         reads("scsi_debug", &format!("/dev/{disk}"), &disk),
     ];
     // As qemu emulates it, with a limit of four operations a second, by another clock than this machine's.

@@ -91,11 +91,12 @@ fn locked(disk: &Path, group: &Group) -> Scene {
     Scene { waited_for: Some("flock"), ..locked }
 }
 
-/// The buffer of the read is the group's memory, and cannot be reclaimed: there is no swap.
+/// The buffer of the read is the group's memory, and cannot be reclaimed: there is no swap. It is small, since to fill it takes the
+/// emulator's CPU time beside the throttling.
 fn above_high(disk: &Path, group: &Group) -> Scene {
     let file = disk.join("high");
-    let read = group.run(&format!("dd if={} of=/dev/null bs=16M count=1", file.display()));
-    let script = format!("{}; {read}", cached(&file, 16));
+    let read = group.run(&format!("dd if={} of=/dev/null bs=1M count=1", file.display()));
+    let script = format!("{}; {read}", cached(&file, 1));
     scene(("`memory.high`", "reclaim_throttle", 500), script, ("read", "/high"))
 }
 
@@ -107,7 +108,7 @@ fn stalls_of_locks_and_of_limits_of_cgroup_v2_have_their_causes() {
     let io = Group::new("io", &[("io.max", &slow)]);
     let cpu = Group::new("cpu", &[("cpu.max", "10000 100000")]);
     let lock = Group::new("lock", &[]);
-    let memory = Group::new("memory", &[("memory.high", "6815744")]);
+    let memory = Group::new("memory", &[("memory.high", "1048576")]);
     let mut scenes = vec![frozen(at), throttled(at, &io), quota(at, &cpu)];
     // An earlier tracer has no sources for these.
     if is_since(5, 17) {

@@ -26,6 +26,21 @@ impl Raid5 {
     }
 }
 
+/// RAID1 without metadata, whose writes go to both legs; the second is the given device.
+pub struct Raid1 {
+    _mapped: Mapped,
+    _other: SlowNull,
+}
+
+impl Raid1 {
+    pub fn new(leg: &Path) -> Raid1 {
+        let other = SlowNull::new("mirrored", 0);
+        let first = other.device().display().to_string();
+        let table = format!("0 {SLICE} raid raid1 2 0 nosync 2 - {first} - {}", leg.display());
+        Raid1 { _mapped: Mapped::new("raid1", &table), _other: other }
+    }
+}
+
 /// A thin volume whose data lies on the given device, and its metadata on one without a delay.
 pub struct Thin {
     _volume: Mapped,
