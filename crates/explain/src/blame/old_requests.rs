@@ -1,5 +1,6 @@
-//! Requests that clients had sent before the recording, of servers with a thread for each client. Only the answer shows that there was
-//! one: until then a thread that waits for another one of its process seems to wait for work.
+//! Requests of which the server's side does not show that they are worked on, of servers with a thread for each client. Of those that were
+//! sent before the recording only the answer shows that there was one: until then a thread that waits for another one of its process seems to
+//! wait for work. After a part of an answer (MariaDB reports its progress) a thread seems to owe its client nothing.
 
 use model::stall::{Awaits, StallKind};
 
@@ -17,7 +18,8 @@ type Work = FastMap<u32, Vec<(u64, u64)>>;
 /// Waits for a thread while another client's thread had what both need are for a lock, as those of requests that were seen to come.
 pub(super) fn find_old_requests(rows: &mut [Row], names: &Names, stacks: &Stacks) {
     let old = times(rows, |row| row.cut && row.awaits == Some(Awaits::ForClient) && is_moment(row));
-    if old.is_empty() {
+    let waited_for = waited_for(rows);
+    if old.is_empty() && waited_for.is_empty() {
         return;
     }
     let seen = times(rows, |row| row.awaits == Some(Awaits::Interrupt) && is_moment(row));
@@ -34,7 +36,8 @@ pub(super) fn find_old_requests(rows: &mut [Row], names: &Names, stacks: &Stacks
         if asked_ns.is_some() && matches!(row.awaits, Some(Awaits::Work | Awaits::Interrupt | Awaits::Message)) {
             (row.asked_ns, row.awaits) = (asked_ns, Some(Awaits::ForClient));
         }
-        let works = |tid: u32| [&old, &seen].into_iter().any(|work| receipt(work, tid, row.runnable_ns).is_some());
+        let works =
+            |tid: u32| [&old, &seen, &waited_for].into_iter().any(|work| receipt(work, tid, row.runnable_ns).is_some());
         if row.awaits == Some(Awaits::ForClient) && row.waker_tid.get().is_some_and(works) {
             row.awaits = Some(Awaits::Lock);
         }
@@ -61,6 +64,18 @@ fn times(rows: &[Row], is_one: impl Fn(&Row) -> bool) -> Work {
         let Some(asked_ns) = row.asked_ns else { continue };
         times.entry(row.tid).or_default().push((asked_ns, row.end_ns));
     }
+    times
+}
+
+/// Times in which clients waited for the rest of an answer, by the thread that sent it.
+fn waited_for(rows: &[Row]) -> Work {
+    let mut times = Work::default();
+    let is_rest = |row: &&Row| row.kind == StallKind::ServerRequest && row.awaits == Some(Awaits::PartOfAnswer);
+    for row in rows.iter().filter(is_rest) {
+        let server = row.waker_tid.get().filter(|&server| server != 0);
+        server.into_iter().for_each(|server| times.entry(server).or_default().push((row.start_ns, row.runnable_ns)));
+    }
+    times.values_mut().for_each(|times| times.sort_unstable());
     times
 }
 

@@ -226,8 +226,9 @@ fn state(known: &StallRecord, any_thread: bool) -> &'static str {
         state if state & FROZEN != 0 => "frozen",
         state if state & STOPPED != 0 => "stopped",
         state if state & TRACED != 0 => "stopped by a debugger",
-        _ if any_thread => "unknown",
+        // Also where another one of its threads may be meant.
         0 => "running",
+        _ if any_thread => "unknown",
         _ => "asleep",
     }
 }

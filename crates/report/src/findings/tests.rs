@@ -96,6 +96,11 @@ fn who_has_the_other_end_of_a_sleep_is_said() {
     let expected =
         "What would help: end the idle transaction of postgres/9, which the longest of these sleeps is probably for.";
     assert_eq!(said(&mut document, &idle)[1], expected);
+    idle[1]["title"] = json!("postgres: bob shop [local] SELECT");
+    let expected = "What would help: cancel or speed up the statement of postgres/9, which the longest of these sleeps is probably for.";
+    assert_eq!(said(&mut document, &idle)[1], expected);
+    let expected = "What would help: end or speed up what redis/8 does (it is running), which the longest of these sleeps is probably for.";
+    assert_eq!(said(&mut document, &[end("redis/8", true, "running")])[1], expected);
     let open = json!({"duration_ns": 3_000_000_000_u64, "call": "openat", "waits_for": "the FIFO /a"});
     document["sleeps"] = json!({"count": 1, "longest": [open]});
     let text = findings(&document).remove(0).text;

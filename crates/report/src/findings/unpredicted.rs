@@ -69,12 +69,18 @@ pub(super) fn to_look_at(sleep: &Value) -> Option<usize> {
 
 /// What lets go on who has the other end of a sleep: by its state, or by what its title says that it does.
 fn remedy_of(end: &Value) -> Option<(&'static str, &'static str)> {
-    let idles = end["title"].as_str().is_some_and(|title| title.contains("idle in transaction"));
+    let title = end["title"].as_str().unwrap_or_default();
+    let idles = title.contains("idle in transaction");
+    // `postgres: bob shop [local] SELECT`
+    let executes =
+        title.rsplit(' ').next().is_some_and(|last| last.len() > 2 && last.bytes().all(|b| b.is_ascii_uppercase()));
     match end["state"].as_str()? {
         "stopped" => Some(("continue ", " (SIGCONT)")),
         "stopped by a debugger" => Some(("end the debugger of ", "")),
         "frozen" => Some(("thaw the cgroup of ", "")),
         _ if idles => Some(("end the idle transaction of ", "")),
+        _ if executes => Some(("cancel or speed up the statement of ", "")),
+        "running" => Some(("end or speed up what ", " does (it is running)")),
         _ => None,
     }
 }
@@ -132,7 +138,9 @@ fn to_do(cause: Cause) -> Option<&'static str> {
         Cause::NetworkFs | Cause::Fanotify => "find out what the server waits for: record its processes, too",
         Cause::Peer => "let the other end accept, read or answer sooner: record its process, too",
         Cause::Stopped => "continue the stopped task",
-        Cause::Sleep => "let the program that sleeps by its own timer be woken by an event",
+        Cause::Sleep => {
+            "let the program that sleeps by its own timer sleep for a shorter time, or be woken by an event"
+        }
         Cause::Running => "make what is computed cheaper (perf record)",
         Cause::Unexplained => return None,
     })

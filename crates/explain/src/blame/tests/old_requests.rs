@@ -28,6 +28,22 @@ fn a_statement_from_before_the_recording_holds_a_lock() {
     assert_eq!(with_old_request(WAIT, 5).explain().slow_operations, 0);
 }
 
+/// MariaDB reports the progress of a statement: after that its thread seems to owe its client nothing.
+#[test]
+fn a_statement_whose_client_waits_for_the_rest_of_its_answer_holds_a_lock() {
+    let with_rest = |awaits| {
+        let mut stage = stage(WAIT);
+        stage.stalls.push(StallRecord {
+            awaits: Some(awaits),
+            waker_tid: Some(9),
+            ..StallRecord::new(StallKind::ServerRequest, 8, 2 * MS, 16 * MS)
+        });
+        stage.explain().stalls.iter().any(|stall| stall.task.tid == 7)
+    };
+    assert!(with_rest(Awaits::PartOfAnswer));
+    assert!(!with_rest(Awaits::Message));
+}
+
 /// It waits for the thread of another client, and its timer interrupts its wait.
 #[test]
 fn a_statement_from_before_the_recording_waits_for_a_lock() {
