@@ -28,9 +28,7 @@ pub(super) fn path(index: &RunIndex, row: u32, mut timeline_of: impl FnMut(u32) 
     let wait = index.row(row);
     let mut next = index.waker(wait);
     let unheard = next.is_some_and(|server| is_unheard(index, wait, server));
-    let (until_ns, segments) = (wait.runnable_ns, Vec::new());
-    let mut path =
-        Path { index, row, lock: None, unheard, of_slow_client: false, through_idle: false, until_ns, segments };
+    let mut path = Path::new(index, row, unheard);
     // The tasks that the path led through, and when each began to wait for the next one.
     let mut before: Vec<(u32, u64)> = Vec::new();
     let mut hops = Hops::default();
@@ -44,16 +42,14 @@ pub(super) fn path(index: &RunIndex, row: u32, mut timeline_of: impl FnMut(u32) 
         }
         asked_ns = None;
         next = match path.back_through(tid, &timeline_of(tid)) {
-            Next::Waits { since_ns, waker } => {
+            Next::Waits { since_ns, waker, was_busy } => {
                 before.push((tid, since_ns));
-                waker
+                if was_busy && path.busy.is_none() {
+                    (path.busy, path.from_ns) = (Some((before.len(), path.through_idle)), since_ns);
+                }
+                waker.or_else(|| path.busy.is_some().then(|| path.back_to_waiting(&mut before))?)
             }
-            // What the task did that waits for it before that is known, unless that idled: it may have worked for others.
-            Next::Unknown => before.pop().filter(|_| !path.through_idle).map(|(tid, since_ns)| {
-                path.put_lock(since_ns);
-                path.put_gap(since_ns);
-                tid
-            }),
+            Next::Unknown => path.back_to_waiting(&mut before),
         };
     }
     path.put_lock(wait.start_ns);
@@ -64,8 +60,9 @@ pub(super) fn path(index: &RunIndex, row: u32, mut timeline_of: impl FnMut(u32) 
 
 /// How a path through a task ends.
 enum Next {
-    /// The task waited, since then, for another one, if that is known and has work.
-    Waits { since_ns: u64, waker: Option<u32> },
+    /// The task waited, since then, for another one, if that is known and has work. `was_busy`: before, it had waited for a lock
+    /// in its work for the same request.
+    Waits { since_ns: u64, waker: Option<u32>, was_busy: bool },
     /// Nothing is known of what it did before: it began meanwhile, or did not wait for long.
     Unknown,
 }
@@ -112,9 +109,44 @@ struct Path<'a> {
     until_ns: u64,
     /// The latest first.
     segments: Vec<Segment>,
+    /// What tasks did before is of no interest here.
+    from_ns: u64,
+    /// The number of tasks that the path led through up to one that was busy before it waited for the next, and whether it led through an
+    /// idle one by then.
+    busy: Option<(usize, bool)>,
 }
 
 impl Path<'_> {
+    fn new(index: &RunIndex, row: u32, unheard: bool) -> Path<'_> {
+        let wait = index.row(row);
+        Path {
+            index,
+            row,
+            lock: None,
+            unheard,
+            of_slow_client: false,
+            through_idle: false,
+            until_ns: wait.runnable_ns,
+            segments: Vec::new(),
+            from_ns: wait.start_ns,
+            busy: None,
+        }
+    }
+
+    /// The task that waited for the last one of the path: what it did before that is known, unless the last one idled, and may have worked for
+    /// others.
+    fn back_to_waiting(&mut self, before: &mut Vec<(u32, u64)>) -> Option<u32> {
+        if let Some((count, through_idle)) = self.busy.take() {
+            before.truncate(count);
+            self.through_idle = through_idle;
+            self.from_ns = self.index.row(self.row).start_ns;
+        }
+        let (tid, since_ns) = before.pop().filter(|_| !self.through_idle)?;
+        self.put_lock(since_ns);
+        self.put_gap(since_ns);
+        Some(tid)
+    }
+
     fn put(&mut self, from_ns: u64, cause: Cause, evidence: Evidence, by: u32) {
         if from_ns < self.until_ns {
             let (start_ns, end_ns) = (from_ns, std::mem::replace(&mut self.until_ns, from_ns));
@@ -189,7 +221,7 @@ impl Path<'_> {
             self.wait_for_lock(segment.off);
         }
         let waker = waker.filter(|&waker| waker != index.row(self.row).tid);
-        Some(Next::Waits { since_ns: segment.start_ns, waker })
+        Some(Next::Waits { since_ns: segment.start_ns, waker, was_busy: was_busy(index, asleep) })
     }
 
     /// Back to where the wait began, or to where this task itself waited for another one: then that one is returned. A task
@@ -197,7 +229,7 @@ impl Path<'_> {
     fn back_through(&mut self, tid: u32, timeline: &TaskTimeline) -> Next {
         let index = self.index;
         let wait = index.row(self.row);
-        for segment in timeline.latest(wait.start_ns, self.until_ns).take(SEGMENTS) {
+        for segment in timeline.latest(self.from_ns, self.until_ns).take(SEGMENTS) {
             if wait.awaits == Some(Awaits::Lock) {
                 self.put_wait(segment.end_ns);
             }
@@ -228,6 +260,22 @@ impl Path<'_> {
         }
         Next::Unknown
     }
+}
+
+/// Whether a server's thread that waits for another one had just waited for a lock, for longer, in its work for the same request.
+fn was_busy(index: &RunIndex, asleep: &Row) -> bool {
+    let Some(asked_ns) = asleep.asked_ns else { return false };
+    let from_ns = asleep.start_ns.saturating_sub(RETRY_NS);
+    let is_longer = |row: &Row| row.end_ns - row.start_ns >= asleep.end_ns - asleep.start_ns;
+    let is_lock = |row: &Row| {
+        row.kind == StallKind::OffCpu
+            && row.asked_ns == Some(asked_ns)
+            && row.awaits == Some(Awaits::Lock)
+            && row.end_ns <= asleep.start_ns
+            && is_longer(row)
+    };
+    asleep.awaits != Some(Awaits::Lock)
+        && index.rows_between(asleep.tid, from_ns, asleep.start_ns).any(|(_, row)| is_lock(row))
 }
 
 /// Whether a short wait follows one for a lock, which the same task ended: it was still letting go.

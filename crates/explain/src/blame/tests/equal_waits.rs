@@ -73,3 +73,18 @@ fn a_proxys_request_that_ends_with_its_clients_is_what_it_passed_on() {
     let of_7 = explanation.stalls.iter().find(|stall| stall.task.tid == 7).unwrap();
     assert_eq!(super::stage::chain(of_7), "thread 7: fs_log 15 < thread 9: fs_log 15");
 }
+
+/// A server's thread waits for a lock, then for the log, which another thread has written all the while.
+#[test]
+fn what_another_thread_did_before_a_server_waited_for_it_is_not_what_a_client_waited_for() {
+    check(
+        "
+        off 7 |  sssssssssssssss | call=recvfrom awaits=answer waker=9 asked=2
+        off 9 |  sssssssssss     | call=futex stack=futex_do_wait state=1 awaits=lock asked=2 waker=5
+        off 9 |             ssss | call=futex stack=futex_do_wait state=1 awaits=for_client asked=2 waker=8
+        off 8 |ss ss ss ss ss    | call=futex stack=futex_do_wait state=1 awaits=work waker=6
+        off 8 |              sss | stack=xfs_log_force",
+        "lock 22, fs_log 6, unexplained 2",
+        "thread 7: lock 11 < thread 9: lock 11 < thread 5: unexplained 11",
+    );
+}
