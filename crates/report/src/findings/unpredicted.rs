@@ -139,7 +139,7 @@ fn to_do(cause: Cause) -> Option<&'static str> {
         Cause::Peer => "let the other end accept, read or answer sooner: record its process, too",
         Cause::Stopped => "continue the stopped task",
         Cause::Sleep => {
-            "let the program that sleeps by its own timer sleep for a shorter time, or be woken by an event"
+            "shorten the program's sleep on its own timer, or wake it by an event"
         }
         Cause::Running => "make what is computed cheaper (perf record)",
         Cause::Unexplained => return None,
