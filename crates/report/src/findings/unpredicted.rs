@@ -138,9 +138,7 @@ fn to_do(cause: Cause) -> Option<&'static str> {
         Cause::NetworkFs | Cause::Fanotify => "find out what the server waits for: record its processes, too",
         Cause::Peer => "let the other end accept, read or answer sooner: record its process, too",
         Cause::Stopped => "continue the stopped task",
-        Cause::Sleep => {
-            "shorten the program's sleep on its own timer, or wake it by an event"
-        }
+        Cause::Sleep => "shorten the program's sleep on its own timer, or wake it by an event",
         Cause::Running => "make what is computed cheaper (perf record)",
         Cause::Unexplained => return None,
     })
