@@ -7,6 +7,7 @@ use model::block::DeviceNumber;
 use super::disks::Disks;
 use super::names::Name;
 use super::run_index::RunIndex;
+use super::sync_calls::OF_FILES;
 
 /// A journal is that of a partition or a disk.
 pub(super) fn find_disk_users(index: &mut RunIndex, disks: &Disks) {
@@ -16,12 +17,9 @@ pub(super) fn find_disk_users(index: &mut RunIndex, disks: &Disks) {
     know_writers(index, disks);
 }
 
-/// Calls that have a file written out.
-const WRITING_OUT: [&str; 4] = ["fdatasync", "fsync", "msync", "sync_file_range"];
-
 /// Who waits for a file to be written out uses its disk, also where all of the requests were submitted before the recording.
 fn know_writers(index: &mut RunIndex, disks: &Disks) {
-    let calls = WRITING_OUT.map(|call| index.names.find(call));
+    let calls = OF_FILES.map(|call| index.names.find(call));
     let rows = index.rows.iter().filter(|row| row.call.is_some() && calls.contains(&row.call));
     let files: HashSet<(Name, u32)> =
         rows.filter_map(|row| Some((row.path?, index.tasks.process_of(row.tid, row.end_ns)))).collect();

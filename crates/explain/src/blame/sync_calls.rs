@@ -5,11 +5,14 @@ use std::collections::BTreeMap;
 use super::run_index::RunIndex;
 use crate::waits::SqliteJournal;
 
-const CALLS: [&str; 5] = ["fsync", "fdatasync", "msync", "sync_file_range", "syncfs"];
+/// Those of one file.
+pub(super) const OF_FILES: [&str; 4] = ["fsync", "fdatasync", "msync", "sync_file_range"];
+const OF_FILE_SYSTEMS: &str = "syncfs";
 
 /// Whether a row is a part of such a call.
 pub(super) fn is_in_sync(index: &RunIndex, row: u32) -> bool {
-    index.row(row).call.is_some_and(|call| CALLS.contains(&index.names.get(call)))
+    let call = index.row(row).call.map(|call| index.names.get(call));
+    call.is_some_and(|call| OF_FILES.contains(&call) || call == OF_FILE_SYSTEMS)
 }
 
 /// The journals of SQLite that these threads waited for.

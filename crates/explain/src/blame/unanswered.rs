@@ -5,10 +5,8 @@ use model::stall::{Awaits, StallKind};
 use super::client_requests::received_ns;
 use super::rows::Row;
 use super::run_index::RunIndex;
+use super::unheard::HEARD_NS;
 use crate::hashing::{FastMap, FastSet};
-
-/// A server is awake this soon after a request, and the client has sent it this soon before.
-const HEARD_NS: u64 = 2_000_000;
 
 /// Those waits, and the thread that had the request of each.
 pub(super) fn unanswered(index: &RunIndex) -> Vec<(u32, u32)> {

@@ -5,8 +5,8 @@ use model::stall::{Awaits, StallKind};
 use super::rows::Row;
 use super::run_index::RunIndex;
 
-/// A server that listens is awake this soon after a request.
-const HEARD_NS: u64 = 2_000_000;
+/// A server that listens is awake this soon after a request, and its client has sent it this soon before.
+pub(super) const HEARD_NS: u64 = 2_000_000;
 
 /// Whether the thread that answers in the end slept on when the client asked, until somebody else sent it something, and the request woke
 /// no other thread either. A worker of an idle server, or one that had taken up the request, would have been woken by it.

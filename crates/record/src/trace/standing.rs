@@ -74,15 +74,16 @@ impl StandingWaits {
         let before = self.counted.get();
         let mut threads = HashMap::new();
         let mut of_process: HashMap<u32, Vec<u32>> = HashMap::new();
-        let mut blocked = HashSet::new();
+        let (mut blocked, mut stopped) = (HashSet::new(), HashSet::new());
         each_thread(&self.proc, self.own_pid, |Thread { pid, tid, name, state }| {
             threads.insert(tid, Seen { pid, name: String::from_utf8_lossy(name).into_owned(), state });
             of_process.entry(pid).or_default().push(tid);
             blocked.extend((state == b'D').then_some(pid));
+            stopped.extend(b"Tt".contains(&state).then_some(pid));
         });
         let mut processes: Vec<u32> = of_process.keys().copied().collect();
         processes.sort_unstable();
-        let machine = Machine::new(self.proc.clone(), processes, blocked);
+        let machine = Machine::new(self.proc.clone(), processes, (blocked, stopped));
         let (known, waited_for) = (HashMap::new(), HashMap::new());
         let proc = &self.proc;
         let mut walk = Walk { proc, before, machine, threads, of_process, known, waited_for, now_ns };

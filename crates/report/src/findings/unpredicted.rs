@@ -88,10 +88,11 @@ fn remedy_of(end: &Value) -> Option<(&'static str, &'static str)> {
 /// `What would help cannot be predicted: look at what psql/93 does, ...`, or `What would help: continue php/8 (SIGCONT), ...`
 fn other_end(document: &Value, at: usize) -> Option<Sentence> {
     let end = &document["sleeps"]["longest"][0]["other_ends"][at];
-    let (before, after) = remedy_of(end).unwrap_or(("look at what ", " does"));
+    let remedy = remedy_of(end);
+    let (before, after) = remedy.unwrap_or(("look at what ", " does"));
     let mut writer = Writer::new(document);
     writer.say("What would help");
-    writer.say(if remedy_of(end).is_some() { ": " } else { " cannot be predicted: " });
+    writer.say(if remedy.is_some() { ": " } else { " cannot be predicted: " });
     writer.say(before);
     writer.value(&format!("/sleeps/longest/0/other_ends/{at}/task"), Kind::Name)?;
     writer.say(after);

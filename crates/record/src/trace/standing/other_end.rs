@@ -45,6 +45,8 @@ pub(super) struct Machine {
     processes: Vec<u32>,
     /// Processes with a thread that sleeps uninterruptibly, perhaps with the lock on their memory: a read of that would wait for it.
     blocked: HashSet<u32>,
+    /// Processes with a thread that a signal or a debugger has stopped.
+    stopped: HashSet<u32>,
     holders: OnceCell<Holders>,
     locks: OnceCell<EarlierLocks>,
     /// Of processes, each of which many may ask for.
@@ -54,10 +56,10 @@ pub(super) struct Machine {
 }
 
 impl Machine {
-    pub(super) fn new(proc: PathBuf, processes: Vec<u32>, blocked: HashSet<u32>) -> Machine {
+    pub(super) fn new(proc: PathBuf, processes: Vec<u32>, (blocked, stopped): (HashSet<u32>, HashSet<u32>)) -> Machine {
         let (holders, locks) = (OnceCell::new(), OnceCell::new());
         let (titles, sockets) = (RefCell::default(), RefCell::default());
-        Machine { proc, processes, blocked, holders, locks, titles, sockets }
+        Machine { proc, processes, blocked, stopped, holders, locks, titles, sockets }
     }
 
     pub(super) fn is_blocked(&self, pid: u32) -> bool {
@@ -159,7 +161,7 @@ impl Machine {
             let servers = self.holders().others(&format!("socket:[{listener}]"), pid);
             let words = format!("{} that its server has not accepted", connection.words);
             // Any process of a server that has several may accept it: one that is stopped, and did not, says why.
-            let stopped = servers.iter().copied().find(|server| is_stopped(&self.proc, *server));
+            let stopped = servers.iter().copied().find(|server| self.stopped.contains(server));
             return Some(OtherEnd {
                 is_hint: servers.len() > 1,
                 ..OtherEnd::of(&words, Awaits::Answer, stopped.or(servers.into_iter().min()))
@@ -223,12 +225,6 @@ impl Machine {
             None => OtherEnd::nobody("a signal or an event"),
         }
     }
-}
-
-/// Whether a process is stopped, by a signal or a debugger.
-fn is_stopped(proc: &Path, pid: u32) -> bool {
-    let stat = std::fs::read_to_string(proc.join(format!("{pid}/stat"))).unwrap_or_default();
-    stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with(['T', 't']))
 }
 
 fn only<T>(mut all: impl Iterator<Item = T>) -> Option<T> {
