@@ -93,6 +93,8 @@ pub struct UsageRecord {
     pub cpu: Option<u32>,
     /// The process; `None`: all others, or unknown.
     pub pid: Option<u32>,
+    /// Of a device: the thread of that process; `None`: its first one, or several.
+    pub thread: Option<u32>,
     /// Of a run queue: the process that waited.
     pub waiting: Option<u32>,
     /// The cgroup that the use counts for: that of the memory controller for memory, of the I/O controller for a device, of the CPU
@@ -120,6 +122,7 @@ impl UsageRecord {
             device: None,
             cpu: None,
             pid: None,
+            thread: None,
             waiting: None,
             cgroup: None,
             limit: None,
@@ -146,5 +149,13 @@ impl UsageRecord {
         self.bytes += other.bytes;
         self.busy_ns += other.busy_ns;
         self.throttled += other.throttled;
+    }
+
+    /// Takes away a part of it.
+    pub fn take_away(&mut self, part: &UsageRecord) {
+        self.count = self.count.saturating_sub(part.count);
+        self.bytes = self.bytes.saturating_sub(part.bytes);
+        self.busy_ns = self.busy_ns.saturating_sub(part.busy_ns);
+        self.throttled = self.throttled.saturating_sub(part.throttled);
     }
 }

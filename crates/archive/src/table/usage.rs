@@ -35,6 +35,8 @@ impl Table for UsageTable {
         cpu: Option<u32>, "id";
         /// process that used it, or for which a kernel worker did; null: all others, or unknown
         pid: Option<u32>, "id";
+        /// of a device: thread of that process; null: its first one, or several
+        thread: Later<u32>, "id";
         /// of `run_queue`: process that waited
         waiting: Later<u32>, "id";
         /// cgroup that the use counts for, below the root of the I/O controller's hierarchy (device) or of the memory

@@ -19,8 +19,15 @@ const PASSED_ON_NS: u64 = 50_000_000;
 pub(super) struct Answer {
     pub(super) sent_ns: u64,
     pub(super) asked_ns: u64,
-    client: u32,
+    pub(super) client: u32,
     pub(super) server: u32,
+}
+
+impl Answer {
+    /// For how long within a time the client waited for it.
+    fn within_ns(&self, (from_ns, to_ns): (u64, u64)) -> u64 {
+        self.sent_ns.min(to_ns).saturating_sub(self.asked_ns.max(from_ns))
+    }
 }
 
 /// In order of time.
@@ -28,6 +35,8 @@ pub(super) struct Answer {
 pub(super) struct Answers {
     /// By the thread that sent them.
     sent: FastMap<u32, Vec<Answer>>,
+    /// Parts of answers, by the thread that sent them.
+    parts: FastMap<u32, Vec<Answer>>,
     /// By the thread that received them.
     received: FastMap<u32, Vec<Answer>>,
 }
@@ -35,15 +44,20 @@ pub(super) struct Answers {
 impl Answers {
     pub(super) fn new(rows: &[Row]) -> Answers {
         let mut all = Answers::default();
-        let requests =
-            rows.iter().filter(|row| row.kind == StallKind::ServerRequest && row.awaits == Some(Awaits::Answer));
-        for row in requests {
+        for row in rows.iter().filter(|row| row.kind == StallKind::ServerRequest) {
             let Some(server) = row.waker_tid.get().filter(|&tid| tid != 0) else { continue };
             let answer = Answer { sent_ns: row.runnable_ns, asked_ns: row.start_ns, client: row.tid, server };
-            all.sent.entry(server).or_default().push(answer);
-            all.received.entry(row.tid).or_default().push(answer);
+            match row.awaits {
+                Some(Awaits::Answer) => {
+                    all.sent.entry(server).or_default().push(answer);
+                    all.received.entry(row.tid).or_default().push(answer);
+                }
+                Some(Awaits::PartOfAnswer) => all.parts.entry(server).or_default().push(answer),
+                _ => {}
+            }
         }
-        all.sent.values_mut().chain(all.received.values_mut()).for_each(|answers| answers.sort_unstable());
+        let sums = all.sent.values_mut().chain(all.received.values_mut()).chain(all.parts.values_mut());
+        sums.for_each(|answers| answers.sort_unstable());
         all
     }
 
@@ -78,6 +92,31 @@ impl Answers {
         };
         let asked = all.iter().take(ANSWERS).filter(is_at_once).filter(|answer| answer.asked_ns <= asked_by_ns);
         asked.min_by_key(|answer| answer.asked_ns).map(|answer| (answer.client, answer.sent_ns))
+    }
+
+    /// The answer, or part of one, of a thread that a client waited for the longest within a time.
+    pub(super) fn during(&self, server: u32, span_ns: (u64, u64)) -> Option<Answer> {
+        let of = |answers: &FastMap<u32, Vec<Answer>>| {
+            let all = answers.get(&server)?;
+            let later = &all[all.partition_point(|answer| answer.sent_ns <= span_ns.0)..];
+            let waited = later.iter().take(ANSWERS).filter(|answer| answer.within_ns(span_ns) > 0);
+            waited.max_by_key(|answer| answer.within_ns(span_ns)).copied()
+        };
+        let both = [of(&self.sent), of(&self.parts)].into_iter().flatten();
+        both.max_by_key(|answer| answer.within_ns(span_ns))
+    }
+
+    /// The last answer, or part of one, that a thread sent until a moment, and the next one after it.
+    pub(super) fn around(&self, server: u32, at_ns: u64) -> (Option<Answer>, Option<Answer>) {
+        let mut around = (None, None);
+        for all in [self.sent.get(&server), self.parts.get(&server)].into_iter().flatten() {
+            let later = all.partition_point(|answer| answer.sent_ns <= at_ns);
+            let last = all[..later].last().copied();
+            let next = all.get(later).copied();
+            around.0 = around.0.into_iter().chain(last).max();
+            around.1 = around.1.into_iter().chain(next).min();
+        }
+        around
     }
 
     /// The request of a server's own that begins and ends with one that it was asked at a time and answered at another: what it passed on to

@@ -1,6 +1,7 @@
 //! Root blockers: who used what the victims lacked, else what the chains of waits of all operations lead to. They are searched once,
 //! for all operations, and summed up for some of them.
 
+mod clients;
 mod costs;
 mod evicted;
 mod lacked;

@@ -24,6 +24,7 @@ mod rules;
 mod scope;
 mod series;
 mod served;
+mod server_threads;
 mod short_waits;
 mod stage;
 mod standing;

@@ -6,7 +6,7 @@ use model::block::DeviceNumber;
 use model::usage::{Resource, UsageRecord};
 
 use super::names::{Name, Names};
-use crate::hashing::FastMap;
+use crate::hashing::{FastMap, FastSet};
 
 /// No interval is longer: the tracer ends one twice a second. A longer one would be searched for every wait.
 const LONGEST_NS: u64 = 24 * 3600 * 1_000_000_000;
@@ -53,6 +53,7 @@ pub(super) struct Used {
     pub(super) end_ns: u64,
     pub(super) resource: Resource,
     pub(super) pid: Option<u32>,
+    pub(super) thread: Option<u32>,
     pub(super) cgroup: Option<Name>,
     pub(super) limit: Option<Name>,
     pub(super) count: u64,
@@ -94,6 +95,8 @@ pub(super) struct Usage {
     readers: HashMap<DeviceNumber, HashMap<u32, BTreeSet<Name>>>,
     /// Processes whose writes of a device counted for a cgroup.
     writers: HashMap<(DeviceNumber, Name), HashSet<u32>>,
+    /// Processes of which threads have rows.
+    with_threads: FastSet<u32>,
     /// Cgroups of which a limit delayed requests of a device, and the cgroup with that limit.
     throttled: HashMap<DeviceNumber, BTreeMap<Name, Option<Name>>>,
     /// Cgroups whose limit holds for a use of memory.
@@ -113,6 +116,7 @@ impl Usage {
         }
         let cgroup = names.insert_some(record.cgroup.as_ref());
         self.know_user(target, record, cgroup);
+        self.with_threads.extend(record.pid.filter(|_| record.thread.is_some()));
         let limit = names.insert_some(record.limit.as_ref());
         if let (Target::Device(device), true) = (target, record.throttled > 0) {
             self.throttled.entry(device).or_default().extend(cgroup.map(|cgroup| (cgroup, limit)));
@@ -126,6 +130,7 @@ impl Usage {
             end_ns: record.end_ns,
             resource: record.resource,
             pid: record.pid,
+            thread: record.thread,
             cgroup,
             limit,
             count: record.count,
@@ -157,6 +162,11 @@ impl Usage {
             }
             _ => {}
         }
+    }
+
+    /// Whether threads of a process have rows of their own.
+    pub(super) fn has_threads(&self, pid: u32) -> bool {
+        self.with_threads.contains(&pid)
     }
 
     /// Call after the last insert.

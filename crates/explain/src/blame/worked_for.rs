@@ -3,6 +3,7 @@
 
 use model::stall::{Awaits, StallKind};
 
+use super::answers::Answer;
 use super::path::is_by_choice;
 use super::rows::Row;
 use super::run_index::RunIndex;
@@ -16,18 +17,53 @@ const PASSED_ON_NS: u64 = 10_000_000;
 /// A thread that asked, and when its answer was sent.
 type Client = (u32, u64);
 
+/// A client that a thread served so long before or after something is the one for which it did that.
+const SERVED_NS: u64 = 5_000_000_000;
+
 /// For whom a thread of a server worked at a moment, and until when: its client or, if that is a proxy, the client of that one. `None` where
 /// it worked for that process itself, whether or not a proxy asked for it.
 pub(super) fn client_of(index: &RunIndex, server: u32, at_ns: u64, pid: u32) -> Option<Client> {
     let first = next_client(index, server, at_ns)?;
-    let above = |&(proxy, sent_ns): &Client| index.answers.after(proxy, sent_ns, at_ns);
-    let clients: Vec<Client> = std::iter::successors(Some(first), above).take(PROXIES).collect();
+    let clients = through_proxies(index, first, at_ns);
     if clients.iter().any(|&(client, sent_ns)| index.tasks.process_of(client, sent_ns) == pid) {
         return None;
     }
-    let latest_ns = |sent_ns: u64| sent_ns + PASSED_ON_NS + (first.1.saturating_sub(at_ns)) / 8;
-    let passed_on = clients.windows(2).take_while(|pair| pair[1].1 <= latest_ns(pair[0].1)).count();
-    Some((clients[passed_on].0, first.1))
+    Some((clients[passed_on(&clients, at_ns)].0, first.1))
+}
+
+/// A client, if that is a proxy its own client, and so on.
+fn through_proxies(index: &RunIndex, first: Client, at_ns: u64) -> Vec<Client> {
+    let above = |&(proxy, sent_ns): &Client| index.answers.after(proxy, sent_ns, at_ns);
+    std::iter::successors(Some(first), above).take(PROXIES).collect()
+}
+
+/// How many of the clients, the first of which got its answer for what was done at a moment, passed it on at once.
+fn passed_on(clients: &[Client], at_ns: u64) -> usize {
+    let worked_ns = clients[0].1.saturating_sub(at_ns);
+    let latest_ns = |sent_ns: u64| sent_ns + PASSED_ON_NS + worked_ns / 8;
+    clients.windows(2).take_while(|pair| pair[1].1 <= latest_ns(pair[0].1)).count()
+}
+
+/// The processes for which a thread of a server worked within a time: its client and, if that is a proxy, the client of that one. Where none
+/// waited for it then, the one that it served before and after, if that is the same. Empty where none is known.
+pub(super) fn clients_within(index: &RunIndex, server: u32, span_ns: (u64, u64)) -> Vec<u32> {
+    let process = |client: u32, at_ns: u64| index.tasks.process_of(client, at_ns);
+    let waited = index.answers.during(server, span_ns);
+    let Some(answer) = waited.or_else(|| served_about(index, server, span_ns)) else { return Vec::new() };
+    let at_ns = answer.asked_ns.max(span_ns.0).min(answer.sent_ns);
+    let clients = through_proxies(index, (answer.client, answer.sent_ns), at_ns);
+    let known = &clients[..=passed_on(&clients, at_ns)];
+    known.iter().map(|&(client, sent_ns)| process(client, sent_ns)).collect()
+}
+
+fn served_about(index: &RunIndex, server: u32, (from_ns, to_ns): (u64, u64)) -> Option<Answer> {
+    let (last, next) = index.answers.around(server, from_ns);
+    let last = last.filter(|last| from_ns - last.sent_ns <= SERVED_NS);
+    let next = next.filter(|next| next.sent_ns.saturating_sub(to_ns) <= SERVED_NS);
+    match (last, next) {
+        (Some(last), Some(next)) => (last.client == next.client).then_some(next),
+        (one, other) => one.or(other),
+    }
 }
 
 /// Who gets a thread's next answer. In between it did not sleep: else what it did may have been for others.

@@ -135,8 +135,10 @@ impl UsageReader {
     }
 
     fn row_of_sum(&mut self, used: &Used, pid: Option<u32>, span_ns: (u64, u64)) -> UsageRecord {
+        let thread = pid.is_some_and(|pid| pid != used.tid).then_some(used.tid);
         let row = UsageRecord {
             pid,
+            thread: thread.filter(|_| used.resource.is_device()),
             count: used.count,
             bytes: used.bytes,
             busy_ns: used.busy_ns,

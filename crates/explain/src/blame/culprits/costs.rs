@@ -14,6 +14,7 @@ use super::super::run_index::RunIndex;
 use super::super::timeline::{NO_ROW, Segment};
 use super::super::who::Who;
 use super::super::worked_for::client_of;
+use super::clients::Clients;
 use super::evicted::{Evicted, acquit};
 use super::lacked::Lacked;
 use super::need::{Need, need as need_of};
@@ -79,6 +80,28 @@ struct Blamed {
 type Interval = (u64, u64);
 /// The end of a chain, by number, and the victim.
 type Piece = (u32, Victim);
+
+/// Who used what was needed, and of servers, for whom.
+struct Shares<'a> {
+    need: &'a Need,
+    users: Users,
+    clients: FastMap<u32, Clients>,
+}
+
+impl Shares<'_> {
+    /// Divides a time that a process lost.
+    fn by_process(&self, ns: u64, victim: u32) -> impl Iterator<Item = (Option<u32>, u64)> {
+        divided(ns, &self.users).into_iter().flat_map(move |(pid, ns)| {
+            let clients = pid.and_then(|pid| Some((pid, self.clients.get(&pid)?)));
+            match clients {
+                Some((pid, clients)) => {
+                    clients.divide(ns, pid, victim).into_iter().map(|(pid, ns)| (Some(pid), ns)).collect()
+                }
+                None => vec![(pid, ns)],
+            }
+        })
+    }
+}
 
 /// Time by root blocker.
 pub(super) struct Costs<'a> {
@@ -195,8 +218,11 @@ impl<'a> Costs<'a> {
                     }
                 }
             }
+            let of_server = |pid: &u32| Some((*pid, Clients::of(self.index, &need, *pid, span)?));
+            let clients = users.keys().flatten().filter_map(of_server).collect();
+            let used = Shares { need: &need, users, clients };
             for ((key, victim), ns) in pieces {
-                self.divide(key, (&need, &users), victim, span.1, ns);
+                self.divide(key, &used, victim, span.1, ns);
             }
         }
     }
@@ -211,18 +237,22 @@ impl<'a> Costs<'a> {
     }
 
     /// Divides a victim's time among the users of what it lacked. Where none is known, the end of the chain is to blame.
-    fn divide(&mut self, key: u32, (need, users): (&Need, &Users), victim: Victim, at_ns: u64, ns: u64) {
-        let known = self.keys.value(key).clone();
-        if users.is_empty() {
+    fn divide(&mut self, key: u32, used: &Shares<'_>, victim: Victim, at_ns: u64, ns: u64) {
+        let (known, need) = (self.keys.value(key).clone(), used.need);
+        if used.users.is_empty() {
             let device = known.device.or(need.device());
             let key = self.keys.of(&Key { device, ..known });
             return self.add_cost(key, victim, ns);
         }
         let Key { device, cause, .. } = known;
         let device = need.named_disk().or(device);
-        for (pid, ns) in divided(ns, users).into_iter().filter(|(_, ns)| *ns > 0) {
+        for (pid, ns) in used.by_process(ns, victim.1).filter(|(_, ns)| *ns > 0) {
             let process = pid.map(|pid| self.index.tasks.process(pid, at_ns, &self.index.names));
-            let cgroup = pid.and_then(|pid| self.cgroup(need, pid, at_ns));
+            let cgroup = pid.and_then(|pid| match used.users.contains_key(&Some(pid)) {
+                true => self.cgroup(need, pid, at_ns),
+                // Another process used it for this one.
+                false => self.index.tasks.cgroup(pid, at_ns),
+            });
             let key = self.keys.of(&Key { process, cgroup, device, cause, evicts: matches!(need, Need::Evicted(_)) });
             self.add_cost(key, victim, ns);
         }

@@ -98,11 +98,11 @@ prop_compose! {
 prop_compose! {
     fn usage()(
         resource in proptest::sample::select(&Resource::ALL[..]), device in option::of(Just(DeviceNumber::new(7, 0))),
-        (cpu, pid, waiting) in (option::of(0..3_u32), option::of(tid()), option::of(tid())), (start_ns, end_ns) in (time(), time()),
+        (cpu, pid, thread, waiting) in (option::of(0..3_u32), option::of(tid()), option::of(tid()), option::of(tid())), (start_ns, end_ns) in (time(), time()),
         (count, bytes, busy_ns, throttled) in (time(), time(), time(), time()),
         (cgroup, limit) in (option::of(Just("/a".to_owned())), option::of(Just("/".to_owned()))),
     ) -> UsageRecord {
-        UsageRecord { resource, device, cpu, pid, waiting, start_ns, end_ns, count, bytes, busy_ns, throttled, cgroup, limit }
+        UsageRecord { resource, device, cpu, pid, thread, waiting, start_ns, end_ns, count, bytes, busy_ns, throttled, cgroup, limit }
     }
 }
 

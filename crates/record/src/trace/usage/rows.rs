@@ -1,6 +1,7 @@
 //! Rows of an interval, made few.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 use model::block::DeviceNumber;
 use model::usage::{Resource, UsageRecord};
@@ -29,6 +30,11 @@ pub(super) fn largest(rows: Vec<UsageRecord>) -> Vec<UsageRecord> {
     by_resource.into_values().flat_map(kept).collect()
 }
 
+/// Threads of one process that have rows of their own: those with the most.
+const THREADS: usize = 8;
+/// Threads with less than this fraction of what their process used do not.
+const LEAST_OF_PROCESS: u64 = 32;
+
 /// A process used nothing before it began. After its end, writes complete that it made dirty, and requests that it did not wait for.
 pub(super) fn within_life(row: &mut UsageRecord, (began_ns, ended_ns): (u64, u64)) {
     let from_ns = row.start_ns.max(began_ns);
@@ -43,6 +49,7 @@ pub(super) fn within_life(row: &mut UsageRecord, (began_ns, ended_ns): (u64, u64
 }
 
 fn kept(rows: Vec<UsageRecord>) -> Vec<UsageRecord> {
+    let mut threads = threads(&rows);
     let mut rows = joined(rows);
     let total: u64 = rows.iter().map(UsageRecord::amount).sum();
     rows.sort_by_key(|row| std::cmp::Reverse((row.amount(), row.bytes)));
@@ -63,7 +70,7 @@ fn kept(rows: Vec<UsageRecord>) -> Vec<UsageRecord> {
         }
     }
     rows.extend(others);
-    rows
+    rows.into_iter().flat_map(|row| by_thread(row, &mut threads)).collect()
 }
 
 /// What each limit let pass: its sum, and how many rows of it were kept.
@@ -98,15 +105,46 @@ fn limit(row: &UsageRecord) -> Option<&str> {
     row.limit.as_deref().or(row.cgroup.as_deref().filter(|_| row.throttled > 0))
 }
 
+/// A process in one of its cgroups.
+type InCgroup = (Option<u32>, Option<String>);
+
+fn in_cgroup(row: &UsageRecord) -> InCgroup {
+    (row.pid, row.cgroup.clone())
+}
+
 /// The threads of a process as one row for each of its cgroups.
 fn joined(rows: Vec<UsageRecord>) -> Vec<UsageRecord> {
-    let mut joined: BTreeMap<(Option<u32>, Option<String>), UsageRecord> = BTreeMap::new();
+    let mut joined: BTreeMap<InCgroup, UsageRecord> = BTreeMap::new();
     for row in rows {
-        let key = (row.pid, row.cgroup.clone());
-        match joined.get_mut(&key) {
-            Some(sum) => sum.add(&row),
-            None => drop(joined.insert(key, row)),
+        match joined.entry(in_cgroup(&row)) {
+            Entry::Occupied(mut sum) => sum.get_mut().add(&row),
+            Entry::Vacant(first) => drop(first.insert(UsageRecord { thread: None, ..row })),
         }
     }
     joined.into_values().collect()
+}
+
+/// Threads other than their process's first, which a server may have for its clients.
+fn threads(rows: &[UsageRecord]) -> BTreeMap<InCgroup, Vec<UsageRecord>> {
+    let mut threads: BTreeMap<InCgroup, BTreeMap<u32, UsageRecord>> = BTreeMap::new();
+    for (row, thread) in rows.iter().filter_map(|row| Some((row, row.thread?))) {
+        match threads.entry(in_cgroup(row)).or_default().entry(thread) {
+            Entry::Occupied(mut sum) => sum.get_mut().add(row),
+            Entry::Vacant(first) => drop(first.insert(row.clone())),
+        }
+    }
+    threads.into_iter().map(|(process, threads)| (process, threads.into_values().collect())).collect()
+}
+
+/// What a process used, divided: its threads with the most, and the rest. Their sum is the same.
+fn by_thread(mut all: UsageRecord, threads: &mut BTreeMap<InCgroup, Vec<UsageRecord>>) -> Vec<UsageRecord> {
+    let Some(mut threads) = threads.remove(&in_cgroup(&all)) else { return vec![all] };
+    let is_large = |part: u64, whole: u64| part > 0 && part * LEAST_OF_PROCESS >= whole;
+    threads.retain(|row| is_large(row.amount(), all.amount()) || is_large(row.bytes, all.bytes));
+    threads.sort_by_key(|row| std::cmp::Reverse((row.amount(), row.bytes)));
+    threads.truncate(THREADS);
+    threads.iter().for_each(|row| all.take_away(row));
+    let is_all = all.count == 0;
+    threads.extend((!is_all).then_some(all));
+    threads
 }

@@ -41,6 +41,18 @@ fn sums_stay_whole_when_rows_are_few() {
 }
 
 #[test]
+fn threads_have_rows_of_their_own() {
+    let of = |thread: u32, busy_ns| UsageRecord { thread: Some(thread), ..row(1, busy_ns) };
+    let many = (100..120).map(|thread| of(thread, 1000));
+    let kept = largest(many.chain([of(50, 9000), of(50, 1000), of(60, 10), row(1, 500), row(2, 70_000)]).collect());
+    let threads: Vec<_> = kept.iter().map(|row| (row.pid, row.thread, row.busy_ns)).collect();
+    assert_eq!(threads[..3], [(Some(2), None, 70_000), (Some(1), Some(50), 10_000), (Some(1), Some(100), 1000)]);
+    // Eight threads, and the rest of the process.
+    assert_eq!((kept.len(), threads[9]), (10, (Some(1), None, 13_510)));
+    assert_eq!(kept.iter().map(|row| row.count).sum::<u64>(), 25);
+}
+
+#[test]
 fn little_use_is_summed_up() {
     let kept = largest(vec![row(1, 1_000_000), row(2, 10)]);
     assert_eq!(kept.iter().map(|row| (row.pid, row.busy_ns)).collect::<Vec<_>>(), [(Some(1), 1_000_000), (None, 10)]);

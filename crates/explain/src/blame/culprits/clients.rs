@@ -1,0 +1,54 @@
+//! For whom the threads of a server used a device: its clients, such as a dump beside others that ask the same database.
+
+use std::collections::BTreeMap;
+
+use super::super::run_index::RunIndex;
+use super::super::usage::{Target, Used};
+use super::super::worked_for::clients_within;
+use super::need::Need;
+use super::used_within::weight;
+use super::weights::{Users, divided};
+
+/// What a server used, by the processes from its client to the one that this works for. Empty: by itself.
+#[derive(Debug, Default)]
+pub(super) struct Clients {
+    parts: BTreeMap<Vec<u32>, u128>,
+}
+
+impl Clients {
+    /// `None` where none of its threads is known to have worked for a client.
+    pub(super) fn of(index: &RunIndex, need: &Need, server: u32, span_ns: (u64, u64)) -> Option<Clients> {
+        if !index.usage.has_threads(server) {
+            return None;
+        }
+        let mut clients = Clients::default();
+        for (used, overlap_ns) in index.usage.between(Target::Device(need.device()?), span_ns.0, span_ns.1) {
+            if used.pid == Some(server) {
+                let served = used.thread.map(|thread| clients_within(index, thread, (used.start_ns, used.end_ns)));
+                let amount = weight(used, amount(need, used), overlap_ns);
+                *clients.parts.entry(served.unwrap_or_default()).or_default() += amount;
+            }
+        }
+        clients.parts.retain(|_, weight| *weight > 0);
+        clients.parts.keys().any(|served| !served.is_empty()).then_some(clients)
+    }
+
+    /// Divides a time that a process lost to the server. What the server did for that process is its own part.
+    pub(super) fn divide(&self, ns: u64, server: u32, victim: u32) -> Vec<(u32, u64)> {
+        let mut users = Users::new();
+        for (served, weight) in &self.parts {
+            let client = served.last().filter(|_| !served.contains(&victim)).copied().unwrap_or(server);
+            *users.entry(Some(client)).or_default() += weight;
+        }
+        divided(ns, &users).into_iter().filter_map(|(pid, ns)| Some((pid?, ns))).collect()
+    }
+}
+
+/// How much of what is needed.
+fn amount(need: &Need, used: &Used) -> u64 {
+    match need {
+        Need::Limit { by_count: true, .. } => used.count,
+        Need::Limit { .. } => used.moved_bytes(),
+        _ => used.busy_ns,
+    }
+}
