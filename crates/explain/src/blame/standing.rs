@@ -30,10 +30,15 @@ fn is_stuck(record: &StallRecord) -> bool {
     is_stopped(record) || (record.state == Some(UNINTERRUPTIBLE) && has(record, stall_flags::CUT))
 }
 
-/// Whether a task's title says that it waits for a lock, as those of PostgreSQL's sessions do, or its server has not accepted it.
+/// What the recorder says of connections whose other end has not answered.
+const UNANSWERED: [&str; 2] = ["its server has not accepted", "whose server works on the request"];
+
+/// Whether a task's title says that it waits for a lock, as those of PostgreSQL's sessions do, or its server has not accepted it, or has
+/// taken its request.
 fn says_that_it_waits(known: &StallRecord) -> bool {
+    let unanswered = |words: &str| UNANSWERED.iter().any(|end| words.ends_with(end));
     known.work.as_deref().is_some_and(|title| title.ends_with(" waiting"))
-        || known.detail.as_deref().is_some_and(|words| words.ends_with("its server has not accepted"))
+        || known.detail.as_deref().is_some_and(unanswered)
 }
 
 /// Whom a task surely waits for, having asked it for something.
@@ -202,7 +207,9 @@ impl RunIndex {
                 call: next.filter(|next| !any_thread && !is_stopped(next)).and_then(|next| next.call.clone()),
                 on: next.filter(|_| !any_thread).and_then(|next| next.detail.clone()),
             });
-            known = next.filter(|_| !any_thread && !seen.contains(&peer));
+            // Any of its threads may serve that one, and all of them wait for that lock.
+            let leads_on = |next: &&StallRecord| !any_thread || next.awaits == Some(Awaits::Lock);
+            known = next.filter(leads_on).filter(|_| !seen.contains(&peer));
             seen.push(peer);
         }
         ends

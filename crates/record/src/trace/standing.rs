@@ -5,6 +5,7 @@ mod call;
 mod descriptors;
 mod other_end;
 mod servers;
+mod sessions;
 mod sockets;
 mod title;
 
@@ -17,12 +18,17 @@ use super::background::Background;
 use super::blocked::{BlockedWait, frames};
 use super::threads::{Thread, each_thread};
 use call::InCall;
-use other_end::{Machine, OtherEnd};
+use other_end::{LOCK, Machine, OtherEnd};
+use sessions::Sessions;
 
 use crate::clock::monotonic_ns;
 
 /// Threads whose waits are looked at, those of the recorded command first.
 const MOST: usize = 2048;
+/// Threads of a server whose sessions are looked at.
+const MOST_OF_SERVER: usize = 512;
+/// What is said of a connection on which no thread of its server waits; `explain` knows it by these words.
+const TAKEN: &str = " whose server works on the request";
 /// Threads of a process among which the one that waits for another process is looked for.
 const MOST_OF_PROCESS: usize = 64;
 /// Threads whose runs are counted when the recording begins.
@@ -84,10 +90,11 @@ impl StandingWaits {
         let mut processes: Vec<u32> = of_process.keys().copied().collect();
         processes.sort_unstable();
         let machine = Machine::new(self.proc.clone(), processes, (blocked, stopped));
-        let (known, waited_for) = (HashMap::new(), HashMap::new());
+        let (known, waited_for, sessions) = (HashMap::new(), HashMap::new(), HashMap::new());
         let proc = &self.proc;
-        let mut walk = Walk { proc, before, machine, threads, of_process, known, waited_for, now_ns };
+        let mut walk = Walk { proc, before, machine, threads, of_process, known, waited_for, sessions, now_ns };
         self.left_out = !walk.look(first) || before.runs.len() >= MOST_COUNTED;
+        walk.find_idle_holders();
         walk.rows()
     }
 
@@ -143,7 +150,17 @@ struct Walk<'a> {
     known: HashMap<u32, Known>,
     /// By process: [`Walk::thread_of`], which many may wait for.
     waited_for: HashMap<u32, (u32, bool)>,
+    /// By server.
+    sessions: HashMap<u32, Served>,
     now_ns: u64,
+}
+
+/// A server with a thread for each client.
+struct Served {
+    sessions: Sessions,
+    /// Processes that wait for it, and the thread that may serve them.
+    clients: HashSet<u32>,
+    thread: Option<u32>,
 }
 
 impl Walk<'_> {
@@ -186,7 +203,11 @@ impl Walk<'_> {
             _ => 0,
         };
         let sleeps = state == INTERRUPTIBLE || state == UNINTERRUPTIBLE;
-        let end = call.as_ref().filter(|_| sleeps).map(|call| self.machine.other_end((pid, tid), call, &frames));
+        let mut end = call.as_ref().filter(|_| sleeps).map(|call| self.machine.other_end((pid, tid), call, &frames));
+        if let Some(taken) = end.as_mut().and_then(|end| self.taken(pid, end)) {
+            let (call, peer) = (call, Some((taken, true)));
+            return Some(Known { call, frames, state, end, peer, lasts: self.before.lasts(self.proc, pid, tid) });
+        }
         let peer = end.as_ref().and_then(|end| end.peer).map(|peer| match self.waited_for.get(&peer) {
             Some(known) => *known,
             None => {
@@ -196,6 +217,43 @@ impl Walk<'_> {
         });
         let peer = peer.filter(|(peer, _)| *peer != tid && self.threads.contains_key(peer));
         Some(Known { call, frames, state, end, peer, lasts: self.before.lasts(self.proc, pid, tid) })
+    }
+
+    /// The thread that may work on what a process has asked a server for, of one with a thread for each client none of which waits for what
+    /// that client asks next.
+    fn taken(&mut self, client: u32, end: &mut OtherEnd) -> Option<u32> {
+        let (server, asked) = end.peer.zip(end.asked).filter(|_| end.unread == 0)?;
+        let threads = self.of_process.get(&server).filter(|threads| threads.len() > 1)?;
+        let states =
+            threads.iter().take(MOST_OF_SERVER).map(|tid| (*tid, self.threads.get(tid).map_or(0, |seen| seen.state)));
+        let machine = &self.machine;
+        let served = self.sessions.entry(server).or_insert_with(|| {
+            let sessions = machine.sessions(server, states);
+            Served { sessions, clients: HashSet::new(), thread: None }
+        });
+        let thread = served.sessions.serves(asked, |end| machine.client(server, end).is_some())?;
+        served.clients.insert(client);
+        served.thread = Some(thread);
+        end.words.push_str(TAKEN);
+        Some(thread)
+    }
+
+    /// Where a server's threads wait for one another, and of its clients that have asked for nothing only one does not wait for it elsewhere:
+    /// that one may hold what they wait for.
+    fn find_idle_holders(&mut self) {
+        for (server, served) in std::mem::take(&mut self.sessions) {
+            let idle = served.sessions.idle().filter_map(|end| self.machine.client(server, end));
+            let idle: HashSet<u32> = idle.filter(|client| !served.clients.contains(client)).collect();
+            let mut idle = idle.into_iter();
+            let (Some(holder), None, Some(thread)) = (idle.next(), idle.next(), served.thread) else { continue };
+            if !self.known.contains_key(&holder) {
+                let known = self.wait(holder);
+                self.known.extend(known.map(|known| (holder, known)));
+            }
+            let Some(known) = self.known.get_mut(&thread).filter(|known| known.peer.is_none()) else { continue };
+            known.end = Some(OtherEnd { is_hint: true, ..OtherEnd::of(LOCK, Awaits::Lock, Some(holder)) });
+            known.peer = Some((holder, false));
+        }
     }
 
     /// The thread of a process that others wait for: the only one that waits for another process, where there are several.

@@ -101,6 +101,10 @@ fn who_has_the_other_end_of_a_sleep_is_said() {
     assert_eq!(said(&mut document, &idle)[1], expected);
     let expected = "What would help: end or speed up what redis/8 does (it is running), which the longest of these sleeps is probably for.";
     assert_eq!(said(&mut document, &[end("redis/8", true, "running")])[1], expected);
+    let mut session = ends;
+    (session[1]["task"], session[1]["through"]) = (json!("mariadb/9"), json!("a lock of its server"));
+    let expected = "What would help: end what mariadb/9 has open at its server (a transaction, a lock), which the longest of these sleeps is probably for.";
+    assert_eq!(said(&mut document, &session)[1], expected);
     let open = json!({"duration_ns": 3_000_000_000_u64, "call": "openat", "waits_for": "the FIFO /a"});
     document["sleeps"] = json!({"count": 1, "longest": [open]});
     let text = findings(&document).remove(0).text;

@@ -86,6 +86,25 @@ fn who_waits_for_one_that_says_that_it_waits_does_not_idle() {
     assert_eq!(hangs("awaits=message detail=a~TCP~connection~that~its~server~has~not~accepted"), [7]);
 }
 
+/// A server with a thread for each client: which one works for this is not known, but that all of them wait for another client.
+#[test]
+fn who_may_hold_the_lock_of_a_server_with_threads_is_said() {
+    let ends = |of_connection: &str, of_server: &str| {
+        let drawing = format!(
+            "standing 7 |==========| cut any state=1 awaits=answer call=recvfrom holder=8 detail=a~UNIX~socket{of_connection}
+             standing 8 |==========| cut state=1 call=futex {of_server}"
+        );
+        let sleeps = explained(&drawing, &[]).sleeps;
+        let hung = sleeps.longest.iter().filter(|sleep| sleep.hangs && sleep.task.tid == 7);
+        let certain = |end: &crate::blame::OtherEnd| (end.task.tid, end.is_certain);
+        hung.map(|sleep| sleep.other_ends.iter().map(certain).collect::<Vec<_>>()).next_back()
+    };
+    let (taken, lock) = ("~whose~server~works~on~the~request", "awaits=lock holder=9 hint");
+    assert_eq!(ends(taken, lock), Some(vec![(8, true), (9, false)]));
+    assert_eq!(ends(taken, ""), Some(vec![(8, true)]));
+    assert_eq!(ends("", ""), None, "it may have asked for nothing");
+}
+
 /// A parent writes all input of a filter, which writes to a pipe that the parent does not read yet.
 #[test]
 fn who_waits_for_each_other_to_read_hangs() {

@@ -8,11 +8,15 @@ use std::rc::Rc;
 use model::stall::Awaits;
 
 use super::super::earlier_locks::EarlierLocks;
-use super::call::{InCall, On};
+use super::call::{self, InCall, On};
 use super::descriptors::{Holders, access, inode, target};
 use super::servers;
+use super::sessions::Sessions;
 use super::sockets::{Side, Sockets};
 use super::title;
+
+/// What is said of a lock that a server's own sessions hold.
+pub(super) const LOCK: &str = "a lock of its server";
 
 /// What a thread waits on, and who has its other end.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,11 +31,13 @@ pub(super) struct OtherEnd {
     pub(super) words: String,
     /// Bytes that it has received and not read.
     pub(super) unread: u64,
+    /// Of a client that has asked a server: the server's end of their connection.
+    pub(super) asked: Option<u64>,
 }
 
 impl OtherEnd {
-    fn of(words: &str, awaits: Awaits, peer: Option<u32>) -> OtherEnd {
-        OtherEnd { peer, is_hint: false, is_missing: false, awaits, words: words.to_owned(), unread: 0 }
+    pub(super) fn of(words: &str, awaits: Awaits, peer: Option<u32>) -> OtherEnd {
+        OtherEnd { peer, is_hint: false, is_missing: false, awaits, words: words.to_owned(), unread: 0, asked: None }
     }
 
     fn nobody(words: &str) -> OtherEnd {
@@ -181,8 +187,27 @@ impl Machine {
         };
         // A server that forks for each client may have it open, too: the latest process works for it.
         let is_hint = others.len() > 1;
+        let asked = Some(peer).filter(|_| awaits == Awaits::Answer && !is_hint);
         let peer = others.into_iter().max();
-        Some(OtherEnd { unread, is_hint, ..OtherEnd::of(&connection.words, awaits, peer) })
+        Some(OtherEnd { unread, is_hint, asked, ..OtherEnd::of(&connection.words, awaits, peer) })
+    }
+
+    /// What the threads of a server, with their states, wait for.
+    pub(super) fn sessions(&self, pid: u32, threads: impl Iterator<Item = (u32, u8)>) -> Sessions {
+        let mut sessions = Sessions::default();
+        for (tid, state) in threads {
+            let call = call::read(&self.proc.join(format!("{pid}/task/{tid}")), self.is_blocked(pid));
+            let socket = |fd| inode(&target(&self.proc, pid, fd)?, "socket");
+            sessions.add((tid, state), call.as_ref().map(|call| &call.on), socket);
+        }
+        sessions
+    }
+
+    /// The process with the other end of a server's connection, if that is the only one and not the server itself.
+    pub(super) fn client(&self, server: u32, end: u64) -> Option<u32> {
+        let sockets = self.sockets(server);
+        let connection = sockets.of(end).filter(|connection| sockets.side(connection) == Side::Server)?;
+        only(self.holders().others(&format!("socket:[{}]", connection.peer?), server).into_iter())
     }
 
     /// One of several descriptors: the one that it waits on, if it asked a single server.
@@ -219,9 +244,7 @@ impl Machine {
     /// A signal, or an event of another process: whose is known where programs say in their titles what they do.
     fn of_signal(&self, pid: u32) -> OtherEnd {
         match title::holder(&self.proc, pid, &self.processes, |pid| self.title(pid)) {
-            Some(holder) => {
-                OtherEnd { is_hint: true, ..OtherEnd::of("a lock of its server", Awaits::Lock, Some(holder)) }
-            }
+            Some(holder) => OtherEnd { is_hint: true, ..OtherEnd::of(LOCK, Awaits::Lock, Some(holder)) },
             None => OtherEnd::nobody("a signal or an event"),
         }
     }
