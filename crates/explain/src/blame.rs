@@ -55,6 +55,7 @@ mod requests;
 mod row_order;
 mod rows;
 mod rules;
+mod run_delays;
 mod run_index;
 mod run_queue_waits;
 mod scope;

@@ -163,6 +163,8 @@ pub struct StallRecord {
     pub call_start_ns: Option<u64>,
     /// Of time off the CPU: the task's CPU time until then. What it used between two rows is their difference.
     pub cpu_ns: Option<u64>,
+    /// The same of the time that it waited on run queues (`run_delay` of the kernel's `sched_info`), as of when it left the CPU.
+    pub run_delay_ns: Option<u64>,
     /// What else is known: bits of [`stall_flags`].
     pub flags: Option<u32>,
     /// Whom a sleep outside of storage waited for. Only long sleeps that another task ended are recorded.
@@ -205,6 +207,7 @@ impl StallRecord {
             errno: None,
             call_start_ns: None,
             cpu_ns: None,
+            run_delay_ns: None,
             flags: None,
             awaits: None,
             asked_ns: None,

@@ -61,6 +61,8 @@ impl Table for StallTable {
         call_start_ns: Later<u64>, "nanoseconds";
         /// of time off the CPU: the task's CPU time until then; between two rows it used the difference
         cpu_ns: Later<u64>, "nanoseconds";
+        /// of time off the CPU: the time that the task had waited on run queues until then (`sched_info.run_delay`)
+        run_delay_ns: Later<u64>, "nanoseconds";
         /// bits: 1 the task belongs to the recorded command, or is followed, 2 the wait began before the recording, 4 the system
         /// call did, 8 the task's cgroup had used up its CPU quota, 16 the holder is one of a lock's readers, and may have released it,
         /// 32 the holder is a process, any thread of which may be meant

@@ -57,6 +57,8 @@ pub(super) struct Row {
     /// Since when the task was in its call, and the CPU time it had used by then; 0: unknown.
     pub(super) call_start_ns: u64,
     pub(super) cpu_ns: u64,
+    /// How long it had waited on run queues by then.
+    pub(super) run_delay_ns: u64,
     pub(super) waker_tid: Maybe,
     /// The thread that executed an asynchronous operation.
     pub(super) worker_tid: Maybe,
@@ -109,6 +111,7 @@ impl Row {
             watched: is(record, stall_flags::WATCHED),
             call_start_ns: record.call_start_ns.filter(|&ns| ns <= record.start_ns).unwrap_or(0),
             cpu_ns: record.cpu_ns.unwrap_or(0),
+            run_delay_ns: record.run_delay_ns.unwrap_or(0),
             waker_tid: record.waker_tid.into(),
             worker_tid: record.worker_tid.into(),
             behind_tid: record.behind_tid.into(),

@@ -26,6 +26,7 @@ use super::request;
 use super::requests::Requests;
 use super::row_order;
 use super::rows::Row;
+use super::run_delays::queued;
 use super::series::continue_waits;
 use super::stacks::{Stack, Stacks};
 use super::steal::Steal;
@@ -108,6 +109,11 @@ impl RunIndex {
         self.disk_names = disk_names;
         self.add_standing();
         row_order::sort(&mut self.rows);
+        let queued = queued(&self.rows);
+        if !queued.is_empty() {
+            self.rows.extend(queued);
+            row_order::sort(&mut self.rows);
+        }
         forget_waits_of_frozen(&mut self.rows, &self.stacks);
         forget_interrupted(&mut self.rows, &self.stacks);
         find_old_requests(&mut self.rows, &self.names, &self.stacks);

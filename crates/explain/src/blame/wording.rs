@@ -89,7 +89,11 @@ fn cpu_throttle(index: &RunIndex, row: &Row) -> String {
 
 fn cpu_wait(index: &RunIndex, row: &Row) -> String {
     if row.kind == StallKind::ShortCpuWaits {
-        return if row.count == 1 { "a short wait".to_owned() } else { format!("{} short waits", row.count) };
+        return match row.count {
+            0 => "short waits".to_owned(),
+            1 => "a short wait".to_owned(),
+            count => format!("{count} short waits"),
+        };
     }
     let waited = Nanoseconds(row.end_ns - row.runnable_ns);
     let behind = row.behind_tid.get().map(|tid| index.tasks.who(tid, row.end_ns, &index.names));

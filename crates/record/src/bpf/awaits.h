@@ -336,6 +336,7 @@ static __always_inline void remember_sleep(struct task_struct *task, struct task
 	note->slept_call = call_in_registers(task);
 	note->slept_state = note->out_state;
 	note->slept_cpu_ns = task->se.sum_exec_runtime;
+	note->slept_run_delay_ns = run_delay_of(task);
 }
 
 static __always_inline struct event *begin_sleep(struct task_struct *task, struct task_note *note, u64 out_ns, u64 now)
@@ -363,6 +364,7 @@ static __noinline int emit_slept(u64 least_ns)
 	event->state = note->slept_state;
 	event->call = note->slept_call;
 	event->cpu_ns = note->slept_cpu_ns;
+	event->run_delay_ns = note->slept_run_delay_ns;
 	event->awaits = INTERRUPT;
 	end_event(event);
 	return 0;
@@ -383,6 +385,7 @@ static __noinline int emit_waker(u64 now)
 	if (!event)
 		return 0;
 	event->cpu_ns = waker->se.sum_exec_runtime;
+	event->run_delay_ns = run_delay_of(waker);
 	if (note->owed) {
 		event->awaits = INTERRUPT;
 		event->asked_ns = note->owed_ns;

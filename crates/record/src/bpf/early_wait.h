@@ -44,6 +44,7 @@ static __always_inline void describe_wait(struct event *event, struct task_struc
 	if (thread->call)
 		event->call_start_ns = thread->entered_ns;
 	event->cpu_ns = task->se.sum_exec_runtime;
+	event->run_delay_ns = run_delay_of(task);
 	event->state = thread->out_state;
 	event->argument = thread->first;
 	if (out_ns == began_ns)

@@ -142,6 +142,7 @@ struct event {
 	u64 argument;	/* its first */
 	u64 call_start_ns;	/* of time off the CPU: since when the task is in that call; 0: unknown */
 	u64 cpu_ns;	/* of time off the CPU: CPU time of the task until then; 0: unknown */
+	u64 run_delay_ns;	/* the same of its time on run queues */
 	u32 waker_tid;	/* of an asynchronous operation: its worker */
 	u32 waker_pid;
 	u32 behind_tid;	/* after a long run-queue wait: the task that ran longest, else the last one; 0: none */

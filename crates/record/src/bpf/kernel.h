@@ -307,6 +307,11 @@ struct signal_struct {
 	int nr_threads;
 };
 
+/* Without CONFIG_SCHED_INFO it is empty. */
+struct sched_info {
+	unsigned long long run_delay;
+};
+
 struct task_struct {
 	struct thread_info thread_info;
 	int pid;
@@ -325,6 +330,7 @@ struct task_struct {
 	struct fs_struct *fs;
 	struct signal_struct *signal;
 	struct sched_entity se;
+	struct sched_info sched_info;
 	_Bool throttled;	/* since 6.18 */
 	u64 start_time;
 	struct task_io_accounting ioac;

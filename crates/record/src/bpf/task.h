@@ -63,7 +63,7 @@ struct task_note {
 	u64 user_ns;		/* its first long wait in this call, whose user stack is taken at the call's end; 0: none */
 	u64 looked_ns;		/* when its wait was reported last, while it lasted */
 	u64 slept_ns, awoke_ns;	/* its last long sleep that was not emitted */
-	u64 slept_cpu_ns;
+	u64 slept_cpu_ns, slept_run_delay_ns;
 	s32 slept_call;
 	u32 slept_state;
 	u64 queued_ns;		/* when it left the CPU with a submitted bio that had no request yet; 0: no such bio */

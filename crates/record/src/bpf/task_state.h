@@ -8,6 +8,12 @@ static __always_inline u32 state_of(struct task_struct *task)
 	return BPF_CORE_READ((struct task_struct___old *)task, state);
 }
 
+/* How long a task has waited on run queues, without the wait that it is in; 0: unknown. */
+static __always_inline u64 run_delay_of(struct task_struct *task)
+{
+	return bpf_core_field_exists(task->sched_info.run_delay) ? task->sched_info.run_delay : 0;
+}
+
 static __always_inline int is_blocked(u32 state)
 {
 	return (state & TASK_UNINTERRUPTIBLE) && !(state & TASK_NOLOAD);

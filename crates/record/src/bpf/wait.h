@@ -152,6 +152,7 @@ static __always_inline void describe_wait(struct event *event, struct task_struc
 	else
 		event->call = call_in_registers(task);
 	event->cpu_ns = task->se.sum_exec_runtime;
+	event->run_delay_ns = run_delay_of(task);
 	add_awaited(event, note);
 	event->state = note->out_state;
 	event->argument = note->first;

@@ -147,6 +147,7 @@ impl RowBuilder {
         row.state = Some(event.state);
         row.call_start_ns = Some(event.call_start_ns).filter(|&ns| ns > 0);
         row.cpu_ns = Some(event.cpu_ns).filter(|&ns| ns > 0);
+        row.run_delay_ns = Some(event.run_delay_ns).filter(|&ns| ns > 0);
         row.cpu = Some(event.cpu);
         if event.woken_ns != 0 {
             row.woken_ns = Some(event.woken_ns);

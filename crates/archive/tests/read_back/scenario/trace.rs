@@ -71,6 +71,7 @@ fn full_usage(step: u32) -> UsageRecord {
         resource: Resource::ALL[step as usize % Resource::ALL.len()],
         device: Some(LOOP),
         cpu: Some(3),
+        thread: Some(step + 1),
         pid: Some(70),
         waiting: Some(71),
         cgroup: Some("/a/b".into()),
