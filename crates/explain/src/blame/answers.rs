@@ -74,6 +74,16 @@ impl Answers {
         self.sent.iter().filter_map(answer)
     }
 
+    /// Which thread answered which, and when: each pair once.
+    pub(super) fn pairs(&self) -> impl Iterator<Item = Answer> {
+        let first_of_each = |answers: &Vec<Answer>| {
+            let mut first: FastMap<u32, Answer> = FastMap::default();
+            answers.iter().for_each(|answer| _ = first.entry(answer.server).or_insert(*answer));
+            first.into_values()
+        };
+        self.received.values().flat_map(first_of_each)
+    }
+
     /// The client to whom a thread sends its next answer, and when, if it had the request by then.
     pub(super) fn next(&self, server: u32, at_ns: u64) -> Option<(u32, u64)> {
         self.after(server, at_ns, at_ns)

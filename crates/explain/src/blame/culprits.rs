@@ -4,6 +4,7 @@
 mod clients;
 mod costs;
 mod evicted;
+mod jobs;
 mod lacked;
 mod need;
 mod pieces;
@@ -88,10 +89,20 @@ impl<'a> RootBlockers<'a> {
         });
         let mut times: Vec<(Key, Cost)> = sums.into_iter().map(|(key, cost)| (key.clone(), cost)).collect();
         times.sort_unstable_by(|a, b| b.1.total_ns.cmp(&a.1.total_ns).then_with(|| a.0.cmp(&b.0)));
-        let mut culprits = grouped(self.index, by_process(self.index, times));
+        let groups = grouped(self.index, by_process(self.index, times));
+        let mut culprits = jobs::joined(groups, |key| self.starter(key));
         culprits.sort_by_key(|(_, cost)| Reverse(cost.total_ns));
         culprits.truncate(KEPT);
         culprits.into_iter().map(|(key, cost)| culprit(self.index, key, &cost, self.disks)).collect()
+    }
+
+    /// The process that started one; `None` where one of both is of the recorded command and the other is not.
+    fn starter(&self, key: &Key) -> Option<u32> {
+        let pid = key.process.as_ref()?.tid;
+        let starter = self.index.tasks.started_by(pid)?;
+        let starter: u32 = self.index.names.get(starter).rsplit_once('/')?.1.parse().ok()?;
+        let is_of_command = |pid: u32| self.index.of_command.contains(&pid);
+        (is_of_command(starter) == is_of_command(pid)).then_some(starter)
     }
 }
 

@@ -78,6 +78,8 @@ pub(super) struct RunIndex {
     pub(super) lock_turns: LockTurns,
     /// Which threads of servers answered whom.
     pub(super) answers: Answers,
+    /// Processes, and those that they asked, made when it is needed.
+    asked: OnceLock<FastSet<(u32, u32)>>,
     /// Times in which the tracer lost rows; ordered and disjoint.
     pub(super) lossy: Vec<(u64, u64)>,
     /// Requests that rows name may be lost with a part of the archive.
@@ -262,6 +264,16 @@ impl RunIndex {
             KnownTime::new(self.slice_of(tid), &[], &off)
         });
         known.running_ns(from_ns, to_ns) >= (to_ns - from_ns) / 2
+    }
+
+    /// Whether a process asked another one, and was answered.
+    pub(super) fn asks(&self, client: u32, server: u32) -> bool {
+        let process = |tid: u32, at_ns: u64| self.tasks.process_of(tid, at_ns);
+        let pairs = || {
+            let of = self.answers.pairs();
+            of.map(|one| (process(one.client, one.sent_ns), process(one.server, one.sent_ns))).collect()
+        };
+        self.asked.get_or_init(pairs).contains(&(client, server))
     }
 
     /// The requests of each disk, by time.

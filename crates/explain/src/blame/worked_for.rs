@@ -21,14 +21,16 @@ type Client = (u32, u64);
 const SERVED_NS: u64 = 5_000_000_000;
 
 /// For whom a thread of a server worked at a moment, and until when: its client or, if that is a proxy, the client of that one. `None` where
-/// it worked for that process itself, whether or not a proxy asked for it.
+/// it worked for that process itself, whether or not a proxy asked for it, or for a proxy that this process asks, too: what that needs may be for
+/// several (a cache fetches a page once).
 pub(super) fn client_of(index: &RunIndex, server: u32, at_ns: u64, pid: u32) -> Option<Client> {
     let first = next_client(index, server, at_ns)?;
     let clients = through_proxies(index, first, at_ns);
     if clients.iter().any(|&(client, sent_ns)| index.tasks.process_of(client, sent_ns) == pid) {
         return None;
     }
-    Some((clients[passed_on(&clients, at_ns)].0, first.1))
+    let (client, sent_ns) = clients[passed_on(&clients, at_ns)];
+    (!index.asks(pid, index.tasks.process_of(client, sent_ns))).then_some((client, first.1))
 }
 
 /// A client, if that is a proxy its own client, and so on.

@@ -33,11 +33,13 @@ impl Clients {
         clients.parts.keys().any(|served| !served.is_empty()).then_some(clients)
     }
 
-    /// Divides a time that a process lost to the server. What the server did for that process is its own part.
-    pub(super) fn divide(&self, ns: u64, server: u32, victim: u32) -> Vec<(u32, u64)> {
+    /// Divides a time that a process lost to the server. What the server did for that process, perhaps
+    /// through a proxy that it asks, is its own part.
+    pub(super) fn divide(&self, index: &RunIndex, ns: u64, (server, victim): (u32, u32)) -> Vec<(u32, u64)> {
         let mut users = Users::new();
         for (served, weight) in &self.parts {
-            let client = served.last().filter(|_| !served.contains(&victim)).copied().unwrap_or(server);
+            let is_other = |client: &&u32| !served.contains(&victim) && !index.asks(victim, **client);
+            let client = served.last().filter(is_other).copied().unwrap_or(server);
             *users.entry(Some(client)).or_default() += weight;
         }
         divided(ns, &users).into_iter().filter_map(|(pid, ns)| Some((pid?, ns))).collect()

@@ -90,12 +90,12 @@ struct Shares<'a> {
 
 impl Shares<'_> {
     /// Divides a time that a process lost.
-    fn by_process(&self, ns: u64, victim: u32) -> impl Iterator<Item = (Option<u32>, u64)> {
+    fn by_process(&self, index: &RunIndex, ns: u64, victim: u32) -> impl Iterator<Item = (Option<u32>, u64)> {
         divided(ns, &self.users).into_iter().flat_map(move |(pid, ns)| {
             let clients = pid.and_then(|pid| Some((pid, self.clients.get(&pid)?)));
             match clients {
                 Some((pid, clients)) => {
-                    clients.divide(ns, pid, victim).into_iter().map(|(pid, ns)| (Some(pid), ns)).collect()
+                    clients.divide(index, ns, (pid, victim)).into_iter().map(|(pid, ns)| (Some(pid), ns)).collect()
                 }
                 None => vec![(pid, ns)],
             }
@@ -246,7 +246,7 @@ impl<'a> Costs<'a> {
         }
         let Key { device, cause, .. } = known;
         let device = need.named_disk().or(device);
-        for (pid, ns) in used.by_process(ns, victim.1).filter(|(_, ns)| *ns > 0) {
+        for (pid, ns) in used.by_process(self.index, ns, victim.1).filter(|(_, ns)| *ns > 0) {
             let process = pid.map(|pid| self.index.tasks.process(pid, at_ns, &self.index.names));
             let cgroup = pid.and_then(|pid| match used.users.contains_key(&Some(pid)) {
                 true => self.cgroup(need, pid, at_ns),

@@ -372,6 +372,12 @@ fn a_proxy_is_not_to_blame_for_what_it_asks_for() {
     // For whom is unknown: its next answer comes much later.
     let later = drawing.replace("asked 7 |  ============  |", "asked 8 |  ==============================  |");
     assert_eq!(culprits(&later), [6]);
+    // Also for the victim, which asks that proxy: a cache asks once for what several wait for.
+    let shared = drawing.replace(
+        "asked 7 |  ============  | waker=6",
+        "asked 7 |=              | waker=6\n asked 8 |  ==============================  | waker=6",
+    );
+    assert_eq!(culprits(&shared), [9]);
 }
 
 /// A gateway asks another thread, and a timer ends its last sleep before the answer comes. Its own wait is an operation, too.
