@@ -13,7 +13,7 @@ pub(super) fn help(document: &Value, part: &str) -> Option<Sentence> {
 
 /// The same where no operation was slow. Shorter waits that are only sums may be known individually to another recording.
 pub(super) fn help_without_operations(document: &Value) -> Option<Sentence> {
-    if document["short_waits"]["matter"] != Value::Bool(true) {
+    if document["short_waits"]["matter"] != Value::Bool(true) || sleeps_cost_more(document) {
         return of_sleeps(document);
     }
     let of_short = || of_causes(document, "/short_waits/causes", "What would help against the shorter waits");
@@ -164,6 +164,12 @@ fn shorter_waits_cost_more(document: &Value, part: &str) -> bool {
     let ns = |path: &str| document.pointer(path).and_then(Value::as_u64);
     document["short_waits"]["matter"] == Value::Bool(true)
         && ns("/short_waits/time_ns") > ns(&format!("{part}/wall_ns"))
+}
+
+/// Whether sleeps that are hardly idle took longer than all shorter waits together.
+fn sleeps_cost_more(document: &Value) -> bool {
+    let ns = |path: &str| document.pointer(path).and_then(Value::as_u64);
+    ns("/sleeps/count") > Some(0) && ns("/sleeps/total_ns") > ns("/short_waits/time_ns")
 }
 
 fn short_help(document: &Value) -> Sentence {

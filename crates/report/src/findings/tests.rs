@@ -101,6 +101,10 @@ fn who_has_the_other_end_of_a_sleep_is_said() {
     assert_eq!(said(&mut document, &idle)[1], expected);
     let expected = "What would help: end or speed up what redis/8 does (it is running), which the longest of these sleeps is probably for.";
     assert_eq!(said(&mut document, &[end("redis/8", true, "running")])[1], expected);
+    let mut dependency = end("sleep/8", true, "asleep");
+    dependency["on"] = json!("its own timer");
+    let expected = "What would help: end or shorten the sleep on its own timer of sleep/8, which the longest of these sleeps is probably for.";
+    assert_eq!(said(&mut document, &[dependency])[1], expected);
     let mut session = ends;
     (session[1]["task"], session[1]["through"]) = (json!("mariadb/9"), json!("a lock of its server"));
     let expected = "What would help: end what mariadb/9 has open at its server (a transaction, a lock), which the longest of these sleeps is probably for.";
@@ -215,6 +219,24 @@ fn what_ended_a_sleep_is_what_to_look_at() {
     let idle = json!({"count": 2, "total_ns": 6_000_000_000_u64, "calls": ["recvfrom"], "throughout": 0});
     let said = said(json!({"count": 0, "longest": [], "idle": idle}));
     assert!(said.starts_with("If it was not idle there: find out who should have answered"), "{said}");
+}
+
+/// One sleep of 5 s, and shorter waits of 0.2 s.
+#[test]
+fn advice_is_for_what_took_longer() {
+    let help = |sleeps_ns: u64| {
+        let mut document = document(0, 0, 0.0);
+        document["command"] = json!({"operations": 0, "wall_ns": 0});
+        let longest = json!({"duration_ns": sleeps_ns, "call": "recvfrom", "waker": "redis/9"});
+        document["sleeps"] = json!({"count": 1, "total_ns": sleeps_ns, "longest": [longest]});
+        document["short_waits"] = json!({
+            "matter": true, "count": 286, "time_ns": 232_000_000_u64, "share": 0.4, "recorded_individually": 24,
+            "longest_ns": 9_000_000, "causes": [{"cause": "cpu_wait", "share": 0.9}], "culprits": [],
+        });
+        findings(&document).pop().expect("advice").text
+    };
+    assert!(help(5_000_000_000).contains("look at what redis/9 did"), "{}", help(5_000_000_000));
+    assert!(help(150_000_000).contains("against the shorter waits"), "{}", help(150_000_000));
 }
 
 /// A change of a program names it.

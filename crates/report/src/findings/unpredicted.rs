@@ -81,6 +81,7 @@ fn remedy_of(end: &Value) -> Option<(&'static str, &'static str)> {
         _ if idles => Some(("end the idle transaction of ", "")),
         _ if executes => Some(("cancel or speed up the statement of ", "")),
         "running" => Some(("end or speed up what ", " does (it is running)")),
+        _ if end["on"] == "its own timer" => Some(("end or shorten the sleep on its own timer of ", "")),
         // A client of the server, not one of its processes.
         _ if title.is_empty() && end["through"] == "a lock of its server" => {
             Some(("end what ", " has open at its server (a transaction, a lock)"))
