@@ -48,6 +48,7 @@ mod piece;
 mod pinned;
 mod pollers;
 mod queues;
+mod ran;
 mod refaults;
 mod request;
 mod request_life;

@@ -56,9 +56,7 @@ pub(super) struct Row {
     pub(super) watched: bool,
     /// Since when the task was in its call, and the CPU time it had used by then; 0: unknown.
     pub(super) call_start_ns: u64,
-    pub(super) cpu_ns: u64,
-    /// How long it had waited on run queues by then.
-    pub(super) run_delay_ns: u64,
+    pub(super) accounted: Accounted,
     pub(super) waker_tid: Maybe,
     /// The thread that executed an asynchronous operation.
     pub(super) worker_tid: Maybe,
@@ -110,8 +108,7 @@ impl Row {
             held: is(record, stall_flags::CPU_QUOTA),
             watched: is(record, stall_flags::WATCHED),
             call_start_ns: record.call_start_ns.filter(|&ns| ns <= record.start_ns).unwrap_or(0),
-            cpu_ns: record.cpu_ns.unwrap_or(0),
-            run_delay_ns: record.run_delay_ns.unwrap_or(0),
+            accounted: Accounted::by(record),
             waker_tid: record.waker_tid.into(),
             worker_tid: record.worker_tid.into(),
             behind_tid: record.behind_tid.into(),
@@ -132,6 +129,21 @@ impl Row {
             holder_is_hint: is(record, stall_flags::HOLDER_IS_HINT),
             bytes: record.bytes.unwrap_or(0),
         })
+    }
+}
+
+/// What the kernel had accounted of a task when it left the CPU; 0: unknown.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Accounted {
+    pub(super) cpu_ns: u64,
+    /// On run queues.
+    pub(super) run_delay_ns: u64,
+}
+
+impl Accounted {
+    fn by(record: &StallRecord) -> Accounted {
+        let (cpu_ns, run_delay_ns) = (record.cpu_ns.unwrap_or(0), record.run_delay_ns.unwrap_or(0));
+        Accounted { cpu_ns, run_delay_ns }
     }
 }
 

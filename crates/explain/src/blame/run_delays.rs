@@ -16,7 +16,8 @@ pub(super) fn queued(rows: &[Row]) -> Vec<Row> {
     for task in rows.chunk_by(|a, b| a.tid == b.tid) {
         let sums: Vec<(u64, u64)> =
             task.iter().filter(|row| is_sum(row)).map(|row| (row.start_ns, row.end_ns)).collect();
-        let mut off = task.iter().filter(|row| row.kind == StallKind::OffCpu && row.cpu_ns > 0 && !row.watched);
+        let mut off =
+            task.iter().filter(|row| row.kind == StallKind::OffCpu && row.accounted.cpu_ns > 0 && !row.watched);
         let Some(mut before) = off.next() else { continue };
         for after in off {
             queued.extend(between(before, after).filter(|row| !overlaps(&sums, row)));
@@ -39,9 +40,9 @@ fn overlaps(sums: &[(u64, u64)], row: &Row) -> bool {
 /// What a task waited between two times off the CPU. Until the second one it had also waited at the end of the first.
 fn between(before: &Row, after: &Row) -> Option<Row> {
     let gap_ns = after.start_ns.checked_sub(before.end_ns)?;
-    let delayed_ns = after.run_delay_ns.checked_sub(before.run_delay_ns)?;
+    let delayed_ns = after.accounted.run_delay_ns.checked_sub(before.accounted.run_delay_ns)?;
     let waited_ns = delayed_ns.saturating_sub(before.end_ns - before.runnable_ns);
-    let ran_ns = after.cpu_ns.checked_sub(before.cpu_ns)?;
+    let ran_ns = after.accounted.cpu_ns.checked_sub(before.accounted.cpu_ns)?;
     let busy_ns = waited_ns.min(gap_ns.saturating_sub(ran_ns));
     let is_much = busy_ns >= LEAST_NS.max(gap_ns / LEAST_PART);
     let sum = StallRecord {

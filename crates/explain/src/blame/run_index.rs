@@ -4,7 +4,7 @@ mod workers;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ops::Range;
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, OnceLock};
 
 use model::block::{DeviceNumber, Operation as BlockOperation};
 use model::signal::SignalMeaning;
@@ -31,7 +31,7 @@ use super::series::continue_waits;
 use super::stacks::{Stack, Stacks};
 use super::steal::Steal;
 use super::tasks::Tasks;
-use super::timeline::{Covered, innermost};
+use super::timeline::Covered;
 use super::usage::Usage;
 use super::user_stacks::UserStacks;
 use crate::hashing::{FastMap, FastSet};
@@ -61,7 +61,7 @@ pub(super) struct RunIndex {
     /// Made when it is needed.
     queues: OnceLock<Queues>,
     /// By task, made when it is needed.
-    known: Mutex<HashMap<u32, KnownTime>>,
+    pub(super) known: Mutex<HashMap<u32, KnownTime>>,
     /// What threads still waited for at the end.
     pub(super) standing: FastMap<u32, StallRecord>,
     /// Ordered by task and start.
@@ -253,17 +253,6 @@ impl RunIndex {
 
     pub(super) fn request(&self, row: &Row) -> Option<&RequestRecord> {
         self.requests.get(row.request.get()?)
-    }
-
-    /// Whether a task in which no long wait was seen is known to have run for most of a time.
-    pub(super) fn ran(&self, tid: u32, from_ns: u64, to_ns: u64) -> bool {
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = known.entry(tid).or_insert_with(|| {
-            let off = self.rows_of(tid).filter(|(_, row)| row.kind == StallKind::OffCpu);
-            let off = innermost(off.map(|(at, row)| (row.start_ns, row.end_ns, at)).collect());
-            KnownTime::new(self.slice_of(tid), &[], &off)
-        });
-        known.running_ns(from_ns, to_ns) >= (to_ns - from_ns) / 2
     }
 
     /// Whether a process asked another one, and was answered.
