@@ -11,8 +11,10 @@ const FOLDER: &str = "src/bpf";
 const PROGRAMS: [&str; 4] = ["early", "floor", "funclat", "stall"];
 /// The first with the compare-and-exchange that the table of requests needs (Linux 5.12).
 const PROCESSOR: &str = "-mcpu=v3";
-/// `-g` adds the types that libbpf adapts the programs by. The kernel accepts no code of a stack protector.
-const FLAGS: [&str; 7] = ["-g", "-O2", "-target", "bpf", PROCESSOR, "-fno-stack-protector", "-c"];
+/// `-g` adds the types that libbpf adapts the programs by. The kernel accepts no code of a stack protector. Some kernels refuse a program that
+/// takes a pointer for a number, and others calculate with it.
+const FLAGS: [&str; 8] =
+    ["-g", "-O2", "-target", "bpf", PROCESSOR, "-fno-stack-protector", "-Werror=int-conversion", "-c"];
 const NEEDED: &str = "It needs clang and a C compiler (Debian: apt-get install clang gcc libelf-dev zlib1g-dev)";
 
 /// What the programs share with the model, generated from it.

@@ -67,7 +67,7 @@ impl Table for RequestTable {
         retries: Later<u32> = |row| failure(row, |failures| failures.retries), "count";
         /// how often it timed out at the device; null: never
         timeouts: Later<u32> = |row| failure(row, |failures| failures.timeouts), "count";
-        /// of its last failure at a SCSI disk: the host's code << 8 | the device's status (scsi/scsi_status.h)
+        /// of its last failure at a SCSI disk: the device's state if it is offline << 16 | the host's code << 8 | the device's status (scsi/scsi_device.h, scsi_status.h)
         scsi_result: Later<u32> = |row| failure(row, |failures| failures.scsi_result), "code";
         /// its sense data: key << 16 | code << 8 | qualifier
         scsi_sense: Later<u32> = |row| failure(row, |failures| failures.scsi_sense), "code";

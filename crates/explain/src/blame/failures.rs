@@ -102,7 +102,7 @@ const SENSE: [&str; 15] = [
 /// `aborted command, sense 0b/00/00`.
 fn scsi(failures: &RequestFailures) -> Option<String> {
     let result = failures.scsi_result.unwrap_or(0);
-    let host = HOST.get((result >> 8) as usize).copied().filter(|name| !name.is_empty());
+    let host = HOST.get((result >> 8 & 0xff) as usize).copied().filter(|name| !name.is_empty());
     let status = match (result & 0xff, failures.scsi_sense) {
         (_, Some(sense)) => {
             let (key, code, qualifier) = (sense >> 16, sense >> 8 & 0xff, sense & 0xff);
@@ -111,6 +111,7 @@ fn scsi(failures: &RequestFailures) -> Option<String> {
         }
         (status, _) => STATUS.iter().find(|(number, _)| *number == status).map(|(_, name)| (*name).to_owned()),
     };
-    let words: Vec<String> = host.map(str::to_owned).into_iter().chain(status).collect();
+    let offline = (result >> 16 != 0).then(|| "its disk is offline".to_owned());
+    let words: Vec<String> = host.map(str::to_owned).into_iter().chain(status).chain(offline).collect();
     (!words.is_empty()).then(|| words.join(", "))
 }

@@ -96,7 +96,7 @@ struct request_note {
 	/* What failed at the device: bits of `enum failures`. 0: nothing, and the fields below mean nothing. */
 	u32 failures;
 	u64 first_issued_ns;	/* of a request that was issued again after it had failed; else 0 */
-	u32 scsi_result;	/* of its last failure: the host's code << 8 | the device's status */
+	u32 scsi_result;	/* of its last failure: the device's state if it is offline << 16 | the host's code << 8 | the device's status */
 	u32 scsi_sense;	/* its sense data: key << 16 | code << 8 | qualifier */
 };
 

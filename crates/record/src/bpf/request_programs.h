@@ -365,7 +365,7 @@ static __always_inline void complete(struct view *view)
 	}
 	began = began_at(slot);
 	describe_done(cpu, slot, view);
-	if (slot->is_retried || view->status || is_timed_out(view))
+	if (slot->is_retried || view->status || is_timed_out(view->rq_flags))
 		describe_failures(&cpu->done, view, slot->is_retried);
 	device = device_of_done(&cpu->done, view->queue);
 	add_details(&cpu->done, device, view, is_slow_request(&cpu->done, began));
@@ -402,7 +402,7 @@ __noinline int requeue(struct view *view, u32 state)
 	struct slot *slot = view ? find(view->key) : 0;
 
 	/* A driver that has no room for it gives it back at once: nothing failed. */
-	if (!view || (state != MQ_RQ_COMPLETE && !is_timed_out(view)))
+	if (!view || (state != MQ_RQ_COMPLETE && !is_timed_out(view->rq_flags)))
 		return 0;
 	if (!slot || !is_of_this_use(slot, view))
 		slot = begin_unseen(view) ? find(view->key) : 0;

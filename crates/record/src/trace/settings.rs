@@ -104,11 +104,9 @@ impl ProgramSettings {
         bytes.extend(numbers.flat_map(|number| (number as u16).to_ne_bytes()));
         // Up to a multiple of eight bytes.
         bytes.extend([u8::from(self.user_stacks), 0, self.request.flush_bit, self.request.timed_out_bit]);
-        bytes.extend(
-            [self.request.scsi_result, self.request.scsi_sense, self.mapper_major]
-                .into_iter()
-                .flat_map(u16::to_ne_bytes),
-        );
+        let RequestLayout { scsi_result, scsi_sense, scsi_device, scsi_state, .. } = self.request;
+        let places = [scsi_result, scsi_sense, self.mapper_major, scsi_device, scsi_state, 0, 0];
+        bytes.extend(places.into_iter().flat_map(u16::to_ne_bytes));
         bytes.extend(system_calls::table());
         bytes.extend(asynchronous::table());
         bytes.extend(awaits::table().into_iter().flat_map(u16::to_ne_bytes));

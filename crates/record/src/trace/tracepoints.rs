@@ -51,6 +51,7 @@ const SYSTEM_CALLS: &str = "tracing: system calls";
 const LOOKS: &str = "tracing: waits at the begin and the end";
 const BLOCK_REQUESTS: &str = "tracing: block requests";
 const ISSUES: &str = "tracing: block request issues";
+const RETRIES: &str = "tracing: block request retries";
 const FUSE_SERVERS: &str = "tracing: FUSE servers";
 
 /// What tasks do: time off the CPU, and system calls.
@@ -181,7 +182,7 @@ const REQUESTS: [TraceSource; 5] = [
         )
     },
     TraceSource::always(
-        "tracing: block request retries",
+        RETRIES,
         "Requests that failed at the device and were issued again",
         &[program("block_rq_requeue", "block_rq_requeue", 1)],
     ),
@@ -213,7 +214,7 @@ pub(super) fn all() -> Vec<TraceSource> {
 
 /// The programs of `bpf/early.bpf.c`, by the name of the source that they stand for. They need no more of the kernel than Linux 5.8
 /// and 5.9 brought.
-const EARLY: [(&str, &[TracepointProgram]); 5] = [
+const EARLY: [(&str, &[TracepointProgram]); 6] = [
     (
         SCHEDULER,
         &[
@@ -234,6 +235,10 @@ const EARLY: [(&str, &[TracepointProgram]); 5] = [
         ],
     ),
     (ISSUES, &[exactly("block_rq_issue", "block_rq_issue", 1), exactly("block_rq_issue_2", "block_rq_issue", 2)]),
+    (
+        RETRIES,
+        &[exactly("block_rq_requeue", "block_rq_requeue", 1), exactly("block_rq_requeue_2", "block_rq_requeue", 2)],
+    ),
 ];
 
 /// Programs at functions, for kernels without the tracepoints of the source of that name.

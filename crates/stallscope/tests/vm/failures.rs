@@ -1,6 +1,6 @@
 //! Requests that fail at a SCSI disk: time outs, retries and errors are a cause of their own, with the disk's status.
 
-use crate::scenes::{Scene, number_of, play};
+use crate::scenes::{Scene, is_since, number_of, play};
 use crate::scsi::SlowScsi;
 
 /// Bits of the driver's `opts`.
@@ -43,7 +43,8 @@ impl Failing {
             at_least_ms,
             device: Some(number_of(disk)),
             waited_for: None,
-            failure: Some(failure),
+            // A kernel without types of modules does not say what the driver knows.
+            failure: if is_since(5, 11) { Some(failure) } else { failure.split(" (").next() },
         }
     }
 }
@@ -52,8 +53,11 @@ impl Failing {
 fn requests_that_fail_at_a_disk_are_said_to() {
     let scsi = SlowScsi::new(8);
     let disk = scsi.name();
-    std::fs::write(format!("/sys/block/{disk}/device/timeout"), "1").unwrap();
-    // A device on top for each, by which their reads are known. Time outs come last: the disk may be offline after them.
+    // Of requests, and of what error handling asks the disk.
+    for name in ["timeout", "eh_timeout"] {
+        std::fs::write(format!("/sys/block/{disk}/device/{name}"), "1").unwrap();
+    }
+    // A device on top for each, by which their reads are known.
     let scenes = [
         Failing {
             name: "SCSI: all six attempts are aborted, each after 100 ms",
@@ -82,8 +86,18 @@ fn requests_that_fail_at_a_disk_are_said_to() {
             at_least_ms: 2000,
             failure: "timed out and was tried again",
         },
+        // The last: resets do not help either, and error handling gives the disk up.
+        Failing {
+            name: "SCSI: all commands time out after 1 s, until the disk is offline",
+            opts: TIMEOUT,
+            every_nth: -1,
+            delay_ms: 1,
+            blocks: (0, 1),
+            at_least_ms: 4000,
+            failure: "failed with EIO (timed out, its disk is offline)",
+        },
     ];
-    let names = ["aborting", "bad", "timing-out"];
+    let names = ["aborting", "bad", "timing-out", "offline"];
     let _mapped = names.map(|name| crate::stacks::Mapped::new(name, &format!("0 16384 linear /dev/{disk} 0")));
     play(&names.iter().zip(&scenes).map(|(name, failing)| failing.scene(name, &disk)).collect::<Vec<_>>());
 }

@@ -27,6 +27,10 @@ fn what_failed_is_said_with_its_status() {
     check("|ID       C| errno=95", "");
     check("|IE  D    C| retries=1 result=8", "failed and was tried again after 3.00 ms (busy)");
     check("|IE  D    C| retries=1 result=3584", "failed and was tried again after 3.00 ms (transport disrupted)");
+    check(
+        "|IE  D    C| errno=5 retries=1 timeouts=2 result=393984",
+        "timed out and was tried again after 3.00 ms, then timed out and failed with EIO (timed out, its disk is offline)",
+    );
 }
 
 /// Another process uses the disk all the time in which it fails.

@@ -5,8 +5,9 @@ use std::path::Path;
 
 use super::reader::{ENUMERATION, KernelTypes, STRUCTURE};
 
-/// The SCSI command, which follows its request in memory (Linux 3.17 to 7.3), and the module that has its type.
+/// The SCSI command, which follows its request in memory (Linux 3.17 to 7.3), its device, and the module that has their types.
 const COMMAND: &str = "scsi_cmnd";
+const DEVICE: &str = "scsi_device";
 const MODULE: &str = "scsi_mod";
 
 /// Numbers of the bits of `struct request`'s `rq_flags`, and offsets within a SCSI command; 0: unknown.
@@ -16,12 +17,15 @@ pub(in super::super) struct RequestLayout {
     pub(in super::super) timed_out_bit: u8,
     pub(in super::super) scsi_result: u16,
     pub(in super::super) scsi_sense: u16,
+    pub(in super::super) scsi_device: u16,
+    /// Within the device.
+    pub(in super::super) scsi_state: u16,
 }
 
 impl Default for RequestLayout {
     /// Before Linux 6.12, where the flags are macros.
     fn default() -> RequestLayout {
-        RequestLayout { flush_bit: 4, timed_out_bit: 21, scsi_result: 0, scsi_sense: 0 }
+        RequestLayout { flush_bit: 4, timed_out_bit: 21, scsi_result: 0, scsi_sense: 0, scsi_device: 0, scsi_state: 0 }
     }
 }
 
@@ -31,15 +35,17 @@ impl KernelTypes {
         let layout = RequestLayout::default();
         let bit = |name: &str, other: u8| self.enumerator(name).and_then(|bit| bit.try_into().ok()).unwrap_or(other);
         let module = std::fs::read(modules.join(MODULE)).ok().and_then(KernelTypes::parse);
-        let offset = |member: &str| match &module {
-            Some(module) => module.offset(Some(self), COMMAND, member),
-            None => self.offset(None, COMMAND, member),
+        let offset = |structure: &str, member: &str| match &module {
+            Some(module) => module.offset(Some(self), structure, member),
+            None => self.offset(None, structure, member),
         };
         RequestLayout {
             flush_bit: bit("__RQF_FLUSH_SEQ", layout.flush_bit),
             timed_out_bit: bit("__RQF_TIMED_OUT", layout.timed_out_bit),
-            scsi_result: offset("result").unwrap_or(0),
-            scsi_sense: offset("sense_buffer").unwrap_or(0),
+            scsi_result: offset(COMMAND, "result").unwrap_or(0),
+            scsi_sense: offset(COMMAND, "sense_buffer").unwrap_or(0),
+            scsi_device: offset(COMMAND, "device").unwrap_or(0),
+            scsi_state: offset(DEVICE, "sdev_state").unwrap_or(0),
         }
     }
 
