@@ -220,13 +220,14 @@ fn dirty_pages(ground: &Ground, file: &str) {
     ground.go(&written);
 }
 
-/// The same behind pages that the neighbour made dirty, and that an outsider syncs.
+/// The same behind pages that the neighbour made dirty, and that an outsider syncs: all of them are queued, and thus written when the
+/// victim's are. Of pages that come later a commit for the victim would wait, too.
 fn behind_a_sync(ground: &Ground) -> (String, Victim) {
     let (disk, go, victim) = behind_queued_pages(ground);
     let file = disk.file("written");
     dirty_pages(ground, &file);
     let syncs = ground.program("outsider", &format!("open {file}\nfsync {file}"));
-    ground.wait_until_in(syncs, "file_write_and_wait_range");
+    ground.wait_until_in(syncs, "folio_wait_writeback");
     (go, victim)
 }
 
