@@ -11,9 +11,10 @@ use crate::scsi::SlowScsi;
 const DELAY_MS: u64 = 900;
 /// What the server exports, and where the client mounts it, by version.
 const EXPORTED: &str = "/run/exported";
-const MOUNTS: [(&str, &str); 3] = [("4.2", "/run/nfs4"), ("3", "/run/nfs3"), ("4.2", OTHER)];
+const MOUNTS: [(&str, &str); 4] =
+    [("4.2", "/run/nfs4"), ("3", "/run/nfs3"), ("4.2", "/run/nfs4-other"), ("3", "/run/nfs3-other")];
 /// The same again, which the client does not take for the same file system: only the server knows who holds its locks.
-const OTHER: &str = "/run/nfs4-other";
+const OTHER: &str = "-other";
 /// Of each file that is read, and of each read.
 const READ_KIB: u64 = 64;
 
@@ -22,6 +23,8 @@ struct Server {
     disk: SlowScsi,
     name: String,
     rpcbind: Child,
+    /// Locks of version 3 need it.
+    statd: Child,
 }
 
 impl Server {
@@ -31,7 +34,13 @@ impl Server {
         let name = disk.name();
         let device = format!("/dev/{name}");
         let mounts = MOUNTS.map(|(_, folder)| folder);
-        for folder in mounts.iter().chain(&[EXPORTED, "/run/rpcbind", "/var/lib/nfs/v4recovery", "/var/lib/nfs/sm"]) {
+        for folder in mounts.iter().chain(&[
+            EXPORTED,
+            "/run/rpcbind",
+            "/var/lib/nfs/v4recovery",
+            "/var/lib/nfs/sm",
+            "/var/lib/nfs/sm.bak",
+        ]) {
             fs::create_dir_all(folder).unwrap();
         }
         tool("mkfs.ext4", &["-q", &device]);
@@ -47,7 +56,8 @@ impl Server {
         tool("ifconfig", &["lo", "127.0.0.1", "up"]);
         let rpcbind = Command::new("rpcbind").arg("-f").spawn().unwrap();
         std::thread::sleep(std::time::Duration::from_secs(2));
-        let server = Server { disk, name, rpcbind };
+        let statd = Command::new("rpc.statd").args(["--foreground", "--no-notify"]).spawn().unwrap();
+        let server = Server { disk, name, rpcbind, statd };
         server.start();
         server
     }
@@ -58,7 +68,7 @@ impl Server {
             tool("modprobe", &[module]);
         }
         tool("mount", &["-t", "nfsd", "nfsd", "/proc/fs/nfsd"]);
-        for file in ["etab", "rmtab", "state"] {
+        for file in ["etab", "rmtab"] {
             fs::write(Path::new("/var/lib/nfs").join(file), "").unwrap();
         }
         let options = "rw,sync,no_root_squash,fsid=0,insecure,no_subtree_check";
@@ -67,6 +77,7 @@ impl Server {
         for time in ["nfsv4gracetime", "nfsv4leasetime"] {
             fs::write(Path::new("/proc/fs/nfsd").join(time), "10").unwrap();
         }
+        let _ = fs::write("/proc/sys/fs/nfs/nlm_grace_period", "1");
         tool("rpc.mountd", &[]);
         tool("rpc.nfsd", &["4"]);
         // No delegations (Linux 6.6 and newer give them for writing, too): a client that has one does not ask for locks.
@@ -75,12 +86,7 @@ impl Server {
         let _ = fs::write("/proc/fs/nfsd/v4_end_grace", "Y");
         for (version, folder) in MOUNTS {
             let from = if version == "3" { format!("127.0.0.1:{EXPORTED}") } else { "127.0.0.1:/".to_owned() };
-            // Locks of version 3 need programs of their own.
-            let more = match folder {
-                OTHER => ",nosharecache",
-                _ if version == "3" => ",nolock",
-                _ => "",
-            };
+            let more = if folder.ends_with(OTHER) { ",nosharecache" } else { "" };
             let options = format!("vers={version},sec=sys,retry=0{more}");
             tool("mount.nfs", &[&from, folder, "-o", &options]);
         }
@@ -91,13 +97,13 @@ impl Server {
     }
 
     /// A lock that a client holds from another mount.
-    fn locked(&self) -> Scene {
-        let (held, wanted) = (format!("{OTHER}/locked"), format!("{}/locked", MOUNTS[0].1));
+    fn locked(&self, name: &'static str, mount: &str) -> Scene {
+        let (file, held) = (format!("{}/locked", &mount["/run/".len()..]), format!("{mount}-held"));
         let script = format!(
-            "flock {held} sh -c 'touch /run/nfs-locked; sleep 6' & until [ -e /run/nfs-locked ]; do sleep 0.1; done; \
-             flock {wanted} true; wait"
+            "flock {mount}{OTHER}/locked sh -c 'touch {held}; sleep 6' & until [ -e {held} ]; do sleep 0.1; done; \
+             flock {mount}/locked true; wait"
         );
-        let waits = self.scene("NFS 4.2, a lock that another client holds", "flock", "nfs4/locked", script);
+        let waits = self.scene(name, "flock", &file, script);
         Scene { cause: "lock", at_least_ms: 2000, device: None, waited_for: None, ..waits }
     }
 
@@ -125,8 +131,10 @@ impl Drop for Server {
         }
         let _ = Command::new("rpc.nfsd").arg("0").status();
         let _ = Command::new("exportfs").arg("-ua").status();
-        let _ = self.rpcbind.kill();
-        let _ = self.rpcbind.wait();
+        for program in [&mut self.statd, &mut self.rpcbind] {
+            let _ = program.kill();
+            let _ = program.wait();
+        }
         let _ = Command::new("umount").arg(EXPORTED).status();
     }
 }
@@ -142,7 +150,7 @@ fn waits_for_a_server_of_this_machine_lead_to_its_disk() {
         return;
     }
     let server = Server::new();
-    let [(_, v4), (_, v3), _] = MOUNTS;
+    let [(_, v4), (_, v3), ..] = MOUNTS;
     play(&[
         server.scene("NFS 4.2, direct reads", "read", "nfs4/read-4.2-0", read(v4, "4.2", 0, "iflag=direct")),
         server.scene("NFS 4.2, reads", "read", "nfs4/read-4.2-1", read(v4, "4.2", 1, "")),
@@ -165,6 +173,13 @@ fn waits_for_a_server_of_this_machine_lead_to_its_disk() {
             "nfs3/written",
             format!("dd if=/dev/zero of={v3}/written bs=4k count=4 conv=fsync"),
         ),
-        server.locked(),
+        server.scene(
+            "NFS 3, direct writes (WRITE)",
+            "write",
+            "nfs3/direct",
+            format!("dd if=/dev/zero of={v3}/direct bs=4k count=4 oflag=direct"),
+        ),
+        server.locked("NFS 4.2, a lock that another client holds", v4),
+        server.locked("NFS 3, a lock that another client holds", v3),
     ]);
 }
