@@ -67,8 +67,13 @@ impl SlowNull {
 
     /// Named like its folder, or by its number, as older kernels do.
     pub fn device(&self) -> PathBuf {
-        let index = fs::read_to_string(self.0.join("index")).unwrap();
-        let named = Path::new("/dev").join(self.0.file_name().unwrap());
+        SlowNull::device_of(self.0.file_name().unwrap().to_str().unwrap())
+    }
+
+    pub fn device_of(name: &str) -> PathBuf {
+        let folder = Path::new("/sys/kernel/config/nullb").join(name);
+        let index = fs::read_to_string(folder.join("index")).unwrap();
+        let named = Path::new("/dev").join(name);
         let names = [named, PathBuf::from(format!("/dev/nullb{}", index.trim()))];
         names.into_iter().find(|name| name.exists()).expect("the device has a name")
     }

@@ -1,7 +1,7 @@
 //! What lies on storage stacks: file systems, overlayfs, loop devices on loop devices, multipath, NBD and swap. Their stalls lead to the
 //! disk at the bottom, or to the server.
 
-mod file_systems;
+pub mod file_systems;
 mod nbd;
 mod swap;
 
@@ -12,21 +12,20 @@ use crate::scsi::SlowScsi;
 use crate::stacks::Mapped;
 
 /// Of each request of the slow disk: the emulator's CPU time is little beside it.
-const DELAY_MS: u64 = 300;
+pub const DELAY_MS: u64 = 300;
 /// Sectors of each slice of the slow disk: 64 MiB.
-const SLICE: u64 = 64 << 11;
+pub const SLICE: u64 = 64 << 11;
 
 /// The slow disk, at once as long as nothing is recorded: two paths lead to it.
-struct Bottom {
-    disk: SlowScsi,
+pub struct Bottom {
+    pub disk: SlowScsi,
     paths: Vec<String>,
 }
 
 impl Bottom {
-    const SLICES: u64 = 5;
-
-    fn new() -> Bottom {
-        let size = format!("dev_size_mb={}", (Bottom::SLICES * SLICE) >> 11);
+    /// Of so many slices.
+    pub fn new(slices: u64) -> Bottom {
+        let size = format!("dev_size_mb={}", (slices * SLICE) >> 11);
         let disk = SlowScsi::with(&[&size, "max_luns=2"]);
         disk.set("ndelay", "1000");
         let paths = disk.names(2);
@@ -34,8 +33,14 @@ impl Bottom {
     }
 
     /// A device of the device mapper on a slice.
-    fn slice(&self, name: &'static str, number: u64) -> Mapped {
+    pub fn slice(&self, name: &str, number: u64) -> Mapped {
         Mapped::new(name, &format!("0 {SLICE} linear /dev/{} {}", self.paths[0], number * SLICE))
+    }
+
+    /// Both paths to the first slice, as one device.
+    pub fn multipath(&self, name: &str) -> Mapped {
+        let paths: Vec<String> = self.paths.iter().map(|path| format!("round-robin 0 1 1 /dev/{path} 1")).collect();
+        Mapped::new(name, &format!("0 {SLICE} multipath 0 0 2 1 {}", paths.join(" ")))
     }
 
     fn number(&self) -> String {
@@ -70,26 +75,25 @@ impl Bottom {
 }
 
 /// The command, while each request of the disk takes three times as long: one that waits for few of them.
-fn slower(command: &str) -> String {
+pub fn slower(command: &str) -> String {
     let set = |delay_ms: u64| SlowScsi::setting("ndelay", &(delay_ms * 1_000_000).to_string());
     format!("{}\n{command}\n{}", set(3 * DELAY_MS), set(DELAY_MS))
 }
 
 /// Without pages in memory.
-fn drop_caches() {
+pub fn drop_caches() {
     tool("sync", &[]);
     std::fs::write("/proc/sys/vm/drop_caches", "3").unwrap();
 }
 
 #[test]
 fn stalls_of_what_lies_on_stacks_lead_to_the_disk_at_the_bottom() {
-    let bottom = Bottom::new();
+    let bottom = Bottom::new(5);
     let systems =
         [FileSystem::ext4_on_crypt(&bottom), FileSystem::xfs_on_mirror(&bottom), FileSystem::btrfs_on_thin(&bottom)];
     let overlay = Overlay::new(systems[0].folder());
     let loops = LoopOnLoop::new(systems[1].folder());
-    let paths: Vec<String> = bottom.paths.iter().map(|path| format!("round-robin 0 1 1 /dev/{path} 1")).collect();
-    let _multipath = Mapped::new("paths", &format!("0 {SLICE} multipath 0 0 2 1 {}", paths.join(" ")));
+    let _multipath = bottom.multipath("paths");
     let fast = SlowNull::new("first", 0);
     let two = format!("0 8 linear {} 0\n8 {SLICE} linear /dev/{} 0", fast.device().display(), bottom.paths[0]);
     let _two = Mapped::new("two", &two);

@@ -19,5 +19,6 @@ mod scenes;
 mod scsi;
 mod stacks;
 mod stalls;
+mod systems;
 mod tracer;
 mod untraced;

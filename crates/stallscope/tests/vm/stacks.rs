@@ -5,16 +5,16 @@ mod pools;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-pub use self::pools::Thin;
-use self::pools::{Raid1, Raid5};
+use self::pools::Raid1;
+pub use self::pools::{Raid5, Thin};
 use crate::devices::SlowNull;
 use crate::scenes::{Scene, number_of, play, tool};
 use crate::scsi::SlowScsi;
 
 /// Of each request: the emulator's CPU time is little beside it.
 const DELAY_MS: u64 = 300;
-/// That of the emulated NVMe drive, at least.
-const NVME_MS: u64 = 50;
+/// That of the emulator's drives, at least.
+const OUTSIDE_MS: u64 = 50;
 /// Requests of each scene.
 const REQUESTS: u64 = 5;
 /// Sectors of each slice of the slow device.
@@ -24,19 +24,19 @@ pub const KEY: &str = "00112233445566778899aabbccddeeff00112233445566778899aabbc
                    ffeeddccbbaa99887766554433221100ffeeddccbbaa99887766554433221100";
 
 /// A device of the device mapper; removed when dropped.
-pub struct Mapped(&'static str);
+pub struct Mapped(String);
 
 impl Mapped {
-    pub fn new(name: &'static str, table: &str) -> Mapped {
+    pub fn new(name: &str, table: &str) -> Mapped {
         tool("dmsetup", &["create", name, "--table", table]);
         tool("dmsetup", &["mknodes"]);
-        Mapped(name)
+        Mapped(name.to_owned())
     }
 }
 
 impl Drop for Mapped {
     fn drop(&mut self) {
-        let _ = Command::new("dmsetup").args(["remove", self.0]).status();
+        let _ = Command::new("dmsetup").args(["remove", &self.0]).status();
     }
 }
 
@@ -96,7 +96,7 @@ fn stalls_on_stacked_devices_lead_to_the_device_below() {
     let _crypt = Mapped::new("crypt", &format!("0 {SLICE} crypt aes-xts-plain64 {KEY} 0 {under} {SLICE}"));
     let _both = Mapped::new("both", &format!("0 {} linear /dev/mapper/crypt 0", SLICE / 2));
     let _mirror = Mirror::new(&[&fast, &leg].map(|device| device.to_str().unwrap()));
-    let (_raid1, _raid5, _thin) = (Raid1::new(&below), Raid5::new(&below), Thin::new(&below, SLICE));
+    let (_raid1, _raid5, _thin) = (Raid1::new(&below), Raid5::new(&below, SLICE), Thin::new(&below, SLICE));
     let fast = SlowNull::new("instant", 0);
     let _delay = Mapped::new("delay", &format!("0 {SLICE} delay {} 0 {DELAY_MS}", fast.device().display()));
     let disk = scsi.name();
@@ -117,10 +117,11 @@ fn stalls_on_stacked_devices_lead_to_the_device_below() {
         Scene { device: None, ..reads("dm-delay", "/dev/mapper/delay", &bottom) },
         reads("scsi_debug", &format!("/dev/{disk}"), &disk),
     ];
-    // As qemu emulates it, with a limit of four operations a second, by another clock than this machine's.
-    if Path::new("/sys/block/nvme0n1").exists() {
-        let nvme = reads("NVMe", "/dev/nvme0n1", "nvme0n1");
-        scenes.push(Scene { at_least_ms: REQUESTS * NVME_MS, ..nvme });
+    // As qemu emulates them, with a limit of four operations a second, by another clock than this machine's.
+    for (name, disk) in [("NVMe, its queues one a CPU", "nvme0n1"), ("virtio-blk, a disk of another machine", "vdb")] {
+        if Path::new("/sys/block").join(disk).exists() {
+            scenes.push(Scene { at_least_ms: REQUESTS * OUTSIDE_MS, ..reads(name, &format!("/dev/{disk}"), disk) });
+        }
     }
     play(&scenes);
 }

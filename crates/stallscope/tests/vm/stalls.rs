@@ -92,11 +92,11 @@ fn locked(disk: &Path, group: &Group) -> Scene {
 }
 
 /// The buffer of the read is the group's memory, and cannot be reclaimed: there is no swap. It is small, since to fill it takes the
-/// emulator's CPU time beside the throttling.
+/// emulator's CPU time beside the throttling. Three programs read, since the kernel may throttle one earlier, while it starts.
 fn above_high(disk: &Path, group: &Group) -> Scene {
     let file = disk.join("high");
     let read = group.run(&format!("dd if={} of=/dev/null bs=1M count=1", file.display()));
-    let script = format!("{}; {read}", cached(&file, 1));
+    let script = format!("{}; {read}; {read}; {read}", cached(&file, 1));
     scene(("`memory.high`", "reclaim_throttle", 500), script, ("read", "/high"))
 }
 

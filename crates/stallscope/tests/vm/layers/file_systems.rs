@@ -12,26 +12,38 @@ const MEBIBYTE: usize = 1 << 20;
 
 /// What a file system lies on, removed after it.
 enum On {
-    Crypt { _mapped: Mapped },
-    Mirror { _mirror: Mirror, _leg: Mapped, _fast: SlowNull },
-    Thin { _thin: Thin, _data: Mapped },
+    /// Something that the test removes.
+    Other,
+    Crypt {
+        _mapped: Mapped,
+    },
+    Mirror {
+        _mirror: Mirror,
+        _leg: Mapped,
+        _fast: SlowNull,
+    },
+    Thin {
+        _thin: Thin,
+        _data: Mapped,
+    },
 }
 
 /// A mounted file system.
 pub struct FileSystem {
-    kind: &'static str,
     names: [&'static str; 2],
     /// Causes of a wait for its fsync: the device, or its journal, which waits for the device.
     of_fsync: &'static str,
+    /// Of each read.
+    read_kib: usize,
     mount: Mount,
     _on: On,
 }
 
 /// Unmounted when dropped.
-struct Mount(String);
+pub struct Mount(String);
 
 impl Mount {
-    fn new(kind: &str, device: &str) -> Mount {
+    pub fn new(kind: &str, device: &str) -> Mount {
         let folder = format!("/run/{kind}-{}", device.rsplit('/').next().unwrap());
         fs::create_dir_all(&folder).unwrap();
         tool("mount", &["-t", kind, device, &folder]);
@@ -73,17 +85,25 @@ impl FileSystem {
         FileSystem::with_files("btrfs", "/dev/mapper/thin", names, "fs_transaction|device", on)
     }
 
-    fn with_files(
-        kind: &'static str,
-        device: &str,
-        names: [&'static str; 2],
-        of_fsync: &'static str,
-        on: On,
-    ) -> FileSystem {
+    /// One of these on a device of that name in /dev/mapper, whose reads take all parts of a stripe.
+    pub fn on(kind: &'static str, device: &str, name: &str) -> FileSystem {
+        let (options, of_fsync): (&[&str], _) = match kind {
+            "ext4" => (&["-q"], "journal|device"),
+            "xfs" => (&["-q", "-f", "--unsupported"], "fs_log|device"),
+            _ => (&["-q", "-M"], "fs_transaction|device"),
+        };
+        let device = format!("/dev/mapper/{device}");
+        tool(&format!("mkfs.{kind}"), &[options, &[&device]].concat());
+        // They live as long as the test.
+        let names = ["reads", "fsync"].map(|what| &*format!("{kind} on {name}, {what}").leak());
+        FileSystem { read_kib: 256, ..FileSystem::with_files(kind, &device, names, of_fsync, On::Other) }
+    }
+
+    fn with_files(kind: &str, device: &str, names: [&'static str; 2], of_fsync: &'static str, on: On) -> FileSystem {
         let mount = Mount::new(kind, device);
         fs::write(format!("{}/read", mount.0), vec![b'x'; MEBIBYTE]).unwrap();
         fs::write(format!("{}/copied-up", mount.0), vec![b'x'; MEBIBYTE / 4]).unwrap();
-        FileSystem { kind, names, of_fsync, mount, _on: on }
+        FileSystem { names, of_fsync, read_kib: 64, mount, _on: on }
     }
 
     pub fn folder(&self) -> &str {
@@ -93,9 +113,8 @@ impl FileSystem {
     pub fn scenes(&self, bottom: &Bottom) -> [Scene; 2] {
         let (folder, [reads, fsyncs]) = (self.folder(), self.names);
         let path = |file: &str| format!("{}/{file}", &folder["/run/".len()..]);
-        let read = format!("dd if={folder}/read of=/dev/null bs=64k count=1");
+        let read = format!("dd if={folder}/read of=/dev/null bs={}k count=1", self.read_kib);
         let write = format!("dd if=/dev/zero of={folder}/written bs=4k count=4 conv=fsync");
-        debug_assert!(folder.contains(self.kind));
         [
             bottom.scene(reads, slower(&read), ("read", &path("read")), "device"),
             bottom.scene(fsyncs, slower(&write), ("fsync", &path("written")), self.of_fsync),
@@ -133,11 +152,15 @@ pub struct LoopOnLoop {
 }
 
 /// Detached when dropped.
-struct Loop(String);
+pub struct Loop(pub String);
 
 impl Loop {
     fn new(file: &str, bytes: usize) -> Loop {
         fs::write(file, vec![b'x'; bytes]).unwrap();
+        Loop::of(file)
+    }
+
+    pub fn of(file: &str) -> Loop {
         Loop(tool("losetup", &["--find", "--show", file]))
     }
 }

@@ -17,11 +17,12 @@ pub struct Raid5 {
 }
 
 impl Raid5 {
-    pub fn new(leg: &Path) -> Raid5 {
-        let others = [SlowNull::new("second", 0), SlowNull::new("third", 0)];
+    /// With so many sectors on each leg.
+    pub fn new(leg: &Path, sectors: u64) -> Raid5 {
+        let others = ["second", "third"].map(|name| SlowNull::with(name, &[("memory_backed", "1")]));
         let [second, third] = others.each_ref().map(|other| other.device().display().to_string());
         let table =
-            format!("0 {} raid raid5_ls 2 {CHUNK} nosync 3 - {} - {second} - {third}", 2 * SLICE, leg.display());
+            format!("0 {} raid raid5_ls 2 {CHUNK} nosync 3 - {} - {second} - {third}", 2 * sectors, leg.display());
         Raid5 { _mapped: Mapped::new("raid5", &table), _others: others }
     }
 }
