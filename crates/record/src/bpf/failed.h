@@ -54,7 +54,8 @@ static __always_inline u32 offline(u64 command)
 	u64 device = 0;
 	u32 state = 0;
 
-	if (!settings.scsi_device || !settings.scsi_state)
+	/* A command may begin with its device. */
+	if (!settings.scsi_state)
 		return 0;
 	bpf_probe_read_kernel(&device, sizeof(device), (void *)(command + settings.scsi_device));
 	bpf_probe_read_kernel(&state, sizeof(state), (void *)(device + settings.scsi_state));

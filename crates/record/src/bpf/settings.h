@@ -75,8 +75,8 @@ struct settings {
 	u16 scsi_result;	/* offsets in a SCSI command of `result` and `sense_buffer`; 0: unknown */
 	u16 scsi_sense;
 	u16 mapper_major;	/* of devices of the device mapper; 0: none */
-	u16 scsi_device;	/* of `device` in a SCSI command, and of `sdev_state` there; 0: unknown */
-	u16 scsi_state;
+	u16 scsi_device;	/* of `device` in a SCSI command, and of `sdev_state` there */
+	u16 scsi_state;		/* 0: unknown */
 	u16 unused_too[2];
 	u8 calls[CALLS];	/* enum names_file and flags by number of system call */
 	u8 codes[CODES];	/* the same by io_uring's operation code: 0, BY_NOTHING, BY_FD */

@@ -45,7 +45,7 @@ impl KernelTypes {
             scsi_result: offset(COMMAND, "result").unwrap_or(0),
             scsi_sense: offset(COMMAND, "sense_buffer").unwrap_or(0),
             scsi_device: offset(COMMAND, "device").unwrap_or(0),
-            scsi_state: offset(DEVICE, "sdev_state").unwrap_or(0),
+            scsi_state: offset(COMMAND, "device").and(offset(DEVICE, "sdev_state")).unwrap_or(0),
         }
     }
 
