@@ -27,6 +27,8 @@ impl Failing {
         let Failing { name, opts, every_nth, delay_ms, blocks: (first, count), at_least_ms, failure } = *self;
         let set = |parameter: &str, value: String| SlowScsi::setting(parameter, &value) + "\n";
         let script = [
+            // Error handling of the scene before may have taken it offline.
+            format!("echo running > /sys/block/{disk}/device/state\n"),
             set("ndelay", (delay_ms * 1_000_000).to_string()),
             set("every_nth", every_nth.to_string()),
             set("opts", opts.to_string()),

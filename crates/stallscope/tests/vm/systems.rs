@@ -98,9 +98,14 @@ struct On {
 
 impl On {
     fn scenes(&self, bottom: &Bottom) -> Vec<Scene> {
-        let scenes = self.system.scenes(bottom);
-        // The device below the mapper that delays has no slow requests.
-        scenes.map(|scene| if self.is_delayed { Scene { device: None, ..scene } } else { scene }).into()
+        let mut scenes = Vec::from(self.system.scenes(bottom));
+        if self.is_delayed {
+            scenes.iter_mut().for_each(|scene| scene.device = None);
+            // Before the mapper passes a write on, it is under writeback, and the device below has no request of it.
+            let of_fsync = &mut scenes[1].cause;
+            *of_fsync = format!("{of_fsync}|writeback_wait").leak();
+        }
+        scenes
     }
 }
 
