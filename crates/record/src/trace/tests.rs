@@ -41,12 +41,12 @@ fn addresses_become_plain_names() {
 
 #[test]
 fn too_few_bytes_are_no_event() {
-    for length in 0..432 {
+    for length in 0..440 {
         assert_eq!(TraceEvent::parse(&vec![0; length]), None, "{length}");
     }
-    let mut bytes = vec![0u8; 432 + 320 + 192];
+    let mut bytes = vec![0u8; 440 + 320 + 192];
     bytes[0] = OFF_CPU as u8;
-    (bytes[104], bytes[108]) = (2, 3);
+    (bytes[112], bytes[116]) = (2, 3);
     let event = TraceEvent::parse(&bytes).unwrap();
     assert_eq!((event.kind, event.stack.len(), event.waker_stack.len()), (OFF_CPU, 2, 3));
 }
