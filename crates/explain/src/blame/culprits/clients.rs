@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use super::super::run_index::RunIndex;
-use super::super::usage::{Target, Used};
+use super::super::usage::Target;
 use super::super::worked_for::clients_within;
 use super::need::Need;
-use super::used_within::weight;
+use super::used_within::{amount, is_needed, weight};
 use super::weights::{Users, divided};
 
-/// What a server used, by the processes from its client to the one that this works for. Empty: by itself.
+/// What a server used for each chain of clients: the process that asked it and, of proxies, who asked these. Empty: for itself.
 #[derive(Debug, Default)]
 pub(super) struct Clients {
     parts: BTreeMap<Vec<u32>, u128>,
@@ -23,7 +23,7 @@ impl Clients {
         }
         let mut clients = Clients::default();
         for (used, overlap_ns) in index.usage.between(Target::Device(need.device()?), span_ns.0, span_ns.1) {
-            if used.pid == Some(server) {
+            if used.pid == Some(server) && is_needed(need, used) {
                 let served = used.thread.map(|thread| clients_within(index, thread, (used.start_ns, used.end_ns)));
                 let amount = weight(used, amount(need, used), overlap_ns);
                 *clients.parts.entry(served.unwrap_or_default()).or_default() += amount;
@@ -43,14 +43,5 @@ impl Clients {
             *users.entry(Some(client)).or_default() += weight;
         }
         divided(ns, &users).into_iter().filter_map(|(pid, ns)| Some((pid?, ns))).collect()
-    }
-}
-
-/// How much of what is needed.
-fn amount(need: &Need, used: &Used) -> u64 {
-    match need {
-        Need::Limit { by_count: true, .. } => used.count,
-        Need::Limit { .. } => used.moved_bytes(),
-        _ => used.busy_ns,
     }
 }

@@ -77,13 +77,10 @@ impl UsedWithin<'_> {
     /// The users of a resource.
     pub(super) fn users(&self, need: &Need) -> Users {
         match need {
-            Need::Device(device) => self.of_device(*device, None, |used| used.busy_ns, Domain::Everybody),
+            Need::Device(device) => self.of_device(*device, None, |used| amount(need, used), Domain::Everybody),
             Need::Flush(device) => self.of_flush(*device),
-            Need::Limit { device, writes, by_count: true, domain } => {
-                self.of_device(*device, *writes, |used| used.count, *domain)
-            }
-            Need::Limit { device, writes, by_count: false, domain } => {
-                self.of_device(*device, *writes, Used::moved_bytes, *domain)
+            Need::Limit { device, writes, domain, .. } => {
+                self.of_device(*device, *writes, |used| amount(need, used), *domain)
             }
             Need::Cpu { cpu, waiting, except } => self.of_cpu(*cpu, *waiting, *except),
             Need::CpuOfHolder { cpu, holder } => self.of_cpu_and_holder(*cpu, *holder),
@@ -255,8 +252,7 @@ impl UsedWithin<'_> {
     ) -> Users {
         let mut sums = SumsOfDevice::default();
         for (used, overlap_ns) in self.index.usage.between(Target::Device(device), self.from_ns, self.to_ns) {
-            let is_read = used.resource == Resource::DeviceRead;
-            if is_in(domain, used) && writes.is_none_or(|writes| writes != is_read) {
+            if is_in(domain, used) && is_of_direction(writes, used) {
                 let moved = weight(used, used.bytes, overlap_ns);
                 sums.add(used, self.is_by_worker(used), (weight(used, amount(used), overlap_ns), moved));
             }
@@ -362,6 +358,28 @@ pub(super) fn known_on(index: &RunIndex, device: DeviceNumber, mut users: Users)
     let devices = index.usage.on(device);
     users.retain(|pid, _| pid.is_some_and(|pid| devices.iter().any(|device| index.usage.knows(*device, pid))));
     users
+}
+
+/// How much a process used of what is needed of a device.
+pub(super) fn amount(need: &Need, used: &Used) -> u64 {
+    match need {
+        Need::Limit { by_count: true, .. } => used.count,
+        Need::Limit { .. } => used.moved_bytes(),
+        _ => used.busy_ns,
+    }
+}
+
+/// Whether a use of a device counts for a limit in one direction; `None`: any does.
+fn is_of_direction(writes: Option<bool>, used: &Used) -> bool {
+    writes.is_none_or(|writes| writes != (used.resource == Resource::DeviceRead))
+}
+
+/// Whether a use of the device counts where that is needed: for a limit, only what it holds for.
+pub(super) fn is_needed(need: &Need, used: &Used) -> bool {
+    match need {
+        Need::Limit { writes, domain, .. } => is_in(*domain, used) && is_of_direction(*writes, used),
+        _ => true,
+    }
 }
 
 /// The part of a use that is within the time: it is taken to be even.

@@ -56,6 +56,15 @@ fn a_thread_uses_a_disk_for_the_client_that_it_answers() {
     assert_eq!(culprits(DRAWING, vec![read(10, 1), read(9, 9)]), [(9, 100)]);
 }
 
+/// What the dump's thread writes does not count where a limit delays reads.
+#[test]
+fn only_what_a_limit_holds_for_counts() {
+    let throttled = DRAWING.replace("tid=10 device=8,0", "tid=10 device=8,0 throttled");
+    let write = UsageRecord { resource: Resource::DeviceWrite, ..read(11, 8) };
+    assert_eq!(culprits(&throttled, vec![read(10, 5), write]), [(9, 100)]);
+    assert_eq!(culprits(&throttled, vec![read(10, 5), read(11, 5)]), [(6, 50), (9, 50)]);
+}
+
 #[test]
 fn a_thread_between_two_answers_to_one_client_works_for_it() {
     let later = DRAWING
