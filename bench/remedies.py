@@ -11,10 +11,8 @@ import subprocess
 import sys
 import time
 
-DEVICE = os.environ.get("REMEDIES_DEVICE", "")
-NUMBER = os.environ.get("REMEDIES_NUMBER", "")
-MOUNT = os.environ.get("REMEDIES_MOUNT", "")
-SCRATCH = os.environ.get("REMEDIES_SCRATCH", "")
+from remedies_scenarios import BLKIO, FLAG, MOUNT, NUMBER, OF_SHORT, SCENARIOS, SCRATCH, put
+
 PROGRAM = os.environ.get("REMEDIES_PROGRAM", "target/release/stallscope")
 SECONDS = os.environ.get("REMEDIES_SECONDS", "8")
 PERIODS = os.environ.get("REMEDIES_PERIODS", "24")
@@ -25,105 +23,9 @@ ONLY = os.environ.get("REMEDIES_ONLY", "").split()
 RUNS = os.environ.get("REMEDIES_RUNS", SCRATCH)
 OUT = os.environ.get("REMEDIES_OUT", "")
 AGAIN = os.environ.get("REMEDIES_AGAIN") == "1"
-# What people notice is longer; shorter calls are noise of the machine.
-SLOW_US = int(os.environ.get("REMEDIES_SLOW_US", "1000"))
+# What people notice is longer; shorter calls are noise of the machine, as is which of them are longer than 1 ms.
+SLOW_US = int(os.environ.get("REMEDIES_SLOW_US", "10000"))
 LOAD = ["python3", "bench/remedies_load.py"]
-BLKIO = "/sys/fs/cgroup/blkio/blkio.throttle."
-BDI = f"/sys/class/bdi/{NUMBER}/"
-QUEUE = f"/sys/block/{os.path.basename(DEVICE)}/queue/"
-FLAG = f"{SCRATCH}/flag"
-
-
-def put(path, value):
-    with open(path, "w", encoding="utf8") as file:
-        file.write(value)
-
-
-def rule(name, value):
-    """A file with a line for each device, and its line."""
-    return BLKIO + name, f"{NUMBER} {value}"
-
-
-class Remedy:
-    """What is tried: a setting (file and value), or a pair of commands; and which of the predicted changes it is."""
-
-    def __init__(self, name, edge=None, factor=None, absent=None, setting=None, commands=None):
-        self.name, self.edge, self.factor, self.absent = name, edge, factor, absent
-        self.setting, self.commands = setting, commands
-
-    def words(self):
-        if self.setting:
-            return [f"--set={self.setting[0]}={self.setting[1]}"]
-        return [f"--apply={self.commands[0]}", f"--revert={self.commands[1]}"]
-
-    def predicted(self, choices):
-        for choice in choices:
-            change = choice["change"]
-            if self.absent:
-                if change.get("absent", {}).get("task") == self.absent:
-                    return choice
-            elif change.get("edge") == self.edge and change.get("factor") == self.factor:
-                return choice
-        return None
-
-
-class Scenario:
-    """A load, the settings under which it stalls, its neighbours, and what is tried."""
-
-    def __init__(self, name, job, remedies, settings=(), neighbours=(), cgroups=(), commands=None):
-        self.name, self.job, self.remedies = name, job, remedies
-        self.settings, self.neighbours, self.cgroups, self.commands = settings, neighbours, cgroups, commands
-
-
-def limited(name, job, files=("write_bps_device",), limit=2 << 20, neighbours=(), **more):
-    """Under a limit of bytes per second: four times as high, and lifted."""
-    remedies = [
-        Remedy("limit x 4", "io_limit", 4, setting=rule(files[0], 4 * limit)),
-        Remedy("limit lifted", "io_limit", setting=rule(files[0], 0)),
-    ]
-    remedies += more.pop("remedies", [])
-    return Scenario(name, job, remedies, settings=[rule(file, limit) for file in files], neighbours=neighbours, **more)
-
-
-READS = ("read_bps_device",)
-CPU, MEMORY = f"/sys/fs/cgroup/cpu/remedies-{os.getpid()}", f"/sys/fs/cgroup/memory/remedies-{os.getpid()}"
-
-
-def stopped(name):
-    return Remedy(f"without {name}", absent=name, commands=(f"touch {FLAG}; kill -STOP $(cat {SCRATCH}/{name}.pid)", f"rm -f {FLAG}; kill -CONT $(cat {SCRATCH}/{name}.pid)"))
-
-
-def gone(edge, name):
-    """What the neighbours hold while the flag is absent."""
-    return Remedy(name, edge, commands=(f"touch {FLAG}", f"rm -f {FLAG}"))
-
-
-FREEZER = f"while :; do [ -e {FLAG} ] || {{ fsfreeze -f {MOUNT}; sleep 0.2; fsfreeze -u {MOUNT}; }}; sleep 0.3; done"
-SCENARIOS = [
-    limited("direct writes of 64 KiB", "dwrite:65536"),
-    limited("direct writes of 1 MiB", "dwrite:1048576"),
-    limited("direct writes of 64 KiB, pause of 20 ms", "dwrite:65536:20"),
-    limited("direct writes of 256 KiB", "dwrite:262144"),
-    limited("direct reads of 128 KiB", "dread:131072", READS, 4 << 20),
-    limited("direct reads of 32 KiB, pause of 5 ms", "dread:32768:5", READS, 1 << 20),
-    limited("direct reads of 512 KiB, pause of 50 ms", "dread:524288:50", READS, 4 << 20),
-    limited("fsync of 64 KiB", "fsync:65536"),
-    limited("fsync of 16 KiB, pause of 10 ms", "fsync:16384:10", limit=1 << 20),
-    limited("writes that wait for the inode lock of a throttled writer", "small:4096:2", neighbours=[("append:524288", "holder")]),
-    limited("two readers under one limit", "dread:65536", READS, 4 << 20, neighbours=[("dread:262144", "neighbour")], remedies=[stopped("neighbour")]),
-    Scenario("direct writes of 4 KiB, 50 a second", "dwrite:4096", [Remedy("limit lifted", "io_limit", setting=rule("write_iops_device", 0))], settings=[rule("write_iops_device", 50)]),
-    Scenario("direct reads of 16 KiB beside a stream of writes", "dread:16384", [stopped("neighbour")], neighbours=[("dwrite:4194304", "neighbour")]),
-    Scenario("flock held for 30 ms", "flock:0:1", [gone("lock", "not held")], neighbours=[("hold:30:3", "holder")]),
-    Scenario("a file system frozen for 200 ms", "write:4096:5", [gone("frozen", "not frozen")], commands=FREEZER),
-    Scenario("a CPU quota of 20 %", "write:4194304", [Remedy("quota off", "cpu_quota", setting=(f"{CPU}/cpu.cfs_quota_us", "-1"))], settings=[(f"{CPU}/cpu.cfs_quota_us", "20000")], cgroups=[CPU]),
-    Scenario("a low share of the CPU", "read:2097152:5", [Remedy("shares of 10240", "cpu", setting=(f"{CPU}/cpu.shares", "10240"))], settings=[(f"{CPU}/cpu.shares", "16")], cgroups=[CPU], neighbours=[("spin", "spinner"), ("spin", "spinner2")]),
-    Scenario("a memory cgroup of 32 MiB", "read:1048576:2", [Remedy("limit x 4", "memory", setting=(f"{MEMORY}/memory.limit_in_bytes", str(128 << 20)))], settings=[(f"{MEMORY}/memory.limit_in_bytes", str(32 << 20))], cgroups=[MEMORY]),
-    Scenario("a strict dirty limit", "write:1048576:50", [Remedy("strict_limit off", "dirty_throttle", setting=(f"{BDI}strict_limit", "0"))], settings=[(f"{BDI}max_ratio", "1"), (f"{BDI}strict_limit", "1"), rule("write_bps_device", 8 << 20)]),
-    Scenario("page faults with read-ahead of 16 KiB", "scan:1048576", [Remedy("read ahead 64 KiB", "device", 4, setting=(f"{QUEUE}read_ahead_kb", "64"))], settings=[(f"{QUEUE}read_ahead_kb", "16")]),
-    Scenario("two that call fsync on one ext4", "fsync:4096", [Remedy("max_batch_time=0", "journal", 2, commands=(f"mount -o remount,max_batch_time=0 {MOUNT}", f"mount -o remount,max_batch_time=15000 {MOUNT}"))], neighbours=[("fsync:4096", "other")]),
-]
-# Those whose effect is too large for any machine to hide.
-OF_SHORT = ("direct writes of 256 KiB", "direct reads of 128 KiB", "flock held for 30 ms")
 
 
 def in_cgroups(cgroups, command):
@@ -269,7 +171,7 @@ def recording(scenario, remedy):
 
 
 def explained(run):
-    shown = subprocess.run([PROGRAM, "explain", run, "--comm=victim", "--json"], capture_output=True, text=True, check=False)
+    shown = subprocess.run([PROGRAM, "explain", run, "--comm=victim", "--remedies=bench/remedies_twice.toml", "--json"], capture_output=True, text=True, check=False)
     if not shown.stdout.startswith("{"):
         raise RuntimeError(f"{run}: {shown.stderr.strip()}")
     return json.loads(shown.stdout)
@@ -367,7 +269,7 @@ def row(case):
         return f"{name} not advised | {ms(b['p50'])} | not advised | {ms(b['p99'])} | - | {b['lost']:.2f} ({a['lost']:.2f}) | {case['verdict']} | - |"
     p = case["predicted"]
     bound = "at most: " if case["at_most"] else ""
-    estimate = lambda e: f"{ms(e['value'])} ({ms(e['low'])} to {ms(e['high'])})" if e else "too few stay slow"
+    estimate = lambda e: f"{ms(e['value'])} ({ms(e['low'])} to {ms(e['high'])})" if e else "not predicted"
     misses = [figure for figure, share in (("p50", 0.2), ("p99", 0.35)) if is_comparable(case, figure) and not within(case, figure, share)]
     return (
         f"{name} {bound}{estimate(p['p50'])} | {ms(b['p50'])} | {estimate(p['p99'])} | {ms(b['p99'])} | {p['lost']['value']:.2f} | "

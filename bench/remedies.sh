@@ -27,5 +27,8 @@ head -c 640M /dev/zero >"$scratch/image"
 mkfs.ext4 -q -F "$scratch/image"
 device=$(losetup --find --show --direct-io=on "$scratch/image" 2>/dev/null || losetup --find --show "$scratch/image")
 mount "$device" "$scratch/mount"
+# A loop device keeps what another program set.
+echo 100 >"/sys/class/bdi/$(number "$device")/max_ratio"
+echo 0 >"/sys/class/bdi/$(number "$device")/strict_limit"
 REMEDIES_DEVICE=$device REMEDIES_NUMBER=$(number "$device") REMEDIES_MOUNT=$scratch/mount REMEDIES_SCRATCH=$scratch \
     measure python3 bench/remedies.py

@@ -8,6 +8,7 @@ import os
 import signal
 import sys
 import time
+from random import Random
 
 now = time.monotonic_ns
 SIZE = 64 << 20
@@ -59,8 +60,36 @@ def calls(job, folder, name, flag):
         def call():
             os.pwrite(file, data, step())
             os.fsync(file)
+    elif kind == "log":
+        # Appends need the journal, too. The file is emptied when it is full.
+        file, data = opened(f"{path}.log"), b"x" * size
+
+        def call():
+            end = os.fstat(file).st_size
+            os.pwrite(file, data, end if end < SIZE else os.ftruncate(file, 0) or 0)
+            os.fdatasync(file)
+    elif kind == "create":
+        data, count = b"x" * size, 0
+
+        def call():
+            nonlocal count
+            count = (count + 1) % 1000
+            with open(f"{path}.{count}", "wb", buffering=0) as file:
+                file.write(data)
+                os.fsync(file.fileno())
+    elif kind == "rread":
+        # At random, and out of the page cache.
+        file, random = opened(path), Random(size)
+        os.posix_fadvise(file, 0, 0, os.POSIX_FADV_RANDOM)
+
+        def call():
+            start = random.randrange(SIZE // size) * size
+            os.posix_fadvise(file, start, size, os.POSIX_FADV_DONTNEED)
+            os.pread(file, size, start)
     elif kind == "read":
+        # What others have read does not count for this cgroup.
         file = opened(path)
+        os.posix_fadvise(file, 0, 0, os.POSIX_FADV_DONTNEED)
         call = lambda: os.pread(file, size, step())
     elif kind == "scan":
         # Page faults of a mapping that is not in the page cache.
@@ -85,6 +114,15 @@ def calls(job, folder, name, flag):
             if not os.path.exists(flag):
                 fcntl.flock(file, fcntl.LOCK_EX)
                 time.sleep(size / 1000)
+                fcntl.flock(file, fcntl.LOCK_UN)
+    elif kind == "holdsync":
+        file, shared, data = opened(f"{folder}/lock"), opened(path), b"x" * size
+
+        def call():
+            if not os.path.exists(flag):
+                fcntl.flock(file, fcntl.LOCK_EX)
+                os.pwrite(shared, data, step())
+                os.fsync(shared)
                 fcntl.flock(file, fcntl.LOCK_UN)
     elif kind == "spin":
         def call():

@@ -6,6 +6,7 @@ mod change;
 mod dirty;
 mod draws;
 mod ends;
+mod fates;
 mod held;
 mod level;
 mod looped;

@@ -1,6 +1,7 @@
 //! Threads that a limit on a disk delays again and again.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ops::Range;
 
 use model::block::{DeviceNumber, Operation as BlockOperation};
 use model::stall::{RequestRecord, StallKind};
@@ -41,7 +42,7 @@ pub(super) fn limited(
         let turns = match of_operations {
             Some(operations) => turns(index, operations, &waits),
             None if behind.contains(&tid) => continue,
-            None => waits.iter().map(|wait| wait.turn).collect(),
+            None => turns_by_call(index, tid, &waits),
         };
         // A thread may have waited for the limit outside of its operations only.
         if !turns.is_empty() && turns.windows(2).all(|pair| pair[0].end_ns() <= pair[1].start_ns) {
@@ -96,19 +97,48 @@ fn turns(index: &RunIndex, operations: &[&Operation], waits: &[Throttled]) -> Ve
 }
 
 fn turn(index: &RunIndex, operation: &Operation, waits: &[Throttled]) -> Turn {
-    let end_ns = |wait: &Throttled| (wait.turn.start_ns + wait.turn.throttled_ns).min(operation.end_ns);
-    let throttled_ns: u64 = waits.iter().map(|wait| end_ns(wait) - wait.turn.start_ns).sum();
-    let requests: BTreeMap<u32, u64> = waits.iter().map(|wait| (wait.request, wait.turn.bytes)).collect();
     let calls = index.rows_between(operation.tid, operation.start_ns, operation.end_ns).map(|(_, row)| row);
     let of_call = calls.filter(|row| row.kind == StallKind::SystemCall && row.start_ns == operation.start_ns);
-    // One wait is for the last of a call's requests.
-    let moved = of_call.map(|row| row.bytes).max().unwrap_or(0);
+    turn_of(operation.start_ns..operation.end_ns, of_call.map(|row| row.bytes).max().unwrap_or(0), waits)
+}
+
+/// A call that moved so many bytes, as far as that is known: a wait is for the last of its requests.
+fn turn_of(call: Range<u64>, moved: u64, waits: &[Throttled]) -> Turn {
+    let end_ns = |wait: &Throttled| (wait.turn.start_ns + wait.turn.throttled_ns).min(call.end);
+    let throttled_ns: u64 = waits.iter().map(|wait| end_ns(wait) - wait.turn.start_ns).sum();
+    let requests: BTreeMap<u32, u64> = waits.iter().map(|wait| (wait.request, wait.turn.bytes)).collect();
+    let ns = call.end - call.start;
     Turn {
-        start_ns: operation.start_ns,
-        throttled_ns: throttled_ns.min(operation.ns()),
-        rest_ns: operation.ns().saturating_sub(throttled_ns),
+        start_ns: call.start,
+        throttled_ns: throttled_ns.min(ns),
+        rest_ns: ns.saturating_sub(throttled_ns),
         bytes: requests.values().sum::<u64>().max(moved),
     }
+}
+
+/// The turns of a thread whose operations are not explained: its recorded calls, or else its waits.
+fn turns_by_call(index: &RunIndex, tid: u32, waits: &[Throttled]) -> Vec<Turn> {
+    let call = |wait: &Throttled| {
+        let Turn { start_ns, .. } = wait.turn;
+        let rows = index.rows_between(tid, start_ns, wait.turn.end_ns()).map(|(_, row)| row);
+        let mut calls = rows.filter(|row| row.kind == StallKind::SystemCall && row.start_ns <= start_ns);
+        calls.find(|row| row.end_ns >= wait.turn.end_ns())
+    };
+    let calls: Vec<Option<&Row>> = waits.iter().map(call).collect();
+    let mut turns = Vec::new();
+    let mut at = 0;
+    while at < waits.len() {
+        let Some(call) = calls[at] else {
+            turns.push(waits[at].turn);
+            at += 1;
+            continue;
+        };
+        let is_of_call = |other: &&Option<&Row>| other.is_some_and(|row| row.start_ns == call.start_ns);
+        let count = calls[at..].iter().take_while(is_of_call).count();
+        turns.push(turn_of(call.start_ns..call.end_ns, call.bytes, &waits[at..at + count]));
+        at += count;
+    }
+    turns
 }
 
 /// A limit, with its rate, and what its loops moved.

@@ -33,6 +33,8 @@ const KEPT: usize = 20_000;
 const LENGTH: usize = 6;
 /// Pieces of one task that are followed within one wait.
 const PIECES: usize = 1024;
+/// Part of the time in which a task holds a lock that others wait for: for less than that, it is behind them otherwise, such as on their CPU.
+const OTHERWISE: f64 = 0.02;
 /// A throttled wait this long before another belongs to the same closed loop: ten slices of blk-throttle.
 const LOOP_NS: u64 = 1_000_000_000;
 
@@ -47,9 +49,10 @@ pub(super) fn waits<'a>(
     let mut graph = Graph::new((index, disks), timelines);
     let pinned = are_pinned(index, operations);
     let dirtying = dirtying(index, operations);
-    let waiting = operations.iter().step_by(stands_for).map(|operation| graph.waiting(operation)).collect();
+    let waiting: Vec<Waiting> =
+        operations.iter().step_by(stands_for).map(|operation| graph.waiting(operation)).collect();
     let sqlite = sync_calls::sqlite(index, graph.tasks.keys().copied());
-    let limited = limited(&mut graph, operations, stands_for);
+    let limited = limited(&mut graph, operations, &waiting, stands_for);
     let deadlock = graph.deadlock || graph.tasks.keys().any(|tid| index.circle(*tid).is_some());
     Waits {
         operations: waiting,
@@ -109,11 +112,11 @@ fn quota_cgroups(index: &RunIndex, paths: &[Path]) -> BTreeMap<u32, String> {
 }
 
 /// Of a sample of the operations no loops are known.
-fn limited(graph: &mut Graph, operations: &[SlowOperation], stands_for: usize) -> Vec<IoLimit> {
+fn limited(graph: &mut Graph, operations: &[SlowOperation], waiting: &[Waiting], stands_for: usize) -> Vec<IoLimit> {
     if stands_for > 1 {
         return Vec::new();
     }
-    let holders = holders(graph.paths.values());
+    let holders = holders(graph.paths.values(), waiting);
     let behind: BTreeSet<u32> = graph.tasks.keys().copied().filter(|tid| !holders.contains(tid)).collect();
     let limited = loops::limited((graph.index, graph.disks), operations, &behind, &holders);
     for (tid, end_ns) in limited
@@ -126,17 +129,22 @@ fn limited(graph: &mut Graph, operations: &[SlowOperation], stands_for: usize) -
     limited
 }
 
-/// The threads that are behind the operations only as those that hold a lock.
-fn holders(paths: &[Path]) -> BTreeSet<u32> {
-    let (mut holders, mut others) = (BTreeSet::new(), BTreeSet::new());
-    for path in paths {
-        for (at, step) in path.iter().enumerate().skip(1).filter(|(_, step)| step.tid != path[0].tid) {
-            let holds = path[0].cause == Cause::Lock && at == 1;
-            let threads = if holds { &mut holders } else { &mut others };
-            threads.insert(step.tid);
+/// The threads that are behind the operations as those that hold a lock, but for [`OTHERWISE`] of that time.
+fn holders(paths: &[Path], waiting: &[Waiting]) -> BTreeSet<u32> {
+    let mut held: BTreeMap<u32, (u64, u64)> = BTreeMap::new();
+    for (path, ns) in waiting.iter().flat_map(|operation| &operation.pieces) {
+        let path = &paths[*path as usize];
+        let others = path.iter().enumerate().skip(1).filter(|(_, step)| step.tid != path[0].tid);
+        let mut of_path: BTreeMap<u32, bool> = BTreeMap::new();
+        others
+            .for_each(|(at, step)| *of_path.entry(step.tid).or_insert(true) &= path[0].cause == Cause::Lock && at == 1);
+        for (tid, holds) in of_path {
+            let (holding_ns, otherwise_ns) = held.entry(tid).or_default();
+            *(if holds { holding_ns } else { otherwise_ns }) += ns;
         }
     }
-    holders.difference(&others).copied().collect()
+    let is_holder = |(holding_ns, otherwise_ns): (u64, u64)| otherwise_ns as f64 <= OTHERWISE * holding_ns as f64;
+    held.into_iter().filter(|(_, times)| is_holder(*times)).map(|(tid, _)| tid).collect()
 }
 
 /// Median time of requests at their device.

@@ -2,8 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::change::Change;
-use super::looped::{Simulation, simulate};
+use super::looped::Simulation;
 use super::replay::Replayed;
 use super::same_time::Multiples;
 use super::simulated::Simulated;
@@ -64,8 +63,8 @@ pub(super) struct Calls {
 
 impl Calls {
     /// Those of loops under a limit as simulated; others as they are replayed, each as often as there is time for.
-    pub(super) fn of(waits: &Waits, change: &Change, replayed: &[Replayed], multiples: &Multiples) -> Calls {
-        let Simulation { threads, turns: simulated } = simulate(waits, change);
+    pub(super) fn of(waits: &Waits, simulation: &Simulation, replayed: &[Replayed], multiples: &Multiples) -> Calls {
+        let Simulation { threads, turns: simulated, .. } = simulation;
         let copies = simulated.len().max(1);
         let is_simulated = |of: &Replayed| threads.contains(&waits.operations[of.operation].tid);
         let is_slow = |ns: u64| ns >= waits.slower_than_ns;

@@ -1,6 +1,6 @@
 //! Closed loops under a limit, simulated with another limit or without one of them.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use model::cause::Cause;
@@ -31,6 +31,23 @@ pub(super) struct Simulation {
     pub(super) threads: HashSet<u32>,
     /// Their turns, [`REPEATS`] times; empty where there are no threads.
     pub(super) turns: Vec<Vec<Simulated>>,
+    /// By thread, how many of its calls that the limit made slow still are, 0 to 1.
+    pub(super) stay_slow: HashMap<u32, f64>,
+}
+
+/// A simulation: turns of some threads that took any time, and how many they made in all.
+#[derive(Debug, Default)]
+struct Ran {
+    turns: Vec<Simulated>,
+    made: HashMap<u32, u32>,
+}
+
+impl Ran {
+    /// The part of a thread's turns that the limit makes slow.
+    fn slow_part(&self, waits: &Waits, tid: u32) -> f64 {
+        let is_slow = |turn: &&Simulated| turn.tid == tid && turn.is_slow_by_limit(waits);
+        self.turns.iter().filter(is_slow).count() as f64 / f64::from(self.made.get(&tid).copied().unwrap_or(0).max(1))
+    }
 }
 
 /// Simulates the loops after a change.
@@ -44,17 +61,23 @@ pub(super) fn simulate(waits: &Waits, change: &Change) -> Simulation {
         let of_operations: HashSet<u32> = of_operations.collect();
         let mut wanted = of_operations.clone();
         wanted.extend(waiters.iter().map(|waiter| waiter.holder));
-        if !describes(waits, limit, &paces, &wanted) {
-            continue;
-        }
+        let Some(before) = as_recorded(waits, limit, &paces, &wanted) else { continue };
         let present = limit.loops.iter().zip(&paces).filter(|(each, _)| !absent.contains(&each.tid));
         let loops: Vec<(&Loop, &Pace)> = present.collect();
         simulation.turns.resize(REPEATS, Vec::new());
+        let mut parts: HashMap<u32, f64> = HashMap::new();
         for (turns, seed) in simulation.turns.iter_mut().zip(1..) {
             let all = run(&loops, after, seed, &wanted);
-            turns.extend(waits_for(&waiters, &all, seed));
-            turns.extend(all.into_iter().filter(|turn| of_operations.contains(&turn.tid)));
+            wanted
+                .iter()
+                .for_each(|tid| *parts.entry(*tid).or_default() += all.slow_part(waits, *tid) / REPEATS as f64);
+            turns.extend(waits_for(&waiters, &all.turns, seed));
+            turns.extend(all.turns.into_iter().filter(|turn| of_operations.contains(&turn.tid)));
         }
+        let stay = |tid: &u32| parts[tid] / before.slow_part(waits, *tid);
+        let holders = waiters.iter().map(|waiter| (waiter.tid, stay(&waiter.holder)));
+        let all = of_operations.iter().map(|tid| (*tid, stay(tid))).chain(holders);
+        simulation.stay_slow.extend(all.filter(|(_, part)| part.is_finite()).map(|(tid, part)| (tid, part.min(1.0))));
         simulation.threads.extend(of_operations);
         simulation.threads.extend(waiters.iter().map(|waiter| waiter.tid));
     }
@@ -199,21 +222,22 @@ fn fill_ends(gaps: &mut [(f64, f64)], known_ns: &[f64]) {
     }
 }
 
-/// Whether the simulation of the load as it was is like the recording of those threads: as many turns that the limit delays, and as long.
-fn describes(waits: &Waits, limit: &IoLimit, paces: &[Pace], wanted: &HashSet<u32>) -> bool {
+/// A simulation of the load as it was, if it is like the recording of those threads: as many turns that the limit delays, and as long.
+fn as_recorded(waits: &Waits, limit: &IoLimit, paces: &[Pace], wanted: &HashSet<u32>) -> Option<Ran> {
     let loops: Vec<(&Loop, &Pace)> = limit.loops.iter().zip(paces).collect();
     let of_them = limit.loops.iter().filter(|each| wanted.contains(&each.tid));
     let turns = of_them.clone().flat_map(|each| &each.turns);
     if of_them.clone().any(|each| each.turns.len() < FEWEST) {
-        return false;
+        return None;
     }
     let recorded: Vec<u64> = turns.map(Turn::duration_ns).filter(|ns| *ns >= waits.slower_than_ns).collect();
     let now = run(&loops, rate(limit, 1.0), 1, wanted);
     let simulated: Vec<u64> =
-        now.iter().map(|turn| turn.duration_ns).filter(|ns| *ns >= waits.slower_than_ns).collect();
+        now.turns.iter().map(|turn| turn.duration_ns).filter(|ns| *ns >= waits.slower_than_ns).collect();
     let is_close = |a: f64, b: f64| (a / b.max(1.0) - 1.0).abs() <= OFF;
-    is_close(simulated.len() as f64, recorded.len() as f64)
-        && is_close(simulated.iter().sum::<u64>() as f64, recorded.iter().sum::<u64>() as f64)
+    let is_like = is_close(simulated.len() as f64, recorded.len() as f64)
+        && is_close(simulated.iter().sum::<u64>() as f64, recorded.iter().sum::<u64>() as f64);
+    is_like.then_some(now)
 }
 
 /// A loop in a simulation.
@@ -226,16 +250,16 @@ struct Running<'a> {
 }
 
 /// The turns of those threads, for as long as the recorded ones lasted.
-fn run(loops: &[(&Loop, &Pace)], rate: Rate, seed: u64, wanted: &HashSet<u32>) -> Vec<Simulated> {
+fn run(loops: &[(&Loop, &Pace)], rate: Rate, seed: u64, wanted: &HashSet<u32>) -> Ran {
     let turns = || loops.iter().flat_map(|each| &each.0.turns);
     let (from_ns, to_ns) = (turns().map(|turn| turn.start_ns).min(), turns().map(Turn::end_ns).max());
-    let (Some(from_ns), Some(to_ns)) = (from_ns, to_ns) else { return Vec::new() };
+    let (Some(from_ns), Some(to_ns)) = (from_ns, to_ns) else { return Ran::default() };
     let mut throttle = Throttle::new(rate);
     let mut random = Random(seed);
     let begin = |of: &Loop| of.turns.first().map_or(0.0, |turn| (turn.start_ns - from_ns) as f64);
     let mut running: Vec<Running> =
         loops.iter().map(|&(of, pace)| Running { of, pace, next_ns: begin(of), at: 0 }).collect();
-    let mut simulated = Vec::new();
+    let mut ran = Ran::default();
     for _ in 0..MOST {
         let Some(first) = running.iter_mut().min_by(|a, b| a.next_ns.total_cmp(&b.next_ns)) else { break };
         let start_ns = first.next_ns;
@@ -246,13 +270,17 @@ fn run(loops: &[(&Loop, &Pace)], rate: Rate, seed: u64, wanted: &HashSet<u32>) -
         let (rest_ns, like, pace_ns) = first.turn(from_ns, passed_ns > start_ns, &mut random);
         let duration_ns = passed_ns - start_ns + rest_ns;
         first.next_ns = start_ns + duration_ns + pace_ns;
-        if duration_ns > 0.0 && wanted.contains(&first.of.tid) {
+        if !wanted.contains(&first.of.tid) {
+            continue;
+        }
+        *ran.made.entry(first.of.tid).or_default() += 1;
+        if duration_ns > 0.0 {
             let like = like.filter(|_| passed_ns <= start_ns);
             let start_ns = from_ns + start_ns as u64;
-            simulated.push(Simulated { tid: first.of.tid, start_ns, duration_ns: duration_ns as u64, like });
+            ran.turns.push(Simulated { tid: first.of.tid, start_ns, duration_ns: duration_ns as u64, like });
         }
     }
-    simulated
+    ran
 }
 
 impl Running<'_> {

@@ -7,7 +7,9 @@ use model::effect::Edge;
 
 use super::change::{Change, concerns, is_absorbed_by_limit, raised_limit, remains};
 use super::ends;
+use super::fates::Fates;
 use super::level::Levels;
+use super::looped::{Simulation, simulate};
 use super::throttle::SLICE_NS;
 use crate::waits::{Waiting, Waits};
 
@@ -28,19 +30,26 @@ pub struct Replayed {
 
 /// The operations after a change, in the same order. Those of an absent process or cgroup are left out.
 pub fn replay(waits: &Waits, change: &Change) -> Vec<Replayed> {
+    replay_with(waits, change, &simulate(waits, change))
+}
+
+/// The same, with what the loops under a limit do after the change.
+pub(super) fn replay_with(waits: &Waits, change: &Change, simulation: &Simulation) -> Vec<Replayed> {
     let mut remaining: Vec<f64> = waits.paths.iter().map(|path| remains(change, path)).collect();
     ends::assume(waits, change, &mut remaining);
     let present = waits.operations.iter().filter(|operation| !is_absent(waits, operation, change));
     let levels = Levels::of(waits, change, &remaining, present);
     let mut saved_ns: HashMap<u32, Saved> = HashMap::new();
     let mut slices: HashMap<u32, Slices> = HashMap::new();
+    let mut fates = Fates::of(waits, simulation);
     let mut replayed = Vec::with_capacity(waits.operations.len());
     for (number, operation) in waits.operations.iter().enumerate() {
         if is_absent(waits, operation, change) {
             continue;
         }
         let slices = slices.entry(operation.tid).or_default();
-        let (duration_ns, assumed) = duration(waits, operation, change, (&remaining, &levels, slices));
+        let by_rule = duration(waits, operation, change, (&remaining, &levels, slices));
+        let (duration_ns, assumed) = fates.next(waits, operation).map_or(by_rule, |ns| (ns, false));
         let saved = saved_ns.entry(operation.tid).or_default();
         let before_ns = operation.duration_ns();
         replayed.push(Replayed {

@@ -1,9 +1,12 @@
 //! Distributions of slow operations, recorded and predicted, with intervals.
 
+use model::cause::Cause;
+
 use super::calls::{Call, Calls, Drawn};
 use super::change::Change;
 use super::draws::{Drawings, Draws, Estimate, Ranked, Sorted};
-use super::replay::{Replayed, replay};
+use super::looped::{Simulation, simulate};
+use super::replay::{Replayed, replay_with};
 use super::same_time::Multiples;
 use crate::waits::Waits;
 
@@ -62,13 +65,15 @@ pub struct Prediction {
 }
 
 /// The slow operations of the same time. Where few of the recorded ones are still slow, their percentiles are `None`: most of the
-/// slow operations would be others.
+/// slow operations would be others. So they are for pauses of writers whose length the kernel sets anew.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct SameTime {
     /// How many.
     pub slow: Estimate,
     /// Sum of their durations, ns.
     pub total_ns: Estimate,
+    /// Most of what changes are pauses of writers of dirty pages.
+    pub sets_pauses: bool,
     /// Half of them took at most this, ns.
     pub p50_ns: Option<Estimate>,
     /// 99 of 100 took at most this, ns.
@@ -83,18 +88,30 @@ pub fn recorded(waits: &Waits) -> Spread {
 
 /// The operations after a change.
 pub fn predict(waits: &Waits, change: &Change) -> Prediction {
-    let replayed = replay(waits, change);
-    let (recorded, now) = before_and_after(waits, &replayed);
-    with_intervals(waits, change, &replayed, (recorded, now))
+    let after = After::of(waits, change);
+    with_intervals(waits, change, &after, before_and_after(waits, &after.replayed))
 }
 
 /// The same; `None` where the change saves less than this share of their time. To draw for intervals takes most of the time, and most
 /// changes save nothing.
 pub(super) fn predict_from(waits: &Waits, change: &Change, least: f64) -> Option<Prediction> {
-    let replayed = replay(waits, change);
-    let (recorded, now) = before_and_after(waits, &replayed);
+    let after = After::of(waits, change);
+    let (recorded, now) = before_and_after(waits, &after.replayed);
     let saves = recorded.saved(now.total_ns) >= least;
-    saves.then(|| with_intervals(waits, change, &replayed, (recorded, now)))
+    saves.then(|| with_intervals(waits, change, &after, (recorded, now)))
+}
+
+/// What follows from a change.
+struct After {
+    replayed: Vec<Replayed>,
+    simulation: Simulation,
+}
+
+impl After {
+    fn of(waits: &Waits, change: &Change) -> After {
+        let simulation = simulate(waits, change);
+        After { replayed: replay_with(waits, change, &simulation), simulation }
+    }
 }
 
 /// The distributions of the operations that are left.
@@ -103,18 +120,14 @@ fn before_and_after(waits: &Waits, replayed: &[Replayed]) -> (Spread, Spread) {
     (Spread::of(waits, before.collect()), Spread::of(waits, replayed.iter().map(|of| of.duration_ns).collect()))
 }
 
-fn with_intervals(
-    waits: &Waits,
-    change: &Change,
-    replayed: &[Replayed],
-    (recorded, now): (Spread, Spread),
-) -> Prediction {
+fn with_intervals(waits: &Waits, change: &Change, after: &After, (recorded, now): (Spread, Spread)) -> Prediction {
+    let replayed = &after.replayed;
     let before = |of: &Replayed| waits.operations[of.operation].duration_ns();
     let changed = replayed.iter().filter(|of| of.duration_ns < before(of)).count() as u64;
     let assumed = replayed.iter().filter(|of| of.assumed).count() as u64;
     let ends = replayed.iter().map(|of| of.start_ns + of.duration_ns);
     let starts = replayed.iter().map(|of| of.start_ns);
-    let draws = Draws::of(replayed, 1, |sorted, drawings| Spread::drawn(waits, sorted, drawings));
+    let draws = Draws::of(replayed.as_slice(), 1, |sorted, drawings| Spread::drawn(waits, sorted, drawings));
     Prediction {
         recorded,
         slow: draws.estimate(now.slow, |spread| spread.slow),
@@ -124,19 +137,20 @@ fn with_intervals(
         max_ns: draws.estimate(now.max_ns, |spread| spread.max_ns),
         changed: changed * waits.stands_for,
         assumed: assumed * waits.stands_for,
-        in_same_time: in_same_time(waits, change, replayed),
+        in_same_time: in_same_time(waits, change, after),
         elapsed_ns: ends.max().unwrap_or(0) - starts.min().unwrap_or(0),
     }
 }
 
-fn in_same_time(waits: &Waits, change: &Change, replayed: &[Replayed]) -> SameTime {
-    let multiples = Multiples::of(waits, replayed);
-    let calls = Calls::of(waits, change, replayed, &multiples);
+fn in_same_time(waits: &Waits, change: &Change, after: &After) -> SameTime {
+    let multiples = Multiples::of(waits, &after.replayed);
+    let calls = Calls::of(waits, &after.simulation, &after.replayed, &multiples);
     let now = Slow::of(waits, &Sorted::whole(&calls.all, Call::duration_ns), &[vec![1]], calls.copies)[0];
     let draws = Draws::of(&calls.all, calls.copies, |sorted, drawings| Slow::of(waits, sorted, drawings, 1));
+    let sets_pauses = sets_pauses(waits, &after.replayed);
     let percentile = |of: fn(&Slow) -> Ranks, factor: f64| {
         let estimate = || draws.between(of(&now).value, |slow| of(slow).low, |slow| of(slow).high).widened(factor);
-        (calls.left == 0 || calls.left >= FEWEST).then(estimate)
+        (calls.left == 0 || calls.left >= FEWEST && !sets_pauses).then(estimate)
     };
     let total_ns = draws.estimate(now.total_ns, |slow| slow.total_ns);
     let most_ns = total_ns.high.max(multiples.elapsed_ns().saturating_mul(waits.stands_for));
@@ -151,9 +165,26 @@ fn in_same_time(waits: &Waits, change: &Change, replayed: &[Replayed]) -> SameTi
             high: widened_ns.high.min(most_ns).max(unseen_ns),
             ..widened_ns
         },
+        sets_pauses,
         p50_ns: percentile(|slow| slow.p50, P50_OFF),
         p99_ns: percentile(|slow| slow.p99, P99_OFF),
     }
+}
+
+/// Whether most time of what gets quicker and stays slow is of writers' pauses at the limit of dirty pages. At another speed of the disk the kernel sets
+/// their length anew: their sum is known, and not how many of what length they are (docs/WHATIF.md).
+fn sets_pauses(waits: &Waits, replayed: &[Replayed]) -> bool {
+    let is_pause =
+        |path: u32| waits.paths[path as usize].first().is_some_and(|step| step.cause == Cause::DirtyThrottle);
+    let (mut pauses_ns, mut all_ns) = (0, 0);
+    for of in replayed {
+        let before = &waits.operations[of.operation];
+        if of.duration_ns < before.duration_ns() && of.duration_ns >= waits.slower_than_ns {
+            all_ns += before.duration_ns();
+            pauses_ns += before.pieces.iter().filter(|(path, _)| is_pause(*path)).map(|(_, ns)| ns).sum::<u64>();
+        }
+    }
+    pauses_ns > all_ns / 2
 }
 
 /// The slow operations of some.

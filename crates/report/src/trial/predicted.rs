@@ -14,6 +14,7 @@ use crate::table::{push_section, table};
 
 /// In place of a prediction.
 const TOO_FEW: &str = "too few stay slow";
+const PAUSES: &str = "set by the kernel";
 
 /// A remedy that was tried.
 #[derive(Debug)]
@@ -28,7 +29,7 @@ pub struct Tried<'a> {
 
 impl Tried<'_> {
     /// Each figure that is both predicted and measured, with the predicted ratio: of the operations that are slow, in the
-    /// same time. `None`: too few of the recorded ones are still slow.
+    /// same time. `None`: too few of the recorded ones are still slow, or the kernel sets the length of pauses.
     fn figures(&self) -> [(FigureKind, Option<Ratio>); 3] {
         let recorded = &self.choice.prediction.recorded;
         let predicted = &self.choice.prediction.in_same_time;
@@ -57,6 +58,7 @@ pub fn predicted(tried: &[Tried<'_>], style: Style) -> String {
         column.set_cell_alignment(CellAlignment::Left);
     }
     for one in tried {
+        let unknown = if one.choice.prediction.in_same_time.sets_pauses { PAUSES } else { TOO_FEW };
         for (at, (kind, ratio)) in one.figures().into_iter().enumerate() {
             let name = if at == 0 { printable(&one.remedy.id) } else { String::new() };
             let bound = if one.remedy.effect.at_most { "at most " } else { "" };
@@ -65,7 +67,7 @@ pub fn predicted(tried: &[Tried<'_>], style: Style) -> String {
             rows.add_row([
                 name,
                 kind.name(),
-                ratio.as_ref().map_or_else(|| TOO_FEW.to_owned(), |ratio| format!("{bound}{}", change(ratio.ratio))),
+                ratio.as_ref().map_or_else(|| unknown.to_owned(), |ratio| format!("{bound}{}", change(ratio.ratio))),
                 ratio.as_ref().map_or_else(dash, interval),
                 effect.map_or_else(dash, |effect| change(effect.ratio.ratio)),
                 effect.map_or_else(dash, |effect| interval(&effect.ratio)),
