@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
 
 use model::block::{DeviceNumber, Operation as BlockOperation};
+use model::cause::Cause;
 use model::stall::{RequestRecord, StallKind};
 use model::usage::Resource;
 
@@ -14,7 +15,10 @@ use super::request;
 use super::rows::Row;
 use super::run_index::RunIndex;
 use super::usage::{Target, Used};
-use crate::waits::{IoLimit, Loop, Moved, Turn};
+use crate::waits::{IoLimit, Loop, Moved, Path, Turn, Waiting};
+
+/// Part of the time in which a task holds a lock that others wait for: for less than that, it is behind them otherwise, such as on their CPU.
+const OTHERWISE: f64 = 0.02;
 
 /// A wait of a thread for a request that a limit delayed.
 #[derive(Debug, Clone, Copy)]
@@ -53,6 +57,24 @@ pub(super) fn limited(
     let is_awaited = |each: &Loop| each.is_of_operations || holders.contains(&each.tid);
     loops.retain(|_, loops| loops.iter().any(is_awaited));
     loops.into_iter().map(|(place, loops)| limit(index, disks, place, loops)).collect()
+}
+
+/// The threads that are behind the operations as those that hold a lock, but for [`OTHERWISE`] of that time.
+pub(super) fn holders(paths: &[Path], waiting: &[Waiting]) -> BTreeSet<u32> {
+    let mut held: BTreeMap<u32, (u64, u64)> = BTreeMap::new();
+    for (path, ns) in waiting.iter().flat_map(|operation| &operation.pieces) {
+        let path = &paths[*path as usize];
+        let others = path.iter().enumerate().skip(1).filter(|(_, step)| step.tid != path[0].tid);
+        let mut of_path: BTreeMap<u32, bool> = BTreeMap::new();
+        others
+            .for_each(|(at, step)| *of_path.entry(step.tid).or_insert(true) &= path[0].cause == Cause::Lock && at == 1);
+        for (tid, holds) in of_path {
+            let (holding_ns, otherwise_ns) = held.entry(tid).or_default();
+            *(if holds { holding_ns } else { otherwise_ns }) += ns;
+        }
+    }
+    let is_holder = |(holding_ns, otherwise_ns): (u64, u64)| otherwise_ns as f64 <= OTHERWISE * holding_ns as f64;
+    held.into_iter().filter(|(_, times)| is_holder(*times)).map(|(tid, _)| tid).collect()
 }
 
 /// The waits for throttled requests, by thread and limit; each by start.
@@ -208,4 +230,29 @@ fn served(index: &RunIndex, place: Place, loops: &[Loop]) -> Option<u64> {
 fn used(index: &RunIndex, (device, reads, limit): Place) -> impl Iterator<Item = &Used> {
     let of_disk = index.usage.between(Target::Device(device), 0, u64::MAX).map(|(row, _)| row);
     of_disk.filter(move |row| row.limit == Some(limit) && (row.resource == Resource::DeviceRead) == reads)
+}
+
+#[cfg(test)]
+mod tests {
+    use model::cause::Cause;
+
+    use super::holders;
+    use crate::waits::{Path, Step, Waiting};
+
+    fn step(cause: Cause, tid: u32) -> Step {
+        Step { cause, kind: "", device: None, blamed: None, tid, syncs: false }
+    }
+
+    /// Thread 9 holds the lock that 7 waits for; sometimes it also has the CPU that 7 needs, or writes for it.
+    #[test]
+    fn a_holder_may_be_behind_an_operation_otherwise_for_a_moment() {
+        let paths: Vec<Path> =
+            [Cause::Lock, Cause::CpuWait].map(|of| vec![step(of, 7), step(Cause::IoThrottle, 9)]).into();
+        let of = |held, otherwise| {
+            let pieces = vec![(0, held), (1, otherwise)];
+            holders(&paths, &[Waiting { tid: 7, pieces, ..Waiting::default() }])
+        };
+        assert_eq!(of(1000, 10).into_iter().collect::<Vec<_>>(), [9]);
+        assert!(of(1000, 100).is_empty());
+    }
 }

@@ -33,8 +33,6 @@ const KEPT: usize = 20_000;
 const LENGTH: usize = 6;
 /// Pieces of one task that are followed within one wait.
 const PIECES: usize = 1024;
-/// Part of the time in which a task holds a lock that others wait for: for less than that, it is behind them otherwise, such as on their CPU.
-const OTHERWISE: f64 = 0.02;
 /// A throttled wait this long before another belongs to the same closed loop: ten slices of blk-throttle.
 const LOOP_NS: u64 = 1_000_000_000;
 
@@ -116,7 +114,7 @@ fn limited(graph: &mut Graph, operations: &[SlowOperation], waiting: &[Waiting],
     if stands_for > 1 {
         return Vec::new();
     }
-    let holders = holders(graph.paths.values(), waiting);
+    let holders = loops::holders(graph.paths.values(), waiting);
     let behind: BTreeSet<u32> = graph.tasks.keys().copied().filter(|tid| !holders.contains(tid)).collect();
     let limited = loops::limited((graph.index, graph.disks), operations, &behind, &holders);
     for (tid, end_ns) in limited
@@ -127,24 +125,6 @@ fn limited(graph: &mut Graph, operations: &[SlowOperation], waiting: &[Waiting],
         graph.name(tid, end_ns);
     }
     limited
-}
-
-/// The threads that are behind the operations as those that hold a lock, but for [`OTHERWISE`] of that time.
-fn holders(paths: &[Path], waiting: &[Waiting]) -> BTreeSet<u32> {
-    let mut held: BTreeMap<u32, (u64, u64)> = BTreeMap::new();
-    for (path, ns) in waiting.iter().flat_map(|operation| &operation.pieces) {
-        let path = &paths[*path as usize];
-        let others = path.iter().enumerate().skip(1).filter(|(_, step)| step.tid != path[0].tid);
-        let mut of_path: BTreeMap<u32, bool> = BTreeMap::new();
-        others
-            .for_each(|(at, step)| *of_path.entry(step.tid).or_insert(true) &= path[0].cause == Cause::Lock && at == 1);
-        for (tid, holds) in of_path {
-            let (holding_ns, otherwise_ns) = held.entry(tid).or_default();
-            *(if holds { holding_ns } else { otherwise_ns }) += ns;
-        }
-    }
-    let is_holder = |(holding_ns, otherwise_ns): (u64, u64)| otherwise_ns as f64 <= OTHERWISE * holding_ns as f64;
-    held.into_iter().filter(|(_, times)| is_holder(*times)).map(|(tid, _)| tid).collect()
 }
 
 /// Median time of requests at their device.

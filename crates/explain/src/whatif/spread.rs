@@ -65,7 +65,7 @@ pub struct Prediction {
 }
 
 /// The slow operations of the same time. Where few of the recorded ones are still slow, their percentiles are `None`: most of the
-/// slow operations would be others. So they are for pauses of writers whose length the kernel sets anew.
+/// slow operations would be others. So they are for pauses of writers whose length the kernel sets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct SameTime {
     /// How many.
@@ -172,7 +172,7 @@ fn in_same_time(waits: &Waits, change: &Change, after: &After) -> SameTime {
 }
 
 /// Whether most time of what gets quicker and stays slow is of writers' pauses at the limit of dirty pages. At another speed of the disk the kernel sets
-/// their length anew: their sum is known, and not how many of what length they are (docs/WHATIF.md).
+/// their length: their sum is known, and not how many of what length they are (docs/WHATIF.md).
 fn sets_pauses(waits: &Waits, replayed: &[Replayed]) -> bool {
     let is_pause =
         |path: u32| waits.paths[path as usize].first().is_some_and(|step| step.cause == Cause::DirtyThrottle);

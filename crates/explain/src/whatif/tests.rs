@@ -175,6 +175,23 @@ fn a_wait_of_many_slices_is_shorter_at_a_higher_limit() {
     assert_eq!(replay(&waits, &faster(Edge::IoLimit, 4.0))[0].duration_ns, 501 * MS);
 }
 
+/// Their sum is known, and not how many of what length they are.
+#[test]
+fn how_long_pauses_of_writers_are_at_another_speed_is_not_predicted() {
+    let at_twice = |pause: Cause| {
+        let mut waits = draw(&"7 |tttttttttttttttttttt|\n".repeat(40));
+        waits.operations.iter_mut().zip(0..).for_each(|(of, at)| of.start_ns = at * 20 * MS);
+        let before = Step { cause: pause, ..waits.paths[0][0] };
+        waits.paths[0].insert(0, before);
+        predict(&waits, &faster(Edge::IoLimit, 2.0)).in_same_time
+    };
+    let pauses = at_twice(Cause::DirtyThrottle);
+    assert_eq!((pauses.sets_pauses, pauses.p50_ns, pauses.p99_ns), (true, None, None));
+    assert!(pauses.total_ns.value > 0);
+    let others = at_twice(Cause::Journal);
+    assert_eq!((others.sets_pauses, others.p50_ns.map(|p50| p50.value)), (false, Some(10 * MS)));
+}
+
 #[test]
 fn the_time_at_the_device_is_assumed_where_it_is_unknown() {
     let mut waits = draw("7 |tttttttt|");

@@ -75,6 +75,7 @@ fn prediction(prediction: &Prediction) -> Value {
         "in_same_time": {
             "slow_operations": estimate(prediction.in_same_time.slow),
             "total_ns": estimate(prediction.in_same_time.total_ns),
+            "sets_pauses": prediction.in_same_time.sets_pauses,
             "p50_ns": prediction.in_same_time.p50_ns.map(estimate),
             "p99_ns": prediction.in_same_time.p99_ns.map(estimate),
         },

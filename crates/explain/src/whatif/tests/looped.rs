@@ -115,6 +115,31 @@ fn two_under_one_limit_wait_for_each_other() {
     check(&predicted.in_same_time, truth(&turns(&pair[..1], BYTES_PER_S, 2)));
 }
 
+/// What a call of thread 7 takes, ns.
+fn mean_ns(turns: &[(u32, Turn)]) -> f64 {
+    let calls = turns.iter().filter(|(tid, _)| *tid == 7).map(|(_, turn)| turn.duration_ns());
+    calls.clone().sum::<u64>() as f64 / calls.count() as f64
+}
+
+/// At four times the limit one call of four that were slow still is, and takes as long. A reader with pauses finds a slice that two others have used up
+/// before as after.
+#[test]
+fn of_recorded_calls_as_many_stay_slow_as_of_all() {
+    let with_pauses = [
+        Thread { tid: 7, bytes: 128 << 10, pause_ns: 40 * MS },
+        Thread { tid: 8, bytes: 256 << 10, pause_ns: 0 },
+        Thread { tid: 9, bytes: 64 << 10, pause_ns: 0 },
+    ];
+    for (threads, least, most) in [(&LOOPS[..1], 0.2, 0.3), (&with_pauses[..], 0.8, 1.2)] {
+        let before = turns(threads, 2 * BYTES_PER_S, 1);
+        let predicted = predict(&recorded(&before, Some(2 * BYTES_PER_S)), &faster(Edge::IoLimit, 4.0));
+        let left = predicted.total_ns.value as f64 / predicted.recorded.total_ns as f64;
+        let truth = mean_ns(&turns(threads, 8 * BYTES_PER_S, 2)) / mean_ns(&before);
+        assert!((least..most).contains(&truth), "{truth}");
+        assert!((least..most).contains(&left), "{left}, but {truth}");
+    }
+}
+
 /// Thread 7 waits for the lock that thread 9 holds in each of its writes, and is back when the next one has begun. At four times the limit
 /// every other write fits into its slice: the mean of all is half of a slow one.
 #[test]
