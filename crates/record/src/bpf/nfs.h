@@ -45,7 +45,14 @@ static __always_inline struct reply *reply_of_work(struct task_struct *task)
 	return work ? bpf_map_lookup_elem(&replies, &work) : 0;
 }
 
-/* A work is queued. */
+/* Before Linux 6.4, once the kernel's thread for soft interrupts is awake, it delivers all that the server sends on its CPU. */
+static __always_inline int delivers_for_others(struct task_struct *task)
+{
+	return !task->pid || (task->comm[0] == 'k' && task->comm[1] == 's' && task->comm[2] == 'o' && task->comm[3] == 'f' &&
+			      task->comm[4] == 't' && task->comm[5] == 'i' && task->comm[6] == 'r' && task->comm[7] == 'q');
+}
+
+/* A work is queued. That of a connection to the server leads to the thread that answered there last, also where another task delivers the answer. */
 static __always_inline void note_reply(struct task_struct *task, u64 work)
 {
 	struct reply reply = {}, *earlier;
@@ -57,7 +64,7 @@ static __always_inline void note_reply(struct task_struct *task, u64 work)
 		bpf_map_update_elem(&replies, &work, &reply, BPF_ANY);
 		return;
 	}
-	if (!any_replies)
+	if (!any_replies || ((task->flags & PF_KTHREAD) && delivers_for_others(task)))
 		return;
 	earlier = reply_of_work(task);
 	if (earlier) {
