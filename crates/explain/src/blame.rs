@@ -32,6 +32,7 @@ mod links;
 mod lock_turns;
 mod loops;
 mod losses;
+mod mappers;
 mod memory_limits;
 mod missing;
 mod names;

@@ -84,6 +84,12 @@ impl Device {
         let (major, minor) = self.number.split_once(':')?;
         Some(DeviceNumber::new(major.parse().ok()?, minor.parse().ok()?))
     }
+
+    /// Whether a mount's source is this device by the device mapper's name for it.
+    pub fn is_mapped_as(&self, source: &str) -> bool {
+        let name = self.mapper.as_ref().and_then(|mapper| mapper.name.as_deref());
+        name.is_some() && source.strip_prefix("/dev/mapper/") == name
+    }
 }
 
 impl RunDescription {
@@ -267,6 +273,23 @@ pub struct Device {
     /// Whether its own share limits dirty pages (`strict_limit` of its bdi); `None` where the kernel does not say, and in older runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub strict_limit: Option<bool>,
+    /// Of a device of the device mapper or md; `None` for others, and in older runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mapper: Option<Mapper>,
+}
+
+/// What makes a device of those below it.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Mapper {
+    /// Type of its first target (`linear`, `crypt`), or md's level (`raid1`); `None` where the kernel does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<String>,
+    /// The device mapper's name for it, below /dev/mapper.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Kernel names of the devices below.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub below: Vec<String>,
 }
 
 /// The limits applied to the load.

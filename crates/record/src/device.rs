@@ -3,11 +3,12 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use model::run::Device;
+use model::run::{Device, Mapper};
 
 use crate::bytes::{lossy, number, words};
 use crate::file::{TextFile, read_trimmed};
 use crate::roots::Roots;
+use crate::sys;
 
 /// Block devices and partitions in use, in the kernel's order. Unused ones, of no size, are left out.
 pub fn devices(roots: &Roots) -> Vec<Device> {
@@ -37,7 +38,26 @@ fn describe(roots: &Roots, known: &KnownDevice) -> Device {
         scheduler: setting("scheduler").map(|list| chosen(&list).to_owned()),
         queue_depth: setting("nr_requests").and_then(|text| text.parse().ok()),
         strict_limit: strict_limit(&folder),
+        mapper: mapper(&folder, &known.number),
     }
+}
+
+fn mapper(folder: &Path, number: &str) -> Option<Mapper> {
+    let is_mapped = folder.join("dm").is_dir();
+    if !is_mapped && !folder.join("md").is_dir() {
+        return None;
+    }
+    // A fake sysfs has devices that this machine's device mapper does not know.
+    let target = || number.split_once(':').filter(|_| folder.starts_with("/sys")).and_then(target_of);
+    let kind = if is_mapped { target() } else { read_trimmed(&folder.join("md/level")) };
+    let entries = std::fs::read_dir(folder.join("slaves")).into_iter().flatten().flatten();
+    let mut below: Vec<String> = entries.map(|entry| entry.file_name().to_string_lossy().replace('!', "/")).collect();
+    below.sort_unstable();
+    Some(Mapper { kind, name: read_trimmed(&folder.join("dm/name")), below })
+}
+
+fn target_of((major, minor): (&str, &str)) -> Option<String> {
+    sys::mapper_target(major.parse().ok()?, minor.parse().ok()?)
 }
 
 /// A partition has the share of its disk.

@@ -1,4 +1,4 @@
-//! The system calls that rustix lacks: perf_event_open(2), bpf(2), and those of netlink sockets.
+//! The system calls that rustix lacks: perf_event_open(2), bpf(2), those of netlink sockets, and the device mapper's ioctl(2).
 
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
@@ -147,4 +147,67 @@ pub(crate) fn unix_sockets(mut visit: impl FnMut(&[u8]) -> bool) -> Result<(), E
             return Ok(());
         }
     }
+}
+
+/// `struct dm_ioctl`, a `struct dm_target_spec`, and the target's parameters, without which the kernel gives none of it.
+#[repr(C)]
+struct MapperRequest {
+    version: [u32; 3],
+    bytes: u32,
+    data_at: u32,
+    targets: u32,
+    open_count: i32,
+    flags: u32,
+    event: u32,
+    padding: u32,
+    device: u64,
+    name: [u8; 128],
+    uuid: [u8; 129],
+    data: [u8; 7],
+    sector: u64,
+    sectors: u64,
+    status: i32,
+    next: u32,
+    target: [u8; 16],
+    parameters: [u8; 1024],
+}
+
+const MAPPER_REQUEST_BYTES: usize = 1376;
+const MAPPER_HEADER_BYTES: usize = 312;
+const _: () = assert!(size_of::<MapperRequest>() == MAPPER_REQUEST_BYTES);
+/// `DM_TABLE_STATUS`, whose number has the header's size.
+const DM_TABLE_STATUS: libc::Ioctl = 0xc138_fd0c_u32 as libc::Ioctl;
+/// The table as it was loaded: a status may wait for the metadata of its target.
+const DM_STATUS_TABLE_FLAG: u32 = 1 << 4;
+/// The kernel wipes what it had of the parameters, which may be a key.
+const DM_SECURE_DATA_FLAG: u32 = 1 << 15;
+
+/// The type of the first target of a device of the device mapper.
+pub(crate) fn mapper_target(major: u32, minor: u32) -> Option<String> {
+    let control = std::fs::OpenOptions::new().read(true).write(true).open("/dev/mapper/control").ok()?;
+    let mut request = MapperRequest {
+        version: [4, 0, 0],
+        bytes: MAPPER_REQUEST_BYTES as u32,
+        data_at: MAPPER_HEADER_BYTES as u32,
+        targets: 0,
+        open_count: 0,
+        flags: DM_STATUS_TABLE_FLAG | DM_SECURE_DATA_FLAG,
+        event: 0,
+        padding: 0,
+        device: libc::makedev(major, minor),
+        name: [0; 128],
+        uuid: [0; 129],
+        data: [0; 7],
+        sector: 0,
+        sectors: 0,
+        status: 0,
+        next: 0,
+        target: [0; 16],
+        parameters: [0; 1024],
+    };
+    // SAFETY: `request` lives through the call, which reads and writes at most the bytes that it says it has.
+    let failed = unsafe { libc::ioctl(control.as_raw_fd(), DM_TABLE_STATUS, &raw mut request) };
+    std::hint::black_box(&mut request.parameters).fill(0);
+    let name = request.target.split(|byte| *byte == 0).next().unwrap_or_default();
+    (failed == 0 && !name.is_empty()).then(|| String::from_utf8_lossy(name).into_owned())
 }

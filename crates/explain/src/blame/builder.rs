@@ -21,6 +21,7 @@ use super::explanation::Explanation;
 use super::handed_out::handed_out;
 use super::io_limits;
 use super::losses::LossLog;
+use super::mappers::Mappers;
 use super::memory_limits::MemoryLimits;
 use super::operations::{BusyTimes, Operation, OwnOperations, all};
 use super::phases::Phases;
@@ -78,7 +79,7 @@ impl Blame {
         let kept_ns = run.slower_than_ns.max(1);
         let wanted_ns = slower_than_ns.unwrap_or(kept_ns);
         Blame {
-            index: RunIndex::new(run.trace.is_some() && !misses_switches(run)),
+            index: RunIndex::new(run.trace.is_some() && !misses_switches(run), Mappers::new(&run.mounts, &run.devices)),
             own: OwnOperations::default(),
             phases: Phases::default(),
             log: LossLog::new(&run.preflight),

@@ -30,7 +30,9 @@ impl Disks {
         for mount in mounts {
             // A mount's number may be that of a partition or, on btrfs, of no disk. The source names the disk.
             let source = mount.source.strip_prefix("/dev/").unwrap_or_default();
-            let is_disk = |disk: &&Device| !disk.name.is_empty() && source.starts_with(&disk.name);
+            let is_disk = |disk: &&Device| {
+                !disk.name.is_empty() && (source.starts_with(&disk.name) || disk.is_mapped_as(&mount.source))
+            };
             let disk = devices.iter().filter(is_disk).max_by_key(|disk| disk.name.len());
             let disk = disk.and_then(|disk| device(&disk.number));
             let own = device(&mount.device);

@@ -5,6 +5,7 @@ use model::event::RunEvent;
 use model::preflight::Finding;
 
 use super::missing::Losses;
+use super::run_index::RunIndex;
 use super::times::joined;
 
 /// Losses that do not concern waits of tasks.
@@ -79,4 +80,12 @@ impl LossLog {
 fn is_tracing(capability: &str) -> bool {
     let capability = capability.to_lowercase();
     ["trac", "bpf", "blocked"].iter().any(|word| capability.contains(word)) && capability != "tracepoint counters"
+}
+
+impl RunIndex {
+    /// Whether the tracer lost rows at a moment.
+    pub(super) fn is_lossy(&self, at_ns: u64) -> bool {
+        let after = self.lossy.partition_point(|&(_, end_ns)| end_ns <= at_ns);
+        self.lossy.get(after).is_some_and(|&(start_ns, _)| start_ns <= at_ns)
+    }
 }

@@ -1,5 +1,6 @@
 //! A run's rows, indexed: by task, with stacks and requests.
 
+mod mapped;
 mod workers;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -16,6 +17,7 @@ use super::dirty_limit::DirtyDisks;
 use super::interrupted::{forget_interrupted, forget_waits_of_frozen};
 use super::known::KnownTime;
 use super::lock_turns::LockTurns;
+use super::mappers::Mappers;
 use super::memory_limits::MemoryLimits;
 use super::names::Names;
 use super::old_requests::find_old_requests;
@@ -52,6 +54,7 @@ pub(super) struct RunIndex {
     pub(super) io_limits: BTreeMap<(String, &'static str), Option<u64>>,
     /// Disks, by identity, that had no request whenever the counters were read.
     pub(super) idle_disks: BTreeSet<String>,
+    pub(super) mappers: Mappers,
     /// Names of disks.
     pub(super) disk_names: HashMap<DeviceNumber, String>,
     pub(super) stacks: Stacks,
@@ -102,8 +105,8 @@ const LEVELS: usize = 8;
 const MOMENTS: usize = 8;
 
 impl RunIndex {
-    pub(super) fn new(traced: bool) -> RunIndex {
-        RunIndex { traced, ..RunIndex::default() }
+    pub(super) fn new(traced: bool, mappers: Mappers) -> RunIndex {
+        RunIndex { traced, mappers, ..RunIndex::default() }
     }
 
     /// Call after the last row.
@@ -382,17 +385,11 @@ impl RunIndex {
         let rule = self.stack(row.stack.get()).and_then(|stack| stack.rule);
         match (self.announced(row), rule) {
             (Some(_), _) | (_, Some(_)) if row.throttled => (Cause::IoThrottle, Evidence::Correlation),
-            (Some(announced), _) => (announced.cause, Evidence::Event),
-            (None, Some(rule)) => (rule.cause, Evidence::Stack),
+            (Some(announced), _) => (self.or_mapper(row, announced.cause), Evidence::Event),
+            (None, Some(rule)) => (self.or_mapper(row, rule.cause), Evidence::Stack),
             // The call does not show it: a semaphore, or a poll.
             (None, None) if row.awaits == Some(Awaits::Lock) => (Cause::Lock, Evidence::Event),
             (None, None) => (Cause::Unexplained, Evidence::None),
         }
-    }
-
-    /// Whether the tracer lost rows at a moment.
-    pub(super) fn is_lossy(&self, at_ns: u64) -> bool {
-        let after = self.lossy.partition_point(|&(_, end_ns)| end_ns <= at_ns);
-        self.lossy.get(after).is_some_and(|&(start_ns, _)| start_ns <= at_ns)
     }
 }

@@ -13,7 +13,7 @@ use super::part::{Accounted, part};
 use super::parties::{cgroups, processes};
 use super::run_index::RunIndex;
 use super::served::{name_others, served};
-use super::timeline::{Segment, TaskTimeline};
+use super::timeline::{NO_ROW, Segment, TaskTimeline};
 use super::timelines::TaskTimelines;
 use super::wording::{describe, running, running_of_other};
 
@@ -74,13 +74,31 @@ pub(super) fn refuse_overflow(operations: &mut Vec<Operation>, explanation: &mut
     });
 }
 
+/// Time at a device of whose request nothing was seen by then, in words: a mapper holds it back.
+fn held_back(index: &RunIndex, operation: &Operation, longest: &Segment) -> Option<String> {
+    if longest.cause != Cause::Device || longest.off == NO_ROW || longest.by != NO_ROW {
+        return None;
+    }
+    let row = index.row(longest.off);
+    if row.tid != operation.tid || index.request(row).is_some_and(|request| request.began_ns() <= longest.start_ns) {
+        return None;
+    }
+    let of_path = || index.mappers.of_path(index.names.get(operation.path?));
+    let held_in = index.held_in(row).or_else(of_path)?;
+    Some(format!("held back in {held_in}: no request below it yet"))
+}
+
 /// The longest time with a cause, in words.
-fn detail(index: &RunIndex, tid: u32, longest: &Segment) -> Option<String> {
+fn detail(index: &RunIndex, operation: &Operation, longest: &Segment) -> Option<String> {
+    let tid = operation.tid;
     if longest.ran != 0 {
         return Some(running_of_other(index, longest.ran, longest.start_ns, longest.end_ns));
     }
     if longest.cause == Cause::Running {
         return running(index, tid, longest.start_ns, longest.end_ns);
+    }
+    if let Some(words) = held_back(index, operation, longest) {
+        return Some(words);
     }
     describe(index, index.row(longest.row()?), longest.cause)
 }
@@ -100,7 +118,7 @@ pub(super) fn stall(index: &RunIndex, operation: &Operation, timeline: &TaskTime
             cause,
             time_ns: sums.of(cause).total_ns(),
             evidence: *sums.of(cause),
-            detail: longest.and_then(|longest| detail(index, operation.tid, &longest)),
+            detail: longest.and_then(|longest| detail(index, operation, &longest)),
         })
         .collect();
     causes.sort_by_key(|cause| Reverse(cause.time_ns));

@@ -1,5 +1,7 @@
 use std::os::unix::fs::symlink;
 
+use model::run::Mapper;
+
 use super::{chosen, devices};
 use crate::SamplerOptions;
 use crate::fake::Kernel;
@@ -127,4 +129,26 @@ fn schedulers() {
     for (list, scheduler) in [("none [bfq] kyber", "bfq"), ("[none]", "none"), ("none", "none"), ("[", "[")] {
         assert_eq!(chosen(list), scheduler);
     }
+}
+
+#[test]
+fn what_a_mapped_device_is_made_of_is_described() {
+    let kernel = Kernel::new().with(&[
+        ("sys/class/block/sda/size", "8\n"),
+        ("sys/class/block/sdb/size", "8\n"),
+        ("sys/class/block/md0/size", "8\n"),
+        ("sys/class/block/md0/md/level", "raid1\n"),
+        ("sys/class/block/md0/slaves/sdb/size", "8\n"),
+        ("sys/class/block/md0/slaves/sda/size", "8\n"),
+        ("sys/class/block/dm-0/size", "8\n"),
+        ("sys/class/block/dm-0/dm/name", "vg-home\n"),
+        ("sys/class/block/dm-0/slaves/md0/size", "8\n"),
+    ]);
+    kernel.write("proc/diskstats", diskstats(&[("8 0 sda", IDLE), ("9 0 md0", IDLE), ("253 0 dm-0", IDLE)]));
+    let described: Vec<_> = devices(&kernel.roots()).into_iter().map(|device| device.mapper).collect();
+    let below = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+    // The target of a device in a fake sysfs is unknown.
+    let mirror = Mapper { kind: Some("raid1".into()), name: None, below: below(&["sda", "sdb"]) };
+    let mapped = Mapper { kind: None, name: Some("vg-home".into()), below: below(&["md0"]) };
+    assert_eq!(described, [None, Some(mirror), Some(mapped)]);
 }

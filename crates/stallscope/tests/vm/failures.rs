@@ -47,6 +47,7 @@ impl Failing {
             waited_for: None,
             // A kernel without types of modules does not say what the driver knows.
             failure: if is_since(5, 11) { Some(failure) } else { failure.split(" (").next() },
+            held_in: None,
         }
     }
 }

@@ -65,6 +65,7 @@ impl Bottom {
             device: Some(self.number()),
             waited_for: None,
             failure: None,
+            held_in: None,
         }
     }
 

@@ -119,6 +119,7 @@ impl Server {
             device: is_since(5, 17).then(|| number_of(&self.name)),
             waited_for: Some(if is_since(5, 17) { "nfsd/" } else { "kworker/" }),
             failure: None,
+            held_in: None,
         }
     }
 }

@@ -29,6 +29,8 @@ pub struct Scene {
     pub waited_for: Option<&'static str>,
     /// What is said of a request that failed, in part.
     pub failure: Option<&'static str>,
+    /// The mapper that held back what was written or read, as the detail of one of its causes says.
+    pub held_in: Option<String>,
 }
 
 /// What was found of a scene.
@@ -79,10 +81,19 @@ fn explained(folder: &Path, script: &str) -> Value {
         let ended = run(&format!("record --slower-than 40ms -q --out {} -- sh {}", out.display(), file.display()));
         println!("{}", ended.stderr);
         if ended.code == Some(0) {
+            keep(&out);
             return run(&format!("explain --worst 100000 --json {}", out.display())).expect_code(0).document();
         }
     }
     panic!("the recording was cut off twice");
+}
+
+/// With `scripts/test-vm -r`.
+fn keep(run: &Path) {
+    let Some(folder) = std::env::var_os("STALLSCOPE_VM_RECORDINGS") else { return };
+    let test = std::thread::current().name().unwrap_or("test").replace("::", "-");
+    std::fs::create_dir_all(&folder).unwrap();
+    tool("cp", &["-r", &run.display().to_string(), &Path::new(&folder).join(test).display().to_string()]);
 }
 
 fn find<'a>(scene: &Scene, document: &'a Value) -> Found<'a> {
@@ -128,6 +139,9 @@ fn judge(scene: &Scene, document: &Value) -> Vec<String> {
     if scene.failure.is_some_and(|words| !says(words)) {
         complaints.push(format!("{name}: nothing says {:?}", scene.failure));
     }
+    if let Some(mapper) = scene.held_in.as_ref().filter(|mapper| !is_held_in(&found.stalls, mapper)) {
+        complaints.push(format!("{name}: nothing says that {mapper} held it back"));
+    }
     if let (false, Some(longest)) = (complaints.is_empty(), longest) {
         complaints.push(format!("{longest:#}"));
     }
@@ -154,6 +168,12 @@ fn device_of<'a>(stalls: &[&'a Value]) -> &'a str {
 
 fn failure_of(stall: &Value) -> &str {
     stall["request"]["failure"].as_str().unwrap_or_default()
+}
+
+fn is_held_in(stalls: &[&Value], mapper: &str) -> bool {
+    let causes = stalls.iter().flat_map(|stall| stall["causes"].as_array().unwrap());
+    let mut details = causes.filter_map(|cause| cause["detail"].as_str());
+    details.any(|detail| detail.starts_with(&format!("held back in {mapper}")))
 }
 
 fn chain_of(stall: &Value) -> Vec<String> {

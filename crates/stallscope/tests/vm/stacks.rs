@@ -78,7 +78,13 @@ fn scene(name: &'static str, operation: &'static str, device: &str, script: Stri
         device: Some(number_of(bottom)),
         waited_for: None,
         failure: None,
+        held_in: None,
     }
+}
+
+/// `dm-3` of a device of the device mapper.
+pub fn name_of_mapped(name: &str) -> String {
+    format!("dm-{}", tool("dmsetup", &["info", "-c", "--noheadings", "-o", "minor", name]))
 }
 
 fn name_of(device: &Path) -> String {
@@ -114,7 +120,11 @@ fn stalls_on_stacked_devices_lead_to_the_device_below() {
         writes("dm-thin (LVM thin), writes", "/dev/mapper/thin", &bottom),
         reads("dm-thin (LVM thin), reads of what was written", "/dev/mapper/thin", &bottom),
         // Each read waits in the device mapper; the device below is at once.
-        Scene { device: None, ..reads("dm-delay", "/dev/mapper/delay", &bottom) },
+        Scene {
+            device: None,
+            held_in: Some(format!("{} (delay)", name_of_mapped("delay"))),
+            ..reads("dm-delay", "/dev/mapper/delay", &bottom)
+        },
         reads("scsi_debug", &format!("/dev/{disk}"), &disk),
     ];
     // As qemu emulates them, with a limit of four operations a second, by another clock than this machine's.

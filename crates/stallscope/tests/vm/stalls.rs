@@ -50,6 +50,7 @@ fn scene(
         device: None,
         waited_for: None,
         failure: None,
+        held_in: None,
     }
 }
 

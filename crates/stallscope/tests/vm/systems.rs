@@ -8,7 +8,7 @@ use crate::devices::SlowNull;
 use crate::layers::file_systems::{FileSystem, Loop, Mount};
 use crate::layers::{Bottom, DELAY_MS, SLICE, drop_caches};
 use crate::scenes::{Scene, play, tool};
-use crate::stacks::{KEY, Mapped, Mirror, Raid5, Thin};
+use crate::stacks::{KEY, Mapped, Mirror, Raid5, Thin, name_of_mapped};
 
 const KINDS: [&str; 3] = ["ext4", "xfs", "btrfs"];
 /// Sectors of each file system: 20 MiB, three on a stack.
@@ -100,10 +100,10 @@ impl On {
     fn scenes(&self, bottom: &Bottom) -> Vec<Scene> {
         let mut scenes = Vec::from(self.system.scenes(bottom));
         if self.is_delayed {
-            scenes.iter_mut().for_each(|scene| scene.device = None);
-            // Before the mapper passes a write on, it is under writeback, and the device below has no request of it.
-            let of_fsync = &mut scenes[1].cause;
-            *of_fsync = format!("{of_fsync}|writeback_wait").leak();
+            // The device below is at once: what took the time is the mapper, which had no request below it.
+            for scene in &mut scenes {
+                (scene.device, scene.held_in) = (None, Some(format!("{} (delay)", name_of_mapped(DELAYED))));
+            }
         }
         scenes
     }

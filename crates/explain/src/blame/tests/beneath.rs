@@ -1,6 +1,6 @@
 //! What is beneath a wait: flushes, loop devices, paths of multipath, and servers of disks of the network.
 
-use model::run::{Device, RunDescription};
+use model::run::{Device, Mapper, Mount, RunDescription};
 
 use super::stage::{chain, check, description, shares, stage};
 
@@ -165,4 +165,52 @@ fn a_request_of_a_disk_of_the_network_waits_for_what_its_server_waits_for() {
     assert_eq!(of_disk("nbd1", drawing).0, "device 16, running 2");
     let remote = drawing.replace("waker=4", "waker=4 waker_stack=asm_common_interrupt");
     assert_eq!(of_disk("nbd0", &remote).0, "device 16, running 2");
+}
+
+/// The request comes when the mapper passes the write on. What a file system keeps under writeback above a disk has no other place.
+#[test]
+fn what_a_mapper_holds_back_is_at_its_device() {
+    let drawing = "
+        call:fsync 7 |==================| path=/x/f
+        off        7 | ssssssssssssssss | tp=folio_wait_writeback stack=folio_wait_writeback detail=inode~13~on~253,1 request=1
+        request    1 |             Q DC | tid=9 device=8,0 kind=W";
+    let disk = |name: &str, number: &str, mapper: Option<(&str, &str)>| Device {
+        number: number.into(),
+        name: name.into(),
+        mapper: mapper.map(|(kind, below)| Mapper {
+            kind: Some(kind.into()),
+            below: vec![below.into()],
+            ..Mapper::default()
+        }),
+        ..Device::default()
+    };
+    let explained = |kind: &str, drawing: &str| {
+        let devices = vec![
+            disk("sda", "8:0", None),
+            disk("dm-0", "253:0", Some((kind, "sda"))),
+            disk("dm-1", "253:1", Some(("linear", "dm-0"))),
+        ];
+        let mounts = vec![Mount {
+            point: "/x".into(),
+            source: "/dev/mapper/x".into(),
+            fs_type: "xfs".into(),
+            options: String::new(),
+            device: "253:1".into(),
+        }];
+        let explanation = stage(drawing).explain_run(&RunDescription { devices, mounts, ..description(true) }, None);
+        let detail = explanation.stalls[0].causes[0].detail.clone().unwrap_or_default();
+        (shares(&explanation), detail)
+    };
+    let held = "held back in dm-0 (delay): no request below it yet".to_owned();
+    let expected = ("device 14, request_wait 2, running 2".to_owned(), held.clone());
+    assert_eq!(explained("delay", drawing), expected);
+    let unknown = drawing.replace("request=1", "");
+    assert_eq!(explained("delay", &unknown), ("device 16, running 2".to_owned(), held));
+    // Without an announcement the file of the call says where it is.
+    let by_stack = drawing.replace("tp=folio_wait_writeback ", "").replace("detail=inode~13~on~253,1", "");
+    assert_eq!(explained("delay", &by_stack), expected);
+    // What passes on at once has nothing to hold, and another disk is no mapper.
+    assert_eq!(explained("linear", drawing).0, "writeback_wait 12, request_wait 2, device 2, running 2");
+    let other = drawing.replace("253,1", "8,0");
+    assert_eq!(explained("delay", &other).0, "writeback_wait 12, request_wait 2, device 2, running 2");
 }
