@@ -20,6 +20,13 @@ use crate::waits::{IoLimit, Loop, Moved, Path, Turn, Waiting};
 /// Part of the time in which a task holds a lock that others wait for: for less than that, it is behind them otherwise, such as on their CPU.
 const OTHERWISE: f64 = 0.02;
 
+/// Operations in flight at most, of a thread that is simulated.
+const MOST_IN_FLIGHT: usize = 256;
+/// Turns of one of several operations in flight that say how it goes on.
+const FEWEST: usize = 8;
+/// Part of all turns that are those of usual operations in flight.
+const USUAL: f64 = 0.9;
+
 /// A wait of a thread for a request that a limit delayed.
 #[derive(Debug, Clone, Copy)]
 struct Throttled {
@@ -44,15 +51,17 @@ pub(super) fn limited(
     for ((tid, place), waits) in throttled(index) {
         let of_operations = by_thread.get(&tid);
         let turns = match of_operations {
+            Some(operations) if operations.iter().any(|operation| operation.asynchronous.is_some()) => {
+                asynchronous_turns(index, operations, place)
+            }
             Some(operations) => turns(index, operations, &waits),
             None if behind.contains(&tid) => continue,
             None => turns_by_call(index, tid, &waits),
         };
         // A thread may have waited for the limit outside of its operations only.
-        if !turns.is_empty() && turns.windows(2).all(|pair| pair[0].end_ns() <= pair[1].start_ns) {
-            let is_of_operations = of_operations.is_some();
-            loops.entry(place).or_default().push(Loop { tid, is_of_operations, turns, moved: Vec::new() });
-        }
+        let is_of_operations = of_operations.is_some();
+        let lanes = in_flight(turns).into_iter().map(|turns| Loop { tid, is_of_operations, turns, moved: Vec::new() });
+        loops.entry(place).or_default().extend(lanes);
     }
     let is_awaited = |each: &Loop| each.is_of_operations || holders.contains(&each.tid);
     loops.retain(|_, loops| loops.iter().any(is_awaited));
@@ -98,6 +107,10 @@ fn wait(row: &Row, request: &RequestRecord) -> Throttled {
     Throttled { request: request.request, turn: Turn { start_ns: row.start_ns, throttled_ns, rest_ns, bytes } }
 }
 
+fn is_whole(operation: &Operation) -> bool {
+    operation.finished && !operation.cut
+}
+
 /// A thread's operations as turns: those of the classes that the limit delays. What the recording cuts is none: how long its request was
 /// delayed, and what followed, is unknown.
 fn turns(index: &RunIndex, operations: &[&Operation], waits: &[Throttled]) -> Vec<Turn> {
@@ -108,7 +121,6 @@ fn turns(index: &RunIndex, operations: &[&Operation], waits: &[Throttled]) -> Ve
     };
     let classes: BTreeSet<Name> =
         operations.iter().filter(|operation| !within(operation).is_empty()).map(|operation| operation.class).collect();
-    let is_whole = |operation: &Operation| operation.finished && !operation.cut;
     let of_class = operations.iter().filter(|operation| is_whole(operation) && classes.contains(&operation.class));
     let mut turns: Vec<Turn> = of_class.map(|operation| turn(index, operation, within(operation))).collect();
     let mut sizes: Vec<u64> = turns.iter().map(|turn| turn.bytes).filter(|bytes| *bytes > 0).collect();
@@ -116,6 +128,40 @@ fn turns(index: &RunIndex, operations: &[&Operation], waits: &[Throttled]) -> Ve
     let usual = sizes.get(sizes.len() / 2).copied().unwrap_or(0);
     turns.iter_mut().filter(|turn| turn.bytes == 0).for_each(|turn| turn.bytes = usual);
     turns
+}
+
+/// Asynchronous operations as turns: each has its own request.
+fn asynchronous_turns(index: &RunIndex, operations: &[&Operation], (device, reads, _): Place) -> Vec<Turn> {
+    let turn = |operation: &&Operation| {
+        let request = index.request(index.row(operation.asynchronous?))?;
+        let is_there = request.device == device && (request.kind.operation() == BlockOperation::Read) == reads;
+        let released_ns = request::released_ns(request).clamp(operation.start_ns, operation.end_ns);
+        let throttled_ns = if request.throttled { released_ns - operation.start_ns } else { 0 };
+        let rest_ns = operation.ns() - throttled_ns;
+        let bytes = u64::from(request.bytes);
+        (is_there && is_whole(operation)).then_some(Turn { start_ns: operation.start_ns, throttled_ns, rest_ns, bytes })
+    };
+    operations.iter().filter_map(turn).collect()
+}
+
+/// Turns of a thread, which overlap where it has several operations in flight, as loops whose turns do not: as many as are in flight. None where
+/// they do not say how many that are.
+fn in_flight(turns: Vec<Turn>) -> Vec<Vec<Turn>> {
+    let all = turns.len();
+    let mut lanes: Vec<Vec<Turn>> = Vec::new();
+    for turn in turns {
+        let is_free = |lane: &&mut Vec<Turn>| lane.last().is_none_or(|last| last.end_ns() <= turn.start_ns);
+        match lanes.iter_mut().find(is_free) {
+            Some(lane) => lane.push(turn),
+            None => lanes.push(vec![turn]),
+        }
+    }
+    if lanes.len() > 1 {
+        // For moments there may be more.
+        lanes.retain(|lane| lane.len() >= FEWEST);
+    }
+    let kept: usize = lanes.iter().map(Vec::len).sum();
+    if kept as f64 >= USUAL * all as f64 && lanes.len() <= MOST_IN_FLIGHT { lanes } else { Vec::new() }
 }
 
 fn turn(index: &RunIndex, operation: &Operation, waits: &[Throttled]) -> Turn {
@@ -236,8 +282,8 @@ fn used(index: &RunIndex, (device, reads, limit): Place) -> impl Iterator<Item =
 mod tests {
     use model::cause::Cause;
 
-    use super::holders;
-    use crate::waits::{Path, Step, Waiting};
+    use super::{holders, in_flight};
+    use crate::waits::{Path, Step, Turn, Waiting};
 
     fn step(cause: Cause, tid: u32) -> Step {
         Step { cause, kind: "", device: None, blamed: None, tid, syncs: false }
@@ -254,5 +300,30 @@ mod tests {
         };
         assert_eq!(of(1000, 10).into_iter().collect::<Vec<_>>(), [9]);
         assert!(of(1000, 100).is_empty());
+    }
+
+    /// Turns of 10 ms, each begun so many ms after the one before.
+    fn turns(begun_after: impl Iterator<Item = u64>) -> Vec<Turn> {
+        let start = |now: &mut u64, after| {
+            *now += after;
+            Some(*now)
+        };
+        begun_after.scan(0, start).map(|start_ns| Turn { start_ns, throttled_ns: 9, rest_ns: 1, bytes: 4096 }).collect()
+    }
+
+    #[test]
+    fn several_operations_in_flight_are_as_many_loops() {
+        let lengths = |begun_after: Vec<u64>| {
+            let lanes = in_flight(turns(begun_after.into_iter()));
+            lanes.iter().for_each(|lane| assert!(lane.windows(2).all(|pair| pair[0].end_ns() <= pair[1].start_ns)));
+            lanes.iter().map(Vec::len).collect::<Vec<_>>()
+        };
+        assert_eq!(lengths(vec![10; 40]), [40]);
+        assert_eq!(lengths([5; 40].into()), [20, 20]);
+        // Once there are four for a moment.
+        let burst = [vec![5; 40], vec![1, 1], vec![8; 2], vec![5; 40]].concat();
+        assert_eq!(lengths(burst).len(), 2);
+        // All at once, and never again: how they go on is unknown.
+        assert_eq!(lengths(vec![0; 40]), [0; 0]);
     }
 }
