@@ -23,7 +23,7 @@ test:
 
 test-vm:
 	@scripts/need build vm
-	@scripts/test-vm $(foreach kernel,$(KERNELS),-k $(kernel))
+	@scripts/test-vm $(if $(RECORDINGS),-r $(RECORDINGS)) $(foreach kernel,$(KERNELS),-k $(kernel))
 
 # Kills, faults and damage (docs/RELIABILITY.md), chosen by SEED, POINTS of each kind, JOBS at a time: hours, as root.
 SEED ?= 1
