@@ -13,6 +13,7 @@
 #include "early_task.h"
 #include "early_request.h"
 #include "completing.h"
+#include "early_work.h"
 #include "early_wait.h"
 #include "early_call.h"
 

@@ -132,20 +132,20 @@ int BPF_PROG(sched_switch, bool preempt, struct task_struct *prev, struct task_s
 	return 0;
 }
 
-/* The request whose completion wakes the task: the last one completed on this CPU, or the one whose completion woke the worker
- * that is running now. */
+/* The request whose completion wakes the task: the last one completed on this CPU, or the one that the kernel thread acts on that runs
+ * now. */
 static __always_inline void link_request(void *ctx, struct thread *thread, u32 waker, u64 now)
 {
 	struct on_cpu *cpu = this_cpu();
-	struct thread *mine;
+	struct request_note *acted_on;
 
 	if (cpu && is_completing(ctx, cpu, waker, now, longest_completion(thread->out_state, now - thread->out_ns))) {
 		thread->request = cpu->done;
 		return;
 	}
-	mine = is_of_interest(thread) ? thread_of(waker) : 0;
-	if (mine && !mine->call && mine->request.key && mine->request.completed_ns >= thread->out_ns)
-		thread->request = mine->request;
+	acted_on = is_of_interest(thread) ? request_acted_on(waker) : 0;
+	if (acted_on && acted_on->completed_ns >= thread->out_ns)
+		thread->request = *acted_on;
 }
 
 SEC("tp_btf/sched_waking")

@@ -46,6 +46,7 @@ const fn exactly(name: &'static str, tracepoint: &'static str, arguments: usize)
 }
 
 /// Sources that every kernel has which can be traced.
+const WORKQUEUES: &str = "tracing: workqueues";
 const SCHEDULER: &str = "tracing: scheduler";
 const SYSTEM_CALLS: &str = "tracing: system calls";
 const LOOKS: &str = "tracing: waits at the begin and the end";
@@ -57,7 +58,7 @@ const FUSE_SERVERS: &str = "tracing: FUSE servers";
 /// What tasks do: time off the CPU, and system calls.
 const TASKS: [TraceSource; 8] = [
     TraceSource::always(
-        "tracing: workqueues",
+        WORKQUEUES,
         "The requests that kernel workers complete for others",
         &[program("workqueue_queue_work", "workqueue_queue_work", 3)],
     ),
@@ -214,7 +215,8 @@ pub(super) fn all() -> Vec<TraceSource> {
 
 /// The programs of `bpf/early.bpf.c`, by the name of the source that they stand for. They need no more of the kernel than Linux 5.8
 /// and 5.9 brought.
-const EARLY: [(&str, &[TracepointProgram]); 6] = [
+const EARLY: [(&str, &[TracepointProgram]); 7] = [
+    (WORKQUEUES, &[program("workqueue_queue_work", "workqueue_queue_work", 3)]),
     (
         SCHEDULER,
         &[
