@@ -10,7 +10,7 @@ use crate::scenes::tool;
 use crate::stage::{folder, number, run};
 
 /// What each read is delayed by.
-pub const DELAY_MS: u64 = 100;
+pub const DELAY_MS: u64 = 300;
 const READS: u64 = 5;
 
 /// Reads from the device past the page cache, recorded; gives the explanation.

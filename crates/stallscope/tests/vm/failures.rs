@@ -89,7 +89,7 @@ fn requests_that_fail_at_a_disk_are_said_to() {
             at_least_ms: 2000,
             failure: "timed out and was tried again",
         },
-        // The last: resets do not help either, and error handling gives the disk up.
+        // The last: resets do not help either, and error handling gives the disk up, which may have said that it was reset.
         Failing {
             name: "SCSI: all commands time out after 1 s, until the disk is offline",
             opts: TIMEOUT,
@@ -97,7 +97,7 @@ fn requests_that_fail_at_a_disk_are_said_to() {
             delay_ms: 1,
             blocks: (0, 1),
             at_least_ms: 4000,
-            failure: "failed with EIO (timed out, its disk is offline)",
+            failure: "failed with EIO (timed out...its disk is offline)",
         },
     ];
     let names = ["aborting", "bad", "timing-out", "offline"];

@@ -7,9 +7,9 @@ mod swap;
 
 use self::file_systems::{FileSystem, LoopOnLoop, Overlay};
 use crate::devices::SlowNull;
-use crate::scenes::{Scene, number_of, play, tool};
+use crate::scenes::{Scene, is_since, number_of, play, tool};
 use crate::scsi::SlowScsi;
-use crate::stacks::Mapped;
+use crate::stacks::{Mapped, name_of_mapped};
 
 /// Of each request of the slow disk: the emulator's CPU time is little beside it.
 pub const DELAY_MS: u64 = 300;
@@ -69,10 +69,20 @@ impl Bottom {
         }
     }
 
+    /// Of something whose requests an earlier tracer does not lead to the disk: the device itself is what it names.
+    fn scene_above(&self, scene: Scene, device: &str) -> Scene {
+        Scene { device: Some(shown(device, self.number())), ..scene }
+    }
+
     fn reads(&self, name: &'static str, device: &str) -> Scene {
         let script = format!("dd if=/dev/mapper/{device} of=/dev/null bs=4k count=5 iflag=direct");
         Scene { at_least_ms: 5 * DELAY_MS, ..self.scene(name, script, ("read", device), "device") }
     }
+}
+
+/// The disk, or before Linux 5.17 the device above it that has requests of its own, by name in /sys/block.
+pub fn shown(above: &str, disk: String) -> String {
+    if is_since(5, 17) { disk } else { number_of(above) }
 }
 
 /// The command, while each request of the disk takes three times as long: one that waits for few of them.
@@ -106,7 +116,7 @@ fn stalls_of_what_lies_on_stacks_lead_to_the_disk_at_the_bottom() {
     scenes.extend([
         overlay.scene(&bottom),
         loops.scene(&bottom),
-        bottom.reads("dm-multipath", "paths"),
+        bottom.scene_above(bottom.reads("dm-multipath", "paths"), &name_of_mapped("paths")),
         Scene { at_least_ms: 4 * DELAY_MS, ..bottom.reads("dm-linear over two disks", "two") },
     ]);
     scenes.extend(server.as_ref().map(|server| server.scene(&bottom)));

@@ -27,7 +27,7 @@ pub struct Scene {
     pub device: Option<String>,
     /// Prefix of the name of a task in the chain of the longest.
     pub waited_for: Option<&'static str>,
-    /// What is said of a request that failed, in part.
+    /// What is said of a request that failed, in part; parts between `...`.
     pub failure: Option<&'static str>,
     /// The mapper that held back what was written or read, as the detail of one of its causes says.
     pub held_in: Option<String>,
@@ -135,7 +135,8 @@ fn judge(scene: &Scene, document: &Value) -> Vec<String> {
     if scene.waited_for.is_some_and(|whom| !tasks.iter().skip(1).any(|task| task.starts_with(whom))) {
         complaints.push(format!("{name}: the chain does not lead to {:?}", scene.waited_for));
     }
-    let says = |words: &str| found.stalls.iter().any(|stall| failure_of(stall).contains(words));
+    let says =
+        |words: &str| found.stalls.iter().any(|stall| words.split("...").all(|part| failure_of(stall).contains(part)));
     if scene.failure.is_some_and(|words| !says(words)) {
         complaints.push(format!("{name}: nothing says {:?}", scene.failure));
     }

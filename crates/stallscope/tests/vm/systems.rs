@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::devices::SlowNull;
 use crate::layers::file_systems::{FileSystem, Loop, Mount};
-use crate::layers::{Bottom, DELAY_MS, SLICE, drop_caches};
+use crate::layers::{Bottom, DELAY_MS, SLICE, drop_caches, shown};
 use crate::scenes::{Scene, play, tool};
 use crate::stacks::{KEY, Mapped, Mirror, Raid5, Thin, name_of_mapped};
 
@@ -73,6 +73,15 @@ impl Stack {
         Stack::new("a loop device on ext4", &looped.0.clone(), vec![Box::new(looped), Box::new(mount), Box::new(below)])
     }
 
+    /// The name of its uppermost device that has requests of its own, if that is not the disk.
+    fn with_requests(&self) -> Option<String> {
+        match self.device.rsplit('/').next() {
+            Some("paths") => Some(name_of_mapped("paths")),
+            Some(name) if name.starts_with("loop") => Some(name.to_owned()),
+            _ => None,
+        }
+    }
+
     /// One of each on its third of the device.
     fn systems(&self) -> Vec<On> {
         let parts = KINDS.iter().zip(0..).map(|(kind, number)| {
@@ -82,6 +91,7 @@ impl Stack {
             On {
                 system: FileSystem::on(kind, &name, self.name),
                 _part: part,
+                above: self.with_requests(),
                 is_delayed: self.device.ends_with(DELAYED),
             }
         });
@@ -93,12 +103,16 @@ impl Stack {
 struct On {
     system: FileSystem,
     _part: Mapped,
+    above: Option<String>,
     is_delayed: bool,
 }
 
 impl On {
     fn scenes(&self, bottom: &Bottom) -> Vec<Scene> {
         let mut scenes = Vec::from(self.system.scenes(bottom));
+        if let Some(above) = &self.above {
+            scenes.iter_mut().for_each(|scene| scene.device = scene.device.take().map(|disk| shown(above, disk)));
+        }
         if self.is_delayed {
             // The device below is at once: what took the time is the mapper, which had no request below it.
             for scene in &mut scenes {

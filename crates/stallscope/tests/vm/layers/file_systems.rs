@@ -187,6 +187,6 @@ impl LoopOnLoop {
         let script = [64, 320, 576].map(read).join("\n");
         let path = device.rsplit('/').next().unwrap();
         let scene = bottom.scene("loop on ext4 on loop on XFS, reads", script, ("read", path), "device");
-        Scene { at_least_ms: 3 * DELAY_MS, ..scene }
+        Scene { at_least_ms: 3 * DELAY_MS, ..bottom.scene_above(scene, path) }
     }
 }

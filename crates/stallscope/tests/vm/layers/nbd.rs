@@ -5,7 +5,7 @@ use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
 use super::{Bottom, DELAY_MS};
-use crate::scenes::{Scene, tool};
+use crate::scenes::{Scene, is_since, tool};
 use crate::stacks::Mapped;
 
 const CONFIGURATION: &str = "/run/nbd-server";
@@ -45,7 +45,8 @@ impl Server {
         let read = |block: u32| format!("dd if=/dev/nbd0 of=/dev/null bs=4k skip={block} count=1 iflag=direct");
         let script = [1000, 3000, 5000, 7000, 9000].map(read).join("\n");
         let scene = bottom.scene("NBD, reads", script, ("read", "nbd0"), "device");
-        Scene { at_least_ms: 5 * DELAY_MS, waited_for: Some("pool/"), ..scene }
+        let server = is_since(5, 17).then_some("pool/");
+        Scene { at_least_ms: 5 * DELAY_MS, waited_for: server, ..bottom.scene_above(scene, "nbd0") }
     }
 }
 
