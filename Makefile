@@ -4,7 +4,7 @@ PREFIX ?= /usr/local
 CARGO ?= cargo
 PROGRAM := target/release/stallscope
 
-.PHONY: all demo build test test-vm torture fuzz lint bench whatif-bench page generated pictures install dist clean
+.PHONY: all demo build fleet test test-fleet test-vm torture fuzz lint bench whatif-bench page generated pictures install dist clean
 
 all: build
 
@@ -20,6 +20,16 @@ demo:
 test:
 	@scripts/need build test
 	@scripts/test
+
+# The program that asks a lake (docs/FLEET.md), beside the main one: a build of its own, which takes minutes.
+fleet:
+	@scripts/need build
+	$(CARGO) build --manifest-path fleet/Cargo.toml --release --locked
+	install -D -m 755 fleet/target/release/stallscope-fleet target/release/stallscope-fleet
+
+# Its tests: the optimized engine, which is compiled once for both. DuckDB and Spark are compared where python3 has them.
+test-fleet: fleet
+	$(CARGO) test --manifest-path fleet/Cargo.toml --release --locked --workspace
 
 test-vm:
 	@scripts/need build vm

@@ -8,7 +8,9 @@ use std::path::PathBuf;
 use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::commands::run::workload::{self, Offer};
-use crate::commands::{blk, compare, demo, doctor, explain, export, funclat, lake, recipes, record, report, show};
+use crate::commands::{
+    blk, compare, demo, doctor, explain, export, fleet, funclat, lake, recipes, record, report, show,
+};
 use crate::commands::{simulate, sweep, top, trial, view};
 use crate::reading::args::RunArgs;
 
@@ -59,6 +61,9 @@ pub enum Command {
     Export(export::ExportArgs),
     /// Collect explained stalls of many runs and machines as Parquet files.
     Lake(lake::LakeArgs),
+    /// Ask a lake which causes and issues grew, where, and since when.
+    #[command(disable_help_flag = true)]
+    Fleet(fleet::FleetArgs),
     /// Check the integrity of a run's archive and report losses.
     Check(RunArgs),
     /// List the built-in recipes, or print one.

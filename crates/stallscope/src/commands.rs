@@ -7,6 +7,7 @@ pub mod demo;
 pub mod doctor;
 pub mod explain;
 pub mod export;
+pub mod fleet;
 pub mod funclat;
 pub mod generate;
 pub mod lake;

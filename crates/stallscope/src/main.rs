@@ -21,7 +21,9 @@ use crate::cli::{Cli, Command, hints};
 use crate::commands::run::request::RunRequest;
 use crate::commands::run::workload::{self, Offer};
 use crate::commands::simulate::request::SimulationRequest;
-use crate::commands::{blk, check, compare, demo, doctor, explain, export, funclat, generate, lake, recipes, record};
+use crate::commands::{
+    blk, check, compare, demo, doctor, explain, export, fleet, funclat, generate, lake, recipes, record,
+};
 use crate::commands::{report, run, show, simulate, sweep, top, trial, view};
 use crate::ui::failure::{Exit, Failure};
 use crate::ui::privilege;
@@ -83,6 +85,7 @@ fn execute(command: Command, offers: Vec<Offer>) -> Result<ExitCode, Failure> {
         }
         Command::Export(args) => export::export(&args, &Screen::new(false, args.quiet)),
         Command::Lake(args) => lake::lake(&args),
+        Command::Fleet(args) => fleet::fleet(&args),
         Command::Check(args) => check::check(&args, &Screen::new(args.json, false)),
         Command::Recipes(args) => recipes::recipes(&args, &Screen::new(false, false)),
         Command::Generate { directory } => generate::generate(&directory, cli::command(&offers)),
