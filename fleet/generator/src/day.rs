@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use export::explained::ExplainedRow;
-use lake::{StallRow, fingerprint};
+use lake::{StallRow, Step, fingerprint};
 use model::cause::Cause;
 
 use crate::event::{self, Event};
@@ -57,13 +57,8 @@ fn stall(
 ) -> StallRow {
     let steps = issue.steps(number, kernel, random);
     let duration_ns = (issue.median_ms * 1e6 * random.lognormal(0.9) * long).max(SLOWER_THAN_NS) as u64;
-    let mut causes_ns = [0; Cause::ALL.len()];
-    let main_ns = (duration_ns as f64 * (0.55 + 0.4 * random.unit())) as u64;
-    causes_ns[issue.cause as usize] += main_ns;
-    causes_ns[Cause::Running as usize] += (duration_ns - main_ns) / 2;
-    causes_ns[Cause::Unexplained as usize] += (duration_ns - main_ns).div_ceil(2);
-    let chain: Vec<String> =
-        steps.iter().map(|step| format!("{} ({})", step.cause.name(), step.functions.join(" < "))).collect();
+    let causes_ns = causes(issue.cause, duration_ns, random);
+    let chain: Vec<String> = steps.iter().map(text).collect();
     let file = random.below(64);
     let explained = ExplainedRow {
         task_key: None,
@@ -93,4 +88,19 @@ fn stall(
         lock: issue.lock.map(str::to_owned),
         explained,
     }
+}
+
+/// Time by cause: most of it the main one's, the rest ran or is unexplained.
+fn causes(main: Cause, duration_ns: u64, random: &mut Random) -> [u64; Cause::ALL.len()] {
+    let mut causes_ns = [0; Cause::ALL.len()];
+    let main_ns = (duration_ns as f64 * (0.55 + 0.4 * random.unit())) as u64;
+    causes_ns[main as usize] += main_ns;
+    causes_ns[Cause::Running as usize] += (duration_ns - main_ns) / 2;
+    causes_ns[Cause::Unexplained as usize] += (duration_ns - main_ns).div_ceil(2);
+    causes_ns
+}
+
+/// A step as chains show it.
+fn text(step: &Step) -> String {
+    format!("{} ({})", step.cause.name(), step.functions.join(" < "))
 }
