@@ -29,9 +29,10 @@ fn noise_is_no_growth() {
 
 #[test]
 fn growth_on_one_host_in_fifty_is_found_and_its_hosts_are_named() {
-    let found = tested(&fleet(1, 500, 10, 3.0));
-    assert!(found.p < 1e-4, "{found:?}");
-    let right = found.grown.iter().filter(|&&at| at < 10).count();
+    // The size of the goal: 2 % of 1,000 hosts. Days differ by a factor of up to 6, so that not each host stands out by itself.
+    let found = tested(&fleet(1, 1000, 20, 3.0));
+    assert!(found.p < 1e-3, "{found:?}");
+    let right = found.grown.iter().filter(|&&at| at < 20).count();
     assert!(right >= 8 && found.grown.len() - right <= 2, "{:?}", found.grown);
     assert!(found.ratio_of_grown.is_some_and(|ratio| (2.0..4.5).contains(&ratio)), "{found:?}");
 }

@@ -22,10 +22,13 @@ struct Periods {
     after: Days,
 }
 
+/// Stall time by host and day, ns.
+type ByHost = BTreeMap<String, BTreeMap<String, f64>>;
+
 /// Stall time by name, host and day, and each name's cause.
 #[derive(Debug, Default)]
 struct Times {
-    by_name: BTreeMap<String, (String, BTreeMap<String, BTreeMap<String, f64>>)>,
+    by_name: BTreeMap<String, (String, ByHost)>,
 }
 
 /// Answers it.
@@ -127,7 +130,7 @@ impl Times {
             reporting.values().map(|dates| dates.iter().filter(|date| days.contains(date)).count()).sum()
         };
         let all = (in_period(&periods.before), in_period(&periods.after));
-        let test = |(name, (cause, by_host)): (&String, &(String, BTreeMap<String, BTreeMap<String, f64>>))| {
+        let test = |(name, (cause, by_host)): (&String, &(String, ByHost))| {
             let hosts: Vec<HostDays> =
                 by_host.iter().map(|(host, times)| host_days(host, times, &reporting[host], periods)).collect();
             let days = |of: fn(&HostDays) -> &Vec<f64>| hosts.iter().map(|host| of(host).len()).sum::<usize>();
