@@ -1,22 +1,19 @@
 //! Whether something grew over the hosts of a fleet, in which part of it, and by how much.
 //!
 //! Stalls of one host depend on each other, and days of one host on its load. Hosts are what is independent: all tests and
-//! intervals count hosts. Two tests look for growth, since one alone is blind to half of what happens to a fleet:
-//!
-//! - *everywhere a little*: Wilcoxon's signed-rank test over hosts, of each host's rate after to its rate before;
-//! - *on few hosts a lot*: for each host, the exact rank-sum test of its days before and after; then whether more hosts have a small
-//!   p than chance would give (a binomial tail, at two levels).
+//! intervals count hosts. Each host has the exact rank-sum test of its days before and after, which holds for any distribution of
+//! days and for periods of any lengths. Two tests join them, since one alone is blind to half of what happens to a fleet
+//! ([`statistics::Strata`]): *everywhere a little*, and *on few hosts a lot*.
 //!
 //! The smaller p, doubled, is the verdict's; [`statistics::q_values`] corrects it for all that were tested.
 
-use statistics::{BlockRatios, RankTests};
+use statistics::{RankTests, Strata, Stratum, all_strata_p, few_strata_p, q_values};
 
 use crate::random::Random;
 
-/// Levels at which hosts with a small p are counted.
-const LEVELS: [f64; 2] = [0.01, 0.001];
-/// Days of a side are summed to at most this many periods: exact tests stay quick, and neighbouring days depend less.
-const PERIODS: usize = 8;
+/// Days are summed to stretches of one length, of which the shorter period has at most this many: tests stay quick, and neighbours
+/// depend less.
+const STRETCHES: usize = 16;
 /// Resamples of an interval.
 const RESAMPLES: usize = 500;
 /// Share of false ones among the hosts that are named.
@@ -48,45 +45,43 @@ pub(crate) struct Growth {
     pub(crate) ratio_of_grown: Option<f64>,
 }
 
-impl Growth {
-    /// After to before; infinite for what is new.
-    pub(crate) fn ratio(&self) -> f64 {
-        self.rates.1 / self.rates.0
+/// Tests one name. `idle` hosts report in both periods and have none of it: they count in rates alone.
+pub(crate) fn growth(hosts: &[HostDays], idle: (f64, f64), strata: &mut Strata) -> Growth {
+    let tested = |at: usize| Some((at, hosts[at].stratum(strata)?));
+    let (tested, strata): (Vec<usize>, Vec<Stratum>) = (0..hosts.len()).filter_map(tested).unzip();
+    let grown = grown(hosts, &tested, &strata);
+    let totals: Vec<[f64; 4]> = hosts.iter().map(HostDays::totals).collect();
+    let ratio_of = |[before, before_days, after, after_days]: [f64; 4]| (after / after_days) / (before / before_days);
+    let all = totals.iter().fold([0.0, idle.0, 0.0, idle.1], plus);
+    Growth {
+        p: (2.0 * all_strata_p(&strata).min(few_strata_p(&strata))).min(1.0),
+        rates: (all[0] / all[1].max(1.0), all[2] / all[3].max(1.0)),
+        interval: interval(&totals, idle),
+        ratio_of_grown: (!grown.is_empty()).then(|| ratio_of(grown.iter().map(|&at| &totals[at]).fold([0.0; 4], plus))),
+        grown,
     }
 }
 
-/// Tests one name. `idle` hosts report in both periods and have none of it: they count in rates alone.
-pub(crate) fn growth(hosts: &[HostDays], idle: (f64, f64), tests: &mut RankTests) -> Growth {
-    let paired: Vec<usize> =
-        (0..hosts.len()).filter(|&at| !hosts[at].before.is_empty() && !hosts[at].after.is_empty()).collect();
-    let host_p: Vec<f64> = paired.iter().map(|&at| host_p(&hosts[at], tests)).collect();
-    let everywhere = everywhere_p(paired.iter().map(|&at| &hosts[at]));
-    let sparse = LEVELS.iter().map(|&level| excess_p(&host_p, level)).fold(1.0, f64::min) * LEVELS.len() as f64;
-    let mut grown: Vec<usize> = statistics::q_values(&host_p)
-        .into_iter()
-        .zip(&paired)
-        .filter_map(|(q, &at)| (q <= HOSTS_Q).then_some(at))
-        .collect();
-    let sum = |days: &[f64]| days.iter().sum::<f64>();
-    grown.sort_by(|&x, &y| sum(&hosts[y].after).total_cmp(&sum(&hosts[x].after)));
-    let ratio_of_grown = (!grown.is_empty()).then(|| {
-        let rate = |of: fn(&HostDays) -> &Vec<f64>| {
-            grown.iter().map(|&at| sum(of(&hosts[at]))).sum::<f64>()
-                / grown.iter().map(|&at| of(&hosts[at]).len()).sum::<usize>() as f64
-        };
-        rate(|host| &host.after) / rate(|host| &host.before)
-    });
-    let totals: Vec<[f64; 4]> = hosts
-        .iter()
-        .map(|host| [sum(&host.before), host.before.len() as f64, sum(&host.after), host.after.len() as f64])
-        .collect();
-    let all = totals.iter().fold([0.0, idle.0, 0.0, idle.1], plus);
-    Growth {
-        p: (2.0 * everywhere.min(sparse)).min(1.0),
-        rates: (all[0] / all[1].max(1.0), all[2] / all[3].max(1.0)),
-        interval: interval(&totals, idle),
-        grown,
-        ratio_of_grown,
+/// Hosts that stand out by themselves, those with the most time first.
+fn grown(hosts: &[HostDays], tested: &[usize], strata: &[Stratum]) -> Vec<usize> {
+    let q = q_values(&strata.iter().map(Stratum::p).collect::<Vec<_>>());
+    let mut grown: Vec<usize> = tested.iter().zip(q).filter(|(_, q)| *q <= HOSTS_Q).map(|(at, _)| *at).collect();
+    let after = |at: usize| hosts[at].totals()[2];
+    grown.sort_by(|&x, &y| after(y).total_cmp(&after(x)));
+    grown
+}
+
+impl HostDays {
+    /// Its test; none where it reports in one period only.
+    fn stratum(&self, strata: &mut Strata) -> Option<Stratum> {
+        let length = self.before.len().min(self.after.len()).div_ceil(STRETCHES).max(1);
+        strata.stratum(&stretches(&self.before, length), &stretches(&self.after, length))
+    }
+
+    /// Time and days before, and after.
+    fn totals(&self) -> [f64; 4] {
+        let sum = |days: &[f64]| days.iter().sum();
+        [sum(&self.before), self.before.len() as f64, sum(&self.after), self.after.len() as f64]
     }
 }
 
@@ -94,61 +89,10 @@ fn plus(sums: [f64; 4], host: &[f64; 4]) -> [f64; 4] {
     std::array::from_fn(|at| sums[at] + host[at])
 }
 
-/// One-sided p of one host's days: the exact test's tail if its days after have the larger ranks.
-fn host_p(host: &HostDays, tests: &mut RankTests) -> f64 {
-    let (before, after) = (periods(&host.before), periods(&host.after));
-    let larger = after.iter().map(|x| before.iter().map(|y| sign(x - y)).sum::<f64>()).sum::<f64>();
-    if larger <= 0.0 {
-        return 1.0;
-    }
-    tests.p(&before, &after).map_or(1.0, |p| p / 2.0)
-}
-
-fn sign(difference: f64) -> f64 {
-    if difference == 0.0 { 0.0 } else { difference.signum() }
-}
-
-/// Mean of each of at most [`PERIODS`] stretches of days.
-fn periods(days: &[f64]) -> Vec<f64> {
-    let periods = days.len().min(PERIODS);
-    let mean = |days: &[f64]| days.iter().sum::<f64>() / days.len() as f64;
-    (0..periods).map(|at| mean(&days[at * days.len() / periods..(at + 1) * days.len() / periods])).collect()
-}
-
-/// One-sided p of the signed-rank test over hosts.
-fn everywhere_p<'a>(hosts: impl Iterator<Item = &'a HostDays>) -> f64 {
-    let mean = |days: &[f64]| days.iter().sum::<f64>() / days.len() as f64;
-    let ratio = |host: &HostDays| {
-        let (before, after) = (mean(&host.before), mean(&host.after));
-        (before != after).then(|| (after / before).ln())
-    };
-    let mut logs: Vec<f64> = hosts.filter_map(ratio).collect();
-    let Some(ratios) = BlockRatios::of(logs.clone()) else { return 1.0 };
-    logs.sort_by(|x, y| x.abs().total_cmp(&y.abs()));
-    let signed: f64 = logs.iter().enumerate().map(|(at, log)| sign(*log) * (at + 1) as f64).sum();
-    if signed <= 0.0 { 1.0 } else { ratios.p() / 2.0 }
-}
-
-/// The chance of as many hosts with a p of at most `level`, if nothing grew.
-fn excess_p(host_p: &[f64], level: f64) -> f64 {
-    let found = host_p.iter().filter(|&&p| p <= level).count();
-    binomial_upper_tail(host_p.len(), level, found)
-}
-
-/// P(X >= k) of a binomial distribution.
-fn binomial_upper_tail(n: usize, chance: f64, k: usize) -> f64 {
-    if k == 0 {
-        return 1.0;
-    }
-    let mut log = n as f64 * (1.0 - chance).ln();
-    let mut tail = 0.0;
-    for at in 0..=n {
-        if at >= k {
-            tail += log.exp();
-        }
-        log += ((n - at) as f64 / (at + 1) as f64 * chance / (1.0 - chance)).ln();
-    }
-    tail.min(1.0)
+/// Sums of stretches of days; the first days that fill none are left out. Stretches of two lengths would not be comparable: sums of
+/// skewed values are less skewed.
+fn stretches(days: &[f64], length: usize) -> Vec<f64> {
+    days[days.len() % length..].chunks_exact(length).map(|days| days.iter().sum()).collect()
 }
 
 /// 95 % of the ratios of rates that fleets of hosts drawn from this one have.

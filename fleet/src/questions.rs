@@ -13,6 +13,9 @@ use crate::error::FleetError;
 use crate::lake::Lake;
 use crate::template::Statement;
 
+/// Share of false ones among those that count as different, on average.
+pub(crate) const Q: f64 = 0.02;
+
 /// Opens the lake of a question, unless only its SQL is wanted, which is then the output.
 fn lake_or_sql(common: &Common, statements: &[&Statement]) -> Result<Result<Lake, String>, FleetError> {
     if common.show_sql {

@@ -26,4 +26,24 @@ impl Random {
     pub(crate) fn below(&mut self, end: usize) -> usize {
         ((self.unit() * end as f64) as usize).min(end - 1)
     }
+
+    /// Normal with mean 0 and deviation 1 (Box, Muller 1958).
+    #[cfg(test)]
+    pub(crate) fn normal(&mut self) -> f64 {
+        (-2.0 * (1.0 - self.unit()).ln()).sqrt() * (std::f64::consts::TAU * self.unit()).cos()
+    }
+
+    /// Poisson (Knuth 1969), by halves where the mean is large.
+    #[cfg(test)]
+    pub(crate) fn poisson(&mut self, mean: f64) -> usize {
+        if mean > 30.0 {
+            return self.poisson(mean / 2.0) + self.poisson(mean / 2.0);
+        }
+        let (limit, mut product, mut count) = ((-mean).exp(), self.unit(), 0);
+        while product > limit {
+            product *= self.unit();
+            count += 1;
+        }
+        count
+    }
 }

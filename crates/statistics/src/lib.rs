@@ -10,6 +10,7 @@ mod rates;
 mod shift;
 mod signed_rank;
 mod steady;
+mod strata;
 
 pub use correction::q_values;
 pub use counts::{Count, RateRatio};
@@ -19,3 +20,4 @@ pub use rates::{IntervalAmount, RateSummary};
 pub use shift::{LogRatios, Ratio};
 pub use signed_rank::BlockRatios;
 pub use steady::{Steadiness, steadiness};
+pub use strata::{Strata, Stratum, all_strata_p, few_strata_p};

@@ -92,16 +92,16 @@ impl RankTests {
 }
 
 /// Ranks times two, which makes the mean ranks of ties integers.
-struct DoubledRanks {
-    all: Vec<usize>,
+pub(crate) struct DoubledRanks {
+    pub(crate) all: Vec<usize>,
     /// Sum of the ranks of side A.
-    sum: usize,
+    pub(crate) sum: usize,
     /// Sizes of groups of equal values, if larger than 1.
     ties: Vec<usize>,
 }
 
 impl DoubledRanks {
-    fn of(a: &[f64], b: &[f64]) -> DoubledRanks {
+    pub(crate) fn of(a: &[f64], b: &[f64]) -> DoubledRanks {
         let mut values: Vec<(f64, bool)> =
             a.iter().map(|&value| (value, true)).chain(b.iter().map(|&value| (value, false))).collect();
         values.sort_by(|x, y| x.0.total_cmp(&y.0));
@@ -119,21 +119,27 @@ impl DoubledRanks {
         ranks
     }
 
-    /// The smaller tail of the sum of `m` ranks drawn from all of them, by counting the subsets with each sum.
-    fn exact_tail(&self, m: usize) -> f64 {
-        let largest: usize = self.all.iter().rev().take(m).sum();
+    /// The number of subsets of `m` ranks with each sum.
+    pub(crate) fn ways(ranks: &[usize], m: usize) -> Vec<f64> {
+        let largest: usize = ranks.iter().rev().take(m).sum();
         let mut ways = vec![vec![0.0_f64; largest + 1]; m + 1];
         ways[0][0] = 1.0;
-        for (drawn, &rank) in self.all.iter().enumerate() {
+        for (drawn, &rank) in ranks.iter().enumerate() {
             for size in (1..=m.min(drawn + 1)).rev() {
                 let (smaller, larger) = ways.split_at_mut(size);
                 let from = &smaller[size - 1];
                 larger[0][rank..].iter_mut().zip(from).for_each(|(to, count)| *to += count);
             }
         }
-        let all: f64 = ways[m].iter().sum();
-        let below: f64 = ways[m][..=self.sum].iter().sum();
-        let above: f64 = ways[m][self.sum..].iter().sum();
+        ways.swap_remove(m)
+    }
+
+    /// The smaller tail of the sum of `m` ranks drawn from all of them.
+    fn exact_tail(&self, m: usize) -> f64 {
+        let ways = DoubledRanks::ways(&self.all, m);
+        let all: f64 = ways.iter().sum();
+        let below: f64 = ways[..=self.sum].iter().sum();
+        let above: f64 = ways[self.sum..].iter().sum();
         below.min(above) / all
     }
 

@@ -89,7 +89,6 @@ async fn tested(lake: &Lake, statement: &Statement, reporting: &Reporting) -> Re
             p: difference.p,
             rates_ns: difference.rates,
             interval: difference.interval,
-            grew: true,
             grown: Vec::new(),
             ratio_of_grown: None,
         }

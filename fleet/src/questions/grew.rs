@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::json;
-use statistics::RankTests;
+use statistics::Strata;
 
 use super::lake_or_sql;
 use super::verdicts::{Found, Verdicts};
@@ -40,7 +40,8 @@ pub(crate) async fn grew(args: &GrewArgs) -> Result<String, FleetError> {
         Ok(lake) => lake,
         Err(sql) => return Ok(sql),
     };
-    let reporting = days_of_hosts(&lake, &reporting).await?;
+    let times = Times::read(&lake, &times).await?;
+    let reporting = times.added_to(days_of_hosts(&lake, &reporting).await?);
     let (before, after) = (hosts_in(&reporting, &periods.before), hosts_in(&reporting, &periods.after));
     for (flag, value, hosts) in [("--before", &args.before, before), ("--after", &args.after, after)] {
         if hosts == 0 {
@@ -51,7 +52,7 @@ pub(crate) async fn grew(args: &GrewArgs) -> Result<String, FleetError> {
             ));
         }
     }
-    let found = Times::read(&lake, &times).await?.tested(&reporting, &periods);
+    let found = times.tested(&reporting, &periods);
     let verdicts = Verdicts::of(found, args.all, (&args.by.name(), "before", "after"));
     let facts = json!({
         "question": "grew",
@@ -124,8 +125,16 @@ impl Times {
         Ok(times)
     }
 
+    /// Days with stalls are days on which a host reports.
+    fn added_to(&self, mut reporting: Reporting) -> Reporting {
+        for (host, days) in self.by_name.values().flat_map(|(_, by_host)| by_host) {
+            reporting.entry(host.clone()).or_default().extend(days.keys().cloned());
+        }
+        reporting
+    }
+
     fn tested(&self, reporting: &Reporting, periods: &Periods) -> Vec<Found> {
-        let mut tests = RankTests::default();
+        let mut strata = Strata::default();
         let in_period = |days: &Days| -> usize {
             reporting.values().map(|dates| dates.iter().filter(|date| days.contains(date)).count()).sum()
         };
@@ -135,7 +144,7 @@ impl Times {
                 by_host.iter().map(|(host, times)| host_days(host, times, &reporting[host], periods)).collect();
             let days = |of: fn(&HostDays) -> &Vec<f64>| hosts.iter().map(|host| of(host).len()).sum::<usize>();
             let idle = (all.0 - days(|host| &host.before), all.1 - days(|host| &host.after));
-            let growth = growth(&hosts, (idle.0 as f64, idle.1 as f64), &mut tests);
+            let growth = growth(&hosts, (idle.0 as f64, idle.1 as f64), &mut strata);
             let grown = growth.grown.iter().map(|&at| hosts[at].host.clone()).collect();
             Found {
                 name: name.clone(),
@@ -144,7 +153,6 @@ impl Times {
                 p: growth.p,
                 rates_ns: growth.rates,
                 interval: growth.interval,
-                grew: growth.ratio() > 1.0,
                 grown,
                 ratio_of_grown: growth.ratio_of_grown,
             }

@@ -2,11 +2,10 @@
 
 use serde_json::{Value, json};
 
+use super::Q;
 use crate::answer::Answer;
 use crate::output::{json_text, table};
 
-/// Share of false ones among those that count as different, on average.
-const Q: f64 = 0.05;
 /// Hosts that the text names.
 const NAMED_HOSTS: usize = 3;
 
@@ -22,8 +21,6 @@ pub(super) struct Found {
     pub(super) rates_ns: (f64, f64),
     /// 95 % interval of their ratio.
     pub(super) interval: Option<(f64, f64)>,
-    /// Whether its direction is what was asked for.
-    pub(super) grew: bool,
     /// Hosts on which it grew by themselves.
     pub(super) grown: Vec<String>,
     pub(super) ratio_of_grown: Option<f64>,
@@ -42,14 +39,7 @@ impl Verdicts {
     /// Corrects the tests. `words` name the column and both sides.
     pub(super) fn of(found: Vec<Found>, all: bool, words: (&str, &str, &str)) -> Verdicts {
         let q = statistics::q_values(&found.iter().map(|found| found.p).collect::<Vec<_>>());
-        let mut found: Vec<_> = found
-            .into_iter()
-            .zip(q)
-            .map(|(found, q)| {
-                let counts = q <= Q && found.grew;
-                (found, q, counts)
-            })
-            .collect();
+        let mut found: Vec<_> = found.into_iter().zip(q).map(|(found, q)| (found, q, q <= Q)).collect();
         let change = |found: &Found| (found.rates_ns.1 - found.rates_ns.0).abs();
         found.sort_by(|(x, _, x_counts), (y, _, y_counts)| {
             y_counts.cmp(x_counts).then_with(|| change(y).total_cmp(&change(x)))
@@ -91,7 +81,7 @@ impl Verdicts {
     pub(super) fn text(&self, sample: &str, verb: &str) -> String {
         let count = self.found.iter().filter(|(_, _, counts)| *counts).count();
         let tested = self.found.len();
-        let head = format!("{sample} {count} of {tested} {verb} (false discovery rate 5 %).\n");
+        let head = format!("{sample} {count} of {tested} {verb} (false discovery rate 2 %).\n");
         let [by, first, second] = &self.words;
         let first = format!("{first} (s/host/day)");
         let second = format!("{second} (s/host/day)");
