@@ -4,8 +4,9 @@ use std::fs;
 use std::path::PathBuf;
 
 use rig::{Entry, Register, Thing};
+use serde_json::Value;
 
-use crate::stage::{self, Disk, Ended, Running, disk::text};
+use crate::stage::{self, Disk, Ended, Running, disk::text, number};
 
 /// A load on a disk with a write limit, and the trial of a lower or a higher one.
 struct Limited {
@@ -107,4 +108,32 @@ fn a_remedy_of_a_run_is_tried_to_the_end() {
     println!("{}: {figures:?}", tried["remedy"]["id"]);
     let stall_time = figures.iter().find(|figure| figure["figure"] == "stall_time").unwrap();
     assert!(stall_time["predicted"].is_number() && stall_time["measured"].is_number(), "{stall_time}");
+}
+
+/// The short form of `make whatif-bench`: the kernel serves a limit in slices, so that calls under four times the limit wait for as long, one of four
+/// as often.
+#[test]
+fn what_a_higher_limit_brings_is_predicted() {
+    let Some(limited) = Limited::new(2 << 20) else { return };
+    let recorded = || {
+        let out = text(&limited.folder.path().join("record"));
+        let _ = fs::remove_dir_all(&out);
+        limited.run("record", &["--runtime=4s"]);
+        stage::run(&format!("explain --json {out}")).expect_code(0).document()
+    };
+    let before = recorded();
+    fs::write(&limited.rules, format!("{} {}", limited.disk.number(), 8 << 20)).unwrap();
+    let after = recorded();
+    let choices = before["what_if"]["choices"].as_array().unwrap();
+    let is_raised = |choice: &&Value| choice["change"]["edge"] == "io_limit" && choice["change"]["factor"] == 4.0;
+    let predicted = &choices.iter().find(is_raised).unwrap_or_else(|| panic!("{choices:#?}"))["predicted"];
+    for figure in ["total_ns", "p50_ns"] {
+        let of = number(predicted, &format!("/in_same_time/{figure}/value"));
+        let measured = number(&after, &format!("/what_if/recorded/{figure}"));
+        println!("{figure}: {of} predicted, {measured} measured");
+        assert!((of / measured - 1.0).abs() <= 0.35, "{figure}: {of} predicted, {measured} measured");
+    }
+    // Of the same calls a fourth of the time is left.
+    let left = number(predicted, "/total_ns/value") / number(predicted, "/recorded/total_ns");
+    assert!((0.15..0.4).contains(&left), "{left}");
 }
