@@ -160,5 +160,6 @@ fn device(host: &Host) -> Device {
         scheduler: None,
         queue_depth: None,
         strict_limit: None,
+        mapper: None,
     }
 }
