@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What remedies were predicted to bring beside what trials of them measured. remedies.py describes the method and holds the
-# scenarios. All of them take about half an hour; --short takes four and checks only what holds on any machine.
+# What remedies were predicted to bring beside what trials of them measured. remedies.py describes the method,
+# remedies_scenarios.py holds the stalls. All of them take about half an hour; --short takes four and checks only what holds on any machine.
 #
 #     REMEDIES_SECONDS=8 REMEDIES_PERIODS=24 REMEDIES_ONLY='WORD ...' bench/remedies.sh [--short] [FOLDER ON A REAL DISK]
 #
@@ -28,7 +28,7 @@ mkfs.ext4 -q -F "$scratch/image"
 device=$(losetup --find --show --direct-io=on "$scratch/image" 2>/dev/null || losetup --find --show "$scratch/image")
 mount "$device" "$scratch/mount"
 # A loop device keeps what another program set.
-echo 100 >"/sys/class/bdi/$(number "$device")/max_ratio"
-echo 0 >"/sys/class/bdi/$(number "$device")/strict_limit"
-REMEDIES_DEVICE=$device REMEDIES_NUMBER=$(number "$device") REMEDIES_MOUNT=$scratch/mount REMEDIES_SCRATCH=$scratch \
-    measure python3 bench/remedies.py
+device_number=$(number "$device")
+echo 100 >"/sys/class/bdi/$device_number/max_ratio"
+echo 0 >"/sys/class/bdi/$device_number/strict_limit"
+REMEDIES_NUMBER=$device_number REMEDIES_MOUNT=$scratch/mount REMEDIES_SCRATCH=$scratch measure python3 bench/remedies.py

@@ -91,44 +91,27 @@ def calls(job, folder, name, flag):
         file = opened(path)
         os.posix_fadvise(file, 0, 0, os.POSIX_FADV_DONTNEED)
         call = lambda: os.pread(file, size, step())
-    elif kind == "scan":
-        # Page faults of a mapping that is not in the page cache.
-        file = opened(path)
-
-        def call():
-            if step() < size:
-                os.posix_fadvise(file, 0, 0, os.POSIX_FADV_DONTNEED)
-            with mmap.mmap(file, size, prot=mmap.PROT_READ, offset=at) as mapped:
-                for page in range(0, size, 4096):
-                    mapped[page]
     elif kind == "flock":
         file = opened(f"{folder}/lock")
 
         def call():
             fcntl.flock(file, fcntl.LOCK_EX)
             fcntl.flock(file, fcntl.LOCK_UN)
-    elif kind == "hold":
-        file = opened(f"{folder}/lock")
+    elif kind in ("hold", "holdsync"):
+        file, shared = opened(f"{folder}/lock"), opened(path)
 
-        def call():
-            if not os.path.exists(flag):
-                fcntl.flock(file, fcntl.LOCK_EX)
+        def work():
+            if kind == "hold":
                 time.sleep(size / 1000)
-                fcntl.flock(file, fcntl.LOCK_UN)
-    elif kind == "holdsync":
-        file, shared, data = opened(f"{folder}/lock"), opened(path), b"x" * size
+            else:
+                os.pwrite(shared, b"x" * size, step())
+                os.fsync(shared)
 
         def call():
             if not os.path.exists(flag):
                 fcntl.flock(file, fcntl.LOCK_EX)
-                os.pwrite(shared, data, step())
-                os.fsync(shared)
+                work()
                 fcntl.flock(file, fcntl.LOCK_UN)
-    elif kind == "spin":
-        def call():
-            end = time.monotonic() + 0.01
-            while time.monotonic() < end:
-                pass
     else:
         raise SystemExit(f"unknown job {job}")
     while True:

@@ -1,13 +1,11 @@
 """The stalls of remedies.py: loads, the settings and neighbours under which they stall, and what is tried against that."""
 import os
 
-DEVICE = os.environ.get("REMEDIES_DEVICE", "")
 NUMBER = os.environ.get("REMEDIES_NUMBER", "")
 MOUNT = os.environ.get("REMEDIES_MOUNT", "")
 SCRATCH = os.environ.get("REMEDIES_SCRATCH", "")
 BLKIO = "/sys/fs/cgroup/blkio/blkio.throttle."
 BDI = f"/sys/class/bdi/{NUMBER}/"
-QUEUE = f"/sys/block/{os.path.basename(DEVICE)}/queue/"
 FLAG = f"{SCRATCH}/flag"
 
 

@@ -39,7 +39,7 @@ pub(crate) struct Growth {
     pub(crate) rates: (f64, f64),
     /// 95 % interval of their ratio, over hosts; none where it had no time before.
     pub(crate) interval: Option<(f64, f64)>,
-    /// Hosts on which it grew by themselves, by their number in the list, those with the most time first.
+    /// Hosts on which it grew significantly, each tested alone, by their number in the list, those with the most time first.
     pub(crate) grown: Vec<usize>,
     /// Ratio on those.
     pub(crate) ratio_of_grown: Option<f64>,
@@ -62,7 +62,7 @@ pub(crate) fn growth(hosts: &[HostDays], idle: (f64, f64), strata: &mut Strata) 
     }
 }
 
-/// Hosts that stand out by themselves, those with the most time first.
+/// Hosts that are significant when tested alone, those with the most time first.
 fn grown(hosts: &[HostDays], tested: &[usize], strata: &[Stratum]) -> Vec<usize> {
     let q = q_values(&strata.iter().map(Stratum::p).collect::<Vec<_>>());
     let mut grown: Vec<usize> = tested.iter().zip(q).filter(|(_, q)| *q <= HOSTS_Q).map(|(at, _)| *at).collect();

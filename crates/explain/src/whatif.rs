@@ -24,5 +24,5 @@ mod tests;
 pub use advice::{Advice, Choice, advise};
 pub use change::{Absence, Change, Refaults};
 pub use draws::Estimate;
-pub use replay::{Replayed, replay};
+pub use replay::Replayed;
 pub use spread::{Prediction, SameTime, Spread, predict, recorded};

@@ -62,7 +62,7 @@ fn days_without_stalls_are_ties_and_no_growth() {
 
 #[test]
 fn growth_on_one_host_in_fifty_is_found_and_its_hosts_are_named() {
-    // Days differ by a factor of up to 6, so that not each host stands out by itself.
+    // Days differ by a factor of up to 6, so that not each host is significant alone.
     for (hosts, grown, expected) in [(1000, 20, 1e-6), (500, 10, 1e-3)] {
         let found = tested(&fleet(1, hosts, grown, 3.0));
         assert!(found.p < expected, "{found:?}");

@@ -21,7 +21,7 @@ pub(super) struct Found {
     pub(super) rates_ns: (f64, f64),
     /// 95 % interval of their ratio.
     pub(super) interval: Option<(f64, f64)>,
-    /// Hosts on which it grew by themselves.
+    /// Hosts on which it grew significantly, each tested alone.
     pub(super) grown: Vec<String>,
     pub(super) ratio_of_grown: Option<f64>,
 }

@@ -64,9 +64,9 @@ pub(super) struct Calls {
 impl Calls {
     /// Those of loops under a limit as simulated; others as they are replayed, each as often as there is time for.
     pub(super) fn of(waits: &Waits, simulation: &Simulation, replayed: &[Replayed], multiples: &Multiples) -> Calls {
-        let Simulation { threads, turns: simulated, .. } = simulation;
+        let simulated = &simulation.turns;
         let copies = simulated.len().max(1);
-        let is_simulated = |of: &Replayed| threads.contains(&waits.operations[of.operation].tid);
+        let is_simulated = |of: &Replayed| simulation.has(waits, &waits.operations[of.operation]);
         let is_slow = |ns: u64| ns >= waits.slower_than_ns;
         let others: Vec<Call> = replayed
             .iter()

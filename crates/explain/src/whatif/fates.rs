@@ -2,16 +2,14 @@
 
 use std::collections::HashMap;
 
-use model::cause::Cause;
-
 use super::looped::Simulation;
-use super::simulated::Simulated;
+use super::simulated::{Simulated, is_delayed, is_throttled};
 use crate::waits::{Waiting, Waits};
 
-/// The recorded operations that the limit delayed, by thread. As many of them stay slow as of all of the thread's calls, and take what calls take
+/// The recorded operations that a limit delayed, by thread and whether the limit is on reads. As many of them stay slow as of all of the thread's calls, and take what calls take
 /// that are simulated at about the same time; the others no longer wait for the limit.
 #[derive(Debug, Default)]
-pub(super) struct Fates(HashMap<u32, Fate>);
+pub(super) struct Fates(HashMap<(u32, bool), Fate>);
 
 #[derive(Debug, Default)]
 struct Fate {
@@ -27,51 +25,49 @@ struct Fate {
 
 impl Fates {
     pub(super) fn of(waits: &Waits, simulation: &Simulation) -> Fates {
-        let mut fates: HashMap<u32, Fate> = HashMap::new();
-        for (tid, stay_slow) in &simulation.stay_slow {
+        let mut fates: HashMap<(u32, bool), Fate> = HashMap::new();
+        for (key, stay_slow) in &simulation.stay_slow {
             // Half of one: neither the first nor the last operation is taken to be slow.
-            fates.insert(*tid, Fate { stay_slow: *stay_slow, due: 0.5, ..Fate::default() });
+            fates.insert(*key, Fate { stay_slow: *stay_slow, due: 0.5, ..Fate::default() });
         }
         let mut slow: Vec<&Simulated> =
             simulation.turns.iter().flatten().filter(|turn| turn.is_slow_by_limit(waits)).collect();
         slow.sort_by_key(|turn| turn.start_ns);
         for turn in slow {
-            fates.entry(turn.tid).and_modify(|fate| fate.slow_ns.push(turn.duration_ns));
+            fates.entry((turn.tid, turn.reads)).and_modify(|fate| fate.slow_ns.push(turn.duration_ns));
         }
-        for operation in waits.operations.iter().filter(|operation| is_delayed(waits, operation)) {
-            fates.entry(operation.tid).and_modify(|fate| fate.operations += 1);
+        let mut fates = Fates(fates);
+        for operation in &waits.operations {
+            fates.delayed(waits, operation).into_iter().for_each(|(_, fate)| fate.operations += 1);
         }
-        Fates(fates)
+        fates
     }
 
     /// The duration of a thread's next operation, ns; `None` where it was not simulated. In the order of the recording.
     pub(super) fn next(&mut self, waits: &Waits, operation: &Waiting) -> Option<u64> {
-        let fate = self.0.get_mut(&operation.tid)?;
-        if !is_delayed(waits, operation) {
-            return None;
-        }
+        let (reads, fate) = self.delayed(waits, operation)?;
         fate.due += fate.stay_slow;
         let at = fate.seen * fate.slow_ns.len() / fate.operations.max(1);
         fate.seen += 1;
         if fate.due < 1.0 || fate.slow_ns.is_empty() {
-            return Some(without_limit(waits, operation).min(waits.slower_than_ns.saturating_sub(1)));
+            return Some(without_limit(waits, operation, reads).min(waits.slower_than_ns.saturating_sub(1)));
         }
         fate.due -= 1.0;
         fate.slow_ns.get(at).copied()
     }
-}
 
-fn is_throttled(waits: &Waits, path: u32) -> bool {
-    waits.paths[path as usize].iter().any(|step| step.cause == Cause::IoThrottle)
-}
-
-fn is_delayed(waits: &Waits, operation: &Waiting) -> bool {
-    operation.pieces.iter().any(|(path, _)| is_throttled(waits, *path))
+    /// Of an operation that a simulated limit delayed.
+    fn delayed(&mut self, waits: &Waits, operation: &Waiting) -> Option<(bool, &mut Fate)> {
+        let is_it =
+            |reads: &bool| self.0.contains_key(&(operation.tid, *reads)) && is_delayed(waits, operation, *reads);
+        let reads = [true, false].into_iter().find(is_it)?;
+        Some((reads, self.0.get_mut(&(operation.tid, reads))?))
+    }
 }
 
 /// What it took besides waiting for a limit, ns.
-fn without_limit(waits: &Waits, operation: &Waiting) -> u64 {
-    let others = operation.pieces.iter().filter(|(path, _)| !is_throttled(waits, *path));
+fn without_limit(waits: &Waits, operation: &Waiting, reads: bool) -> u64 {
+    let others = operation.pieces.iter().filter(|(path, _)| !is_throttled(waits, *path, reads));
     let unknown_ns = u64::from(operation.unknown_requests) * waits.device_ns.unwrap_or(0);
     others.map(|(_, ns)| ns).sum::<u64>().saturating_add(unknown_ns)
 }

@@ -9,9 +9,9 @@ use model::effect::Edge;
 use super::change::{Absence, Change, is_changed};
 use super::held::{waiters, waits_for};
 use super::random::Random;
-use super::simulated::Simulated;
+use super::simulated::{Simulated, is_delayed};
 use super::throttle::{Rate, Throttle};
-use crate::waits::{IoLimit, Loop, Moved, Step, Turn, Waits};
+use crate::waits::{IoLimit, Loop, Moved, Step, Turn, Waiting, Waits};
 
 /// Simulations, from which results are taken together: each chooses turns by chance.
 const REPEATS: usize = 4;
@@ -27,12 +27,22 @@ const OFF: f64 = 0.25;
 /// What the loops under limits that a change concerns do after it.
 #[derive(Debug, Default)]
 pub(super) struct Simulation {
-    /// The threads of operations of which that is known.
-    pub(super) threads: HashSet<u32>,
+    /// The threads of operations of which that is known, each with whether the limit is on reads.
+    threads: HashSet<(u32, bool)>,
     /// Their turns, [`REPEATS`] times; empty where there are no threads.
     pub(super) turns: Vec<Vec<Simulated>>,
-    /// By thread, how many of its calls that the limit made slow still are, 0 to 1.
-    pub(super) stay_slow: HashMap<u32, f64>,
+    /// By the same, how many of its calls that the limit made slow still are, 0 to 1.
+    pub(super) stay_slow: HashMap<(u32, bool), f64>,
+}
+
+impl Simulation {
+    /// Whether an operation is one of a simulated loop: not one that only the other limit delayed.
+    pub(super) fn has(&self, waits: &Waits, operation: &Waiting) -> bool {
+        let is_delayed = |reads| is_delayed(waits, operation, reads);
+        let is_it =
+            |reads| self.threads.contains(&(operation.tid, reads)) && (is_delayed(reads) || !is_delayed(!reads));
+        is_it(true) || is_it(false)
+    }
 }
 
 /// A simulation: turns of some threads that took any time, and how many they made in all.
@@ -67,7 +77,7 @@ pub(super) fn simulate(waits: &Waits, change: &Change) -> Simulation {
         simulation.turns.resize(REPEATS, Vec::new());
         let mut parts: HashMap<u32, f64> = HashMap::new();
         for (turns, seed) in simulation.turns.iter_mut().zip(1..) {
-            let all = run(&loops, after, seed, &wanted);
+            let all = run(&loops, (after, limit.reads), seed, &wanted);
             wanted
                 .iter()
                 .for_each(|tid| *parts.entry(*tid).or_default() += all.slow_part(waits, *tid) / REPEATS as f64);
@@ -75,11 +85,12 @@ pub(super) fn simulate(waits: &Waits, change: &Change) -> Simulation {
             turns.extend(all.turns.into_iter().filter(|turn| of_operations.contains(&turn.tid)));
         }
         let stay = |tid: &u32| parts[tid] / before.slow_part(waits, *tid);
-        let holders = waiters.iter().map(|waiter| (waiter.tid, stay(&waiter.holder)));
-        let all = of_operations.iter().map(|tid| (*tid, stay(tid))).chain(holders);
-        simulation.stay_slow.extend(all.filter(|(_, part)| part.is_finite()).map(|(tid, part)| (tid, part.min(1.0))));
-        simulation.threads.extend(of_operations);
-        simulation.threads.extend(waiters.iter().map(|waiter| waiter.tid));
+        let held = waiters.iter().map(|waiter| (waiter.tid, waiter.holder));
+        for (tid, looped) in of_operations.iter().map(|tid| (*tid, *tid)).chain(held) {
+            simulation.threads.insert((tid, limit.reads));
+            let stays = Some(stay(&looped)).filter(|part| part.is_finite());
+            simulation.stay_slow.extend(stays.map(|part| ((tid, limit.reads), part.min(1.0))));
+        }
     }
     simulation
 }
@@ -231,7 +242,7 @@ fn as_recorded(waits: &Waits, limit: &IoLimit, paces: &[Pace], wanted: &HashSet<
         return None;
     }
     let recorded: Vec<u64> = turns.map(Turn::duration_ns).filter(|ns| *ns >= waits.slower_than_ns).collect();
-    let now = run(&loops, rate(limit, 1.0), 1, wanted);
+    let now = run(&loops, (rate(limit, 1.0), limit.reads), 1, wanted);
     let simulated: Vec<u64> =
         now.turns.iter().map(|turn| turn.duration_ns).filter(|ns| *ns >= waits.slower_than_ns).collect();
     let is_close = |a: f64, b: f64| (a / b.max(1.0) - 1.0).abs() <= OFF;
@@ -250,7 +261,7 @@ struct Running<'a> {
 }
 
 /// The turns of those threads, for as long as the recorded ones lasted.
-fn run(loops: &[(&Loop, &Pace)], rate: Rate, seed: u64, wanted: &HashSet<u32>) -> Ran {
+fn run(loops: &[(&Loop, &Pace)], (rate, reads): (Rate, bool), seed: u64, wanted: &HashSet<u32>) -> Ran {
     let turns = || loops.iter().flat_map(|each| &each.0.turns);
     let (from_ns, to_ns) = (turns().map(|turn| turn.start_ns).min(), turns().map(Turn::end_ns).max());
     let (Some(from_ns), Some(to_ns)) = (from_ns, to_ns) else { return Ran::default() };
@@ -277,7 +288,7 @@ fn run(loops: &[(&Loop, &Pace)], rate: Rate, seed: u64, wanted: &HashSet<u32>) -
         if duration_ns > 0.0 {
             let like = like.filter(|_| passed_ns <= start_ns);
             let start_ns = from_ns + start_ns as u64;
-            ran.turns.push(Simulated { tid: first.of.tid, start_ns, duration_ns: duration_ns as u64, like });
+            ran.turns.push(Simulated { tid: first.of.tid, reads, start_ns, duration_ns: duration_ns as u64, like });
         }
     }
     ran

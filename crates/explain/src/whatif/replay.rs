@@ -9,7 +9,7 @@ use super::change::{Change, concerns, is_absorbed_by_limit, raised_limit, remain
 use super::ends;
 use super::fates::Fates;
 use super::level::Levels;
-use super::looped::{Simulation, simulate};
+use super::looped::Simulation;
 use super::throttle::SLICE_NS;
 use crate::waits::{Waiting, Waits};
 
@@ -29,12 +29,8 @@ pub struct Replayed {
 }
 
 /// The operations after a change, in the same order. Those of an absent process or cgroup are left out.
-pub fn replay(waits: &Waits, change: &Change) -> Vec<Replayed> {
-    replay_with(waits, change, &simulate(waits, change))
-}
-
-/// The same, with what the loops under a limit do after the change.
-pub(super) fn replay_with(waits: &Waits, change: &Change, simulation: &Simulation) -> Vec<Replayed> {
+/// `simulation`: what the loops under a limit do after it.
+pub(super) fn replay(waits: &Waits, change: &Change, simulation: &Simulation) -> Vec<Replayed> {
     let mut remaining: Vec<f64> = waits.paths.iter().map(|path| remains(change, path)).collect();
     ends::assume(waits, change, &mut remaining);
     let present = waits.operations.iter().filter(|operation| !is_absent(waits, operation, change));

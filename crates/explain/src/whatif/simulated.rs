@@ -1,11 +1,15 @@
 //! Turns of simulated threads.
 
-use crate::waits::Waits;
+use model::cause::Cause;
+
+use crate::waits::{Waiting, Waits};
 
 /// A turn of a simulation.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Simulated {
     pub(super) tid: u32,
+    /// Of a limit on reads, not on writes.
+    pub(super) reads: bool,
     pub(super) start_ns: u64,
     pub(super) duration_ns: u64,
     /// The recorded turn whose rest it has; `None` where the limit delayed it, which is not by chance.
@@ -16,4 +20,16 @@ impl Simulated {
     pub(super) fn is_slow_by_limit(&self, waits: &Waits) -> bool {
         self.like.is_none() && self.duration_ns >= waits.slower_than_ns
     }
+}
+
+/// Whether such a limit delays what a path leads to. That of an unknown kind may be either.
+pub(super) fn is_throttled(waits: &Waits, path: u32, reads: bool) -> bool {
+    let kind = if reads { "read" } else { "write" };
+    let is_it = |of: &str| of.is_empty() || of.starts_with(kind);
+    waits.paths[path as usize].iter().any(|step| step.cause == Cause::IoThrottle && is_it(step.kind))
+}
+
+/// Whether such a limit delayed an operation.
+pub(super) fn is_delayed(waits: &Waits, operation: &Waiting, reads: bool) -> bool {
+    operation.pieces.iter().any(|(path, _)| is_throttled(waits, *path, reads))
 }

@@ -6,7 +6,7 @@ use super::calls::{Call, Calls, Drawn};
 use super::change::Change;
 use super::draws::{Drawings, Draws, Estimate, Ranked, Sorted};
 use super::looped::{Simulation, simulate};
-use super::replay::{Replayed, replay_with};
+use super::replay::{Replayed, replay};
 use super::same_time::Multiples;
 use crate::waits::Waits;
 
@@ -110,7 +110,7 @@ struct After {
 impl After {
     fn of(waits: &Waits, change: &Change) -> After {
         let simulation = simulate(waits, change);
-        After { replayed: replay_with(waits, change, &simulation), simulation }
+        After { replayed: replay(waits, change, &simulation), simulation }
     }
 }
 

@@ -5,7 +5,8 @@ use model::cause::Cause;
 use model::effect::{Edge, Effect};
 use proptest::prelude::*;
 
-use super::{Absence, Change, predict, recorded, replay};
+use super::looped::simulate;
+use super::{Absence, Change, Replayed, predict, recorded, replay};
 use crate::waits::{Numbers, Step, Waiting, Waits};
 
 mod looped;
@@ -63,6 +64,10 @@ fn step(letter: char, tid: u32) -> Step {
         other => panic!("{other}"),
     };
     Step { cause, kind: "", device: None, blamed: None, tid, syncs: false }
+}
+
+fn replay(waits: &Waits, change: &Change) -> Vec<Replayed> {
+    replay::replay(waits, change, &simulate(waits, change))
 }
 
 fn gone(edge: Edge) -> Change {

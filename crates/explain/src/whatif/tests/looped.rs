@@ -2,14 +2,14 @@
 
 use model::block::DeviceNumber;
 use model::cause::Cause;
-use model::effect::Edge;
+use model::effect::{Edge, Effect};
 
 use super::super::random::Random;
 use super::super::throttle::{Rate, Throttle};
 use super::super::{Absence, Change, SameTime, predict};
 use super::simulated::{SLOW_NS, close, figures};
 use super::{MS, faster, step};
-use crate::waits::{IoLimit, Loop, Moved, Turn, Waiting, Waits};
+use crate::waits::{IoLimit, Loop, Moved, Step, Turn, Waiting, Waits};
 
 const RUN_NS: u64 = 30_000 * MS;
 const BYTES_PER_S: u64 = 4 << 20;
@@ -138,6 +138,24 @@ fn of_recorded_calls_as_many_stay_slow_as_of_all() {
         assert!((least..most).contains(&truth), "{truth}");
         assert!((least..most).contains(&left), "{left}, but {truth}");
     }
+}
+
+/// It also writes, under a limit that stays.
+#[test]
+fn what_another_limit_delays_stays_as_it_is() {
+    let mut waits = recorded(&turns(&LOOPS[..1], BYTES_PER_S, 1), Some(BYTES_PER_S));
+    waits.paths[0][0].kind = "read";
+    let before = predict(&waits, &faster(Edge::IoLimit, 4.0));
+    waits.paths.push(vec![Step { kind: "write", ..step('t', 7) }]);
+    let write =
+        |at: u64| Waiting { tid: 7, start_ns: RUN_NS + at * 60 * MS, pieces: vec![(2, 50 * MS)], ..Waiting::default() };
+    waits.operations.extend((0..20).map(write));
+    let change =
+        Change::Edge { effect: Effect { factor: Some(4.0), ..Effect::gone(Edge::IoLimit) }, of: vec!["read".into()] };
+    let predicted = predict(&waits, &change);
+    assert_eq!(predicted.total_ns.value, before.total_ns.value + 20 * 50 * MS);
+    // They are done again, too, as often as there is time for.
+    assert!((20..25).contains(&(predicted.in_same_time.slow.value - before.in_same_time.slow.value)));
 }
 
 /// Thread 7 waits for the lock that thread 9 holds in each of its writes, and is back when the next one has begun. At four times the limit
