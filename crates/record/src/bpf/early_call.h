@@ -67,7 +67,8 @@ static __always_inline void emit_call(struct thread *thread, u32 names, s64 resu
 	else if (names == BY_RESULT && result >= 0)
 		file = file_of(task, result);
 	path = bpf_map_lookup_elem(&paths, &zero);
-	if (!path || (file ? !is_storage(file) : names == BY_FD))
+	/* A read of another file may wait for storage, too, where its buffer was swapped out. */
+	if (!path || (file ? !is_storage(file) && !thread->waited : names == BY_FD))
 		return;
 	found = write_name(path, thread, file, names);
 	event = begin_event(SYSTEM_CALL, WITH_STACK);

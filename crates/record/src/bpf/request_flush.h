@@ -20,6 +20,7 @@ struct sequence {
 	u64 data_ns;
 	u32 bytes;
 	u32 status;
+	struct lower lower;	/* that completed the data */
 };
 
 /* By request; those in flight. */
@@ -137,6 +138,11 @@ __noinline int add_sequence(struct request_note *note, struct view *view)
 	note->bytes = sequence->bytes;
 	if (!note->status)
 		note->status = sequence->status;
+	if (!note->lower_key) {
+		note->lower_key = sequence->lower.key;
+		note->lower_completed_ns = sequence->lower.completed_ns;
+		note->lower_number = sequence->lower.number;
+	}
 	device = counters_of(view->queue);
 	if (device && device->number == note->device)
 		note->postflush_ns = flushing_since(device, sequence->data_ns);

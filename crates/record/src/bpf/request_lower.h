@@ -153,3 +153,18 @@ __noinline int find_lower(struct lower *lower, struct slot *slot, struct view *v
 		take_lower(lower, &cpu->done);
 	return 0;
 }
+
+/* That completed the data of a request with flushes around it. */
+__noinline int find_lower_of_data(struct slot *slot, struct view *view)
+{
+	struct sequence *sequence;
+	u64 key;
+
+	if (!slot || !view)
+		return 0;
+	key = view->key;
+	sequence = bpf_map_lookup_elem(&sequences, &key);
+	if (sequence)
+		find_lower(&sequence->lower, slot, view);
+	return 0;
+}

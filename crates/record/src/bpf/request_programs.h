@@ -361,6 +361,8 @@ static __always_inline void complete(struct view *view)
 		slot->issued_ns = issued_at(slot, view);
 	if (is_before_data(view)) {
 		note_data(view);
+		if (has_lower(slot))
+			find_lower_of_data(slot, view);
 		return;
 	}
 	began = began_at(slot);

@@ -9,6 +9,12 @@
 /* A program that was refused a lock has something to do before it sleeps and tries again. */
 #define TRY_WINDOW_NS 20000000ull
 
+/* A preempted kernel thread keeps the request that it acts on, and did not wait for it. */
+static __always_inline int waited_for_request(struct task_note *note)
+{
+	return note->request.key && note->out_state;
+}
+
 static __always_inline int is_of_interest(struct task_note *note)
 {
 	if (note->call || is_blocked(note->out_state) || note->watched || note->serves || note->served ||
@@ -17,7 +23,7 @@ static __always_inline int is_of_interest(struct task_note *note)
 	if (is_stopped(note->out_state))
 		return 1;
 	/* Tasks that waited for a request, except idle workers. */
-	return note->request.key && !(note->out_state & TASK_NOLOAD);
+	return waited_for_request(note) && !(note->out_state & TASK_NOLOAD);
 }
 
 /* A task within submit_bio has submitted a bio. The bio has no request yet, except with the few drivers that sleep on the
@@ -90,7 +96,8 @@ static __always_inline void left_cpu(struct task_struct *task, u32 state, u64 no
 	note->waker_frames = 0;
 	note->awaits = NOBODY;
 	note->served = 0;
-	note->request.key = 0;
+	if (state || !(task->flags & PF_KTHREAD))
+		note->request.key = 0;
 	note->out_mark = 0;
 	note_bio(note, submits, now);
 	note->held = state ? 0 : is_held(task);
@@ -189,7 +196,7 @@ static __always_inline void emit_off_cpu(struct task_struct *task, struct task_n
 		if (note->waker_frames)
 			__builtin_memcpy(event->waker_stack, note->waker_stack, sizeof(event->waker_stack));
 	}
-	if (note->request.key)
+	if (waited_for_request(note))
 		event->request = note->request;
 	runnable = runnable_at(note, out_ns, now);
 	if (now - runnable >= settings.interval_ns) {
@@ -278,7 +285,7 @@ static __always_inline u32 fate_of_wait(struct task_struct *task, struct task_no
 static __always_inline void sum_up_wait(struct task_struct *task, struct task_note *note, u64 out_ns, u64 runnable_ns, u64 now)
 {
 	gather(task, note, SHORT_CPU_WAITS, runnable_ns, now - runnable_ns, now, 0);
-	if (note->request.key)
+	if (waited_for_request(note))
 		gather(task, note, SHORT_REQUEST_WAITS, out_ns, runnable_ns - out_ns, now, 0);
 	else
 		gather(task, note, SHORT_SLEEPS, out_ns, runnable_ns - out_ns, now, 1);

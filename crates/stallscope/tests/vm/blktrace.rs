@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 
+use crate::scenes::is_since;
 use crate::stage::{Disk, number, run};
 
 /// Letters of all events that blkparse finds in the trace, one a line, with the bytes that each is about.
@@ -62,7 +63,9 @@ fn its_totals_are_those_of_blkparse() {
     let flushes = theirs.iter().filter(|(letter, bytes)| letter == "C" && *bytes == 0).count() as f64;
     let requests = number(&ours, "/devices/0/requests");
     assert!(requests <= count("C") && requests >= count("C") - flushes, "{requests}, {flushes} of nothing but a flush");
-    for anomaly in ["unmatched_complete", "duplicate_complete"] {
-        assert_eq!(ours["anomalies"][anomaly].as_u64().unwrap_or(0), 0, "{:#}", ours["anomalies"]);
+    // Linux 7.3 traces no Q and G of a write with a flush before it and FUA, which completes twice.
+    let may_be = if is_since(7, 0) { flushes as u64 } else { 0 };
+    for (anomaly, most) in [("unmatched_complete", 0), ("duplicate_complete", may_be)] {
+        assert!(ours["anomalies"][anomaly].as_u64().unwrap_or(0) <= most, "{:#}", ours["anomalies"]);
     }
 }

@@ -60,16 +60,27 @@ pub fn number_of(name: &str) -> String {
 
 /// Records all scenes, prints a row for each, and panics with what is wrong.
 pub fn play(scenes: &[Scene]) {
+    let (mut complaints, lost) = play_once(&scenes.iter().collect::<Vec<_>>());
+    // Time in which rows were lost is unexplained: since Linux 7.0 the kernel skips programs now and then.
+    if lost && !complaints.is_empty() {
+        let again: Vec<&Scene> = complaints.iter().map(|(scene, _)| *scene).collect();
+        println!("row: again, since events were lost: {}", again.len());
+        complaints = play_once(&again).0;
+    }
+    let texts: Vec<String> = complaints.into_iter().map(|(_, text)| text).collect();
+    assert!(texts.is_empty(), "{}", texts.join("\n"));
+}
+
+/// What is wrong with which of them, and whether events were lost.
+fn play_once<'a>(scenes: &[&'a Scene]) -> (Vec<(&'a Scene, String)>, bool) {
     let folder = folder();
     let script: Vec<&str> = scenes.iter().map(|scene| scene.script.as_str()).collect();
     let document = explained(folder.path(), &script.join("\n"));
-    // Time in which rows were lost is unexplained.
-    println!("row: lost: {}", document["losses"]["lost"]);
-    let mut complaints = Vec::new();
-    for scene in scenes {
-        complaints.extend(judge(scene, &document));
-    }
-    assert!(complaints.is_empty(), "{}", complaints.join("\n"));
+    let lost = &document["losses"]["lost"];
+    println!("row: lost: {lost}");
+    let judged = scenes.iter().map(|scene| (*scene, judge(scene, &document)));
+    let complaints = judged.filter(|(_, wrong)| !wrong.is_empty()).map(|(scene, wrong)| (scene, wrong.join("\n")));
+    (complaints.collect(), lost.as_object().is_some_and(|lost| !lost.is_empty()))
 }
 
 /// The explanation. On a busy machine the emulator may be too slow for the archive to close in time: then once more.

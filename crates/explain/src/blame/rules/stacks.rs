@@ -240,7 +240,8 @@ const FAULTS: Rank =
 const IO: Rank = &[
     io(&["io_cqring_wait", "read_events"], Cause::IoWorker, "asynchronous I/O completions").seen_on(ON_6_18),
     io(&["folio_wait_bit_common", "__folio_lock*"], Cause::Device, "page read").seen_on(ON_6_18),
-    io(&["__lock_page_killable"], Cause::Device, "page read"),
+    // Before Linux 5.16 pages, not folios.
+    io(&["wait_on_page_bit_common", "__lock_page*"], Cause::Device, "page read"),
     io(&["submit_bio_wait", "blkdev_issue_*", "blk_execute_rq"], Cause::Device, "synchronous I/O").seen_on(ON_6_18),
     io(&["__iomap_dio_rw", "iomap_dio_*", "blkdev_direct_IO*", "__blkdev_direct_IO*"], Cause::Device, "direct I/O")
         .seen_on(ON_6_18),
