@@ -38,13 +38,31 @@ fn reclaim_in_a_small_memory_cgroup_and_what_it_shrinks() {
     assert!(seen.lost.iter().all(is_skipped), "{:?}", seen.lost);
 }
 
+/// A setting that outlives its device's file: it is what it was when this is dropped.
+struct Changed {
+    file: String,
+    before: String,
+}
+
+impl Changed {
+    fn to(value: &str, file: String) -> Changed {
+        let before = std::fs::read_to_string(&file).unwrap().trim().to_owned();
+        std::fs::write(&file, value).unwrap();
+        Changed { file, before }
+    }
+}
+
+impl Drop for Changed {
+    fn drop(&mut self) {
+        std::fs::write(&self.file, &self.before).unwrap();
+    }
+}
+
 #[test]
 fn dirty_throttling_says_how_much_is_dirty_and_where() {
     let Some(stage) = Stage::ext4() else { return };
-    let bdi = format!("/sys/class/bdi/{}", stage.number());
-    for (name, value) in [("strict_limit", "1"), ("max_ratio", "1")] {
-        std::fs::write(format!("{bdi}/{name}"), value).unwrap();
-    }
+    let _limits =
+        ["strict_limit", "max_ratio"].map(|name| Changed::to("1", format!("/sys/class/bdi/{}/{name}", stage.number())));
     let command = format!("dd if=/dev/zero of={}/big bs=1M count=200 status=none", stage.mounted());
     let Some(seen) = trace(&most_of_it(), &command) else { return };
     let waits = seen.of(StallKind::OffCpu, "balance_dirty_pages");
