@@ -27,6 +27,8 @@ pub struct Recipe {
     pub report_interval: Option<String>,
     /// A flag that names directories, as some originals have.
     pub directories: Option<PathFlag>,
+    /// The variable that counts its ranks: processes that a launcher (MPI, Slurm) may start over many machines.
+    pub ranks: Option<String>,
     /// A flag that names a file to which the figures are appended in the original's format.
     pub log: Option<PathFlag>,
     pub(crate) phases: Vec<PhaseRecipe>,

@@ -17,8 +17,20 @@ use crate::value::ValueKind;
 
 const PHASE_KINDS: [(&str, PhaseKind); 3] =
     [("fill", PhaseKind::Fill), ("warmup", PhaseKind::Warmup), ("run", PhaseKind::Run)];
-const TOP: [&str; 11] =
-    ["name", "about", "origin", "report", "directories", "log", "variables", "phase", "repeat", "files", "actor"];
+const TOP: [&str; 12] = [
+    "name",
+    "about",
+    "origin",
+    "report",
+    "directories",
+    "log",
+    "ranks",
+    "variables",
+    "phase",
+    "repeat",
+    "files",
+    "actor",
+];
 
 pub(super) fn recipe(source: Arc<SourceText>) -> Result<Recipe, LoadError> {
     let document = DeTable::parse(&source.text).map_err(|error| {
@@ -37,6 +49,7 @@ pub(super) fn recipe(source: Arc<SourceText>) -> Result<Recipe, LoadError> {
         report_interval: report_interval(&top, &variables)?,
         directories: path_flag(&top, "directories")?,
         log: path_flag(&top, "log")?,
+        ranks: ranks(&top, &variables)?,
         repeat: repeat(&top, &phases)?,
         variables,
         phases,
@@ -61,6 +74,15 @@ fn report_interval(top: &Section<'_>, variables: &[Variable]) -> Result<Option<S
         Some(variable) if variable.kind == ValueKind::Duration => Ok(Some(name.value)),
         Some(_) => Err(report.error(name.span, format!("variable '{}' is not a duration", name.value))),
         None => Err(report.error(name.span, format!("there is no variable '{}'", name.value))),
+    }
+}
+
+fn ranks(top: &Section<'_>, variables: &[Variable]) -> Result<Option<String>, LoadError> {
+    let Some(name) = top.text("ranks")? else { return Ok(None) };
+    match variables.iter().find(|variable| variable.name == name.value) {
+        Some(variable) if variable.kind == ValueKind::Count => Ok(Some(name.value)),
+        Some(_) => Err(top.error(name.span, format!("variable '{}' is not a count", name.value))),
+        None => Err(top.error(name.span, format!("there is no variable '{}'", name.value))),
     }
 }
 

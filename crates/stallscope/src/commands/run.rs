@@ -2,6 +2,7 @@
 
 mod crash;
 mod drive;
+mod launcher;
 mod live;
 mod native_flags;
 mod patience;
@@ -47,6 +48,9 @@ pub struct Outcome {
 
 /// Runs a workload, and prints its summary and a brief explanation.
 pub fn run(request: RunRequest) -> Result<Exit, Failure> {
+    if let Some(exit) = launcher::refuse(&request)? {
+        return Ok(exit);
+    }
     let output = &request.args.recording.output;
     // Nothing may follow a machine-readable format.
     let only_figures = output.json || request.args.format == Format::Native;

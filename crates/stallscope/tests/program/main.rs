@@ -38,6 +38,7 @@ mod interrupts;
 mod ior;
 mod killed;
 mod lake;
+mod launchers;
 mod live;
 mod lossy;
 mod many_requests;
