@@ -3,26 +3,28 @@
 //! Nothing here waits. The program calls [`Conductor::poll`] from its loop; all information comes from the board,
 //! even while every thread of the load is stuck in the kernel.
 
+mod among;
 mod event;
+mod follower;
+mod others;
+mod spawn;
 
-use std::fs::File;
-use std::io::{Seek, Write};
-use std::os::fd::AsRawFd;
-use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::process::{Child, ExitStatus, Stdio};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Child, ExitStatus};
 use std::sync::Arc;
 
 pub use event::{Launch, LoadEvent};
-use model::event::Member;
+pub use follower::Follower;
 use model::operation::OperationRecord;
-use rustix::fs::MemfdFlags;
+pub use others::{Others, PartEnd};
+use spawn::{cause_of_death, spawn};
 
 use crate::board::{Board, BoardReader, LoadCommand, ProcessState};
 use crate::clock;
 use crate::error::LoadError;
-use crate::plan::Plan;
+use crate::plan::{Part, Plan};
 use crate::recipe::PhaseKind;
-use crate::sys;
 
 /// Time limit for threads to end their jobs after the end of the phase.
 const FAREWELL_NS: u64 = 50_000_000;
@@ -48,6 +50,11 @@ pub struct Conductor {
     plan: Plan,
     child: Child,
     board: Arc<Board>,
+    /// Through which the ranks of a node share the board.
+    descriptor: OwnedFd,
+    others: Option<Box<dyn Others>>,
+    /// The others know that this load has failed, or have caused it.
+    others_know: bool,
     reader: BoardReader,
     stage: ConductorState,
     phase_bytes: u64,
@@ -65,26 +72,23 @@ impl Conductor {
     /// Starts the load process. It dies with the calling *thread*: call this from a thread that lives as long as the load
     /// should, such as the main thread.
     pub fn start(plan: Plan, launch: &Launch) -> Result<Conductor, LoadError> {
+        Conductor::start_among(plan, launch, None)
+    }
+
+    /// Like [`Conductor::start`], for the ranks of one node of several: of the plan's part.
+    pub fn start_among(plan: Plan, launch: &Launch, others: Option<Box<dyn Others>>) -> Result<Conductor, LoadError> {
         let (descriptor, board) = Board::create(plan.board_shape())?;
         let board = Arc::new(board);
-        let mut command = std::process::Command::new(&launch.executable);
-        command.args(&launch.arguments);
-        command.arg("--board-fd").arg(descriptor.as_raw_fd().to_string());
-        command.arg("--parent").arg(std::process::id().to_string());
-        for file in &launch.cgroup_procs {
-            command.arg("--cgroup-procs").arg(file);
-        }
-        // A separate process group keeps the terminal's Ctrl-C away.
-        command.stdin(plan_file(&plan)?).stdout(Stdio::null()).process_group(0);
-        sys::inherit(&mut command, descriptor.as_raw_fd());
-        let start = format!("start the load process {}", launch.executable.display());
-        let child = command.spawn().map_err(LoadError::process(start))?;
+        let child = spawn(&plan, launch, &descriptor)?;
         let reader = BoardReader::new(Arc::clone(&board), plan.board_names(), clock::now_ns());
         let stage = ConductorState::Starting;
         Ok(Conductor {
             plan,
             child,
             board,
+            descriptor,
+            others,
+            others_know: false,
             reader,
             stage,
             phase_bytes: 0,
@@ -101,6 +105,11 @@ impl Conductor {
         self.child.id()
     }
 
+    /// The board, for other processes of this node.
+    pub fn board(&self) -> BorrowedFd<'_> {
+        self.descriptor.as_fd()
+    }
+
     /// The running plan.
     pub fn plan(&self) -> &Plan {
         &self.plan
@@ -110,6 +119,7 @@ impl Conductor {
     /// milliseconds.
     pub fn next_due_ns(&self) -> Option<u64> {
         match self.stage {
+            _ if self.others.is_some() => None,
             ConductorState::InPhase { phase, started_ns, report_ns } => {
                 let end_ns = started_ns.saturating_add(self.plan.phases[phase].duration_ns?);
                 // Threads with a job may end earlier, so poll every few milliseconds.
@@ -125,6 +135,7 @@ impl Conductor {
         if self.stage == ConductorState::Gone {
             return events;
         }
+        self.learn_of_failures();
         let ended = self.child.try_wait();
         let drained = self.reader.drain_operations();
         self.is_full |= drained.0.iter().any(|operation| operation.errno == Some(libc::ENOSPC));
@@ -133,7 +144,11 @@ impl Conductor {
             self.leave_phase(now_ns, &mut events);
             let drained = self.reader.drain_rest();
             emit_operations(&mut events, drained);
-            events.push(self.ending(status));
+            let ending = self.ending(status);
+            if let LoadEvent::Died { message, .. } = &ending {
+                self.tell_others(message);
+            }
+            events.push(ending);
             self.stage = ConductorState::Gone;
             return events;
         }
@@ -161,7 +176,10 @@ impl Conductor {
             let (done_bytes, total_bytes) = self.board.fill_progress();
             events.push(LoadEvent::Progress { done_bytes, total_bytes });
         }
-        if self.has_ended(phase, started_ns, now_ns) && self.crew_is_done(phase, now_ns) {
+        if self.has_ended(phase, started_ns, now_ns)
+            && self.crew_is_done(phase, now_ns)
+            && self.others_have_ended(phase)
+        {
             self.leave_phase(now_ns, events);
             self.sequence += 1;
             self.is_full |= self.board.is_full();
@@ -184,10 +202,13 @@ impl Conductor {
     fn has_ended(&self, phase: usize, started_ns: u64, now_ns: u64) -> bool {
         let described = &self.plan.phases[phase];
         if described.kind == PhaseKind::Fill {
-            return self.board.ended_phase() == Some(phase);
+            let fills_here = self.plan.part.as_ref().is_none_or(Part::fills_here);
+            return !fills_here || self.board.ended_phase() == Some(phase);
         }
         let to_end = self.plan.crew_to_end(phase);
-        let all_ended = to_end > 0 && self.board.shares_ended() >= to_end;
+        // A node may have no thread in a phase that ends with those of others.
+        let is_of_others = self.others.is_some() && described.duration_ns.is_none();
+        let all_ended = (to_end > 0 || is_of_others) && self.board.shares_ended() >= to_end;
         all_ended || described.duration_ns.is_some_and(|duration_ns| now_ns >= started_ns.saturating_add(duration_ns))
     }
 
@@ -225,7 +246,7 @@ impl Conductor {
     fn wait_for_crew(&mut self, phase: usize, now_ns: u64, events: &mut Vec<LoadEvent>) {
         if self.stop_requested || self.board.state() == ProcessState::Failed {
             self.stage = ConductorState::Stopping;
-        } else if let Some(start_ns) = self.board.crew_start_ns().filter(|start_ns| *start_ns <= now_ns) {
+        } else if let Some(start_ns) = self.crew_start_ns(phase).filter(|start_ns| *start_ns <= now_ns) {
             self.start_phase(phase, start_ns, events);
         }
     }
@@ -248,7 +269,7 @@ impl Conductor {
         let members = self.crew(phase);
         // Jobs end between two polls.
         let last_end_ns = members.iter().map(|member| member.end_ns).max().unwrap_or(now_ns);
-        let all_ended = members.len() as u64 == self.plan.crew(phase) && !members.is_empty();
+        let all_ended = members.len() as u64 == self.plan.crew_here(phase) && !members.is_empty();
         let now_ns = if all_ended { last_end_ns.min(now_ns) } else { now_ns };
         match self.plan.phases[phase].kind {
             PhaseKind::Fill => {
@@ -265,21 +286,6 @@ impl Conductor {
             events.push(LoadEvent::Crew { phase: name.clone(), at_ns: now_ns, members });
         }
         events.push(LoadEvent::PhaseEnded { phase: name, at_ns: now_ns, bytes: self.phase_bytes });
-    }
-
-    /// The threads that have ended their jobs of this phase.
-    fn crew(&self, phase: usize) -> Vec<Member> {
-        let mut thread = 0;
-        let mut members = Vec::new();
-        for actor in &self.plan.actors {
-            let acts = actor.job.is_some() && actor.in_phase[phase];
-            for ordinal in (0..actor.threads).filter(|_| acts) {
-                let share = self.board.share_of(self.sequence, thread + ordinal as usize);
-                members.extend(share.map(|share| Member { actor: actor.name.clone(), ordinal, ..share }));
-            }
-            thread += actor.threads as usize;
-        }
-        members
     }
 
     fn report(&mut self, phase: usize, now_ns: u64, events: &mut Vec<LoadEvent>) {
@@ -299,15 +305,7 @@ impl Conductor {
         if message.is_none() && (self.killed || (expected && status.success())) {
             return LoadEvent::Finished;
         }
-        let message = message.unwrap_or_else(|| match status.signal() {
-            Some(9) => {
-                "the load process was killed by signal 9: out of memory, in its memory cgroup or on the machine, \
-                        unless it was killed by hand"
-                    .to_owned()
-            }
-            Some(signal) => format!("the load process was killed by signal {signal}"),
-            None => format!("the load process ended unexpectedly ({status})"),
-        });
+        let message = message.unwrap_or_else(|| cause_of_death(status));
         LoadEvent::Died { signal: status.signal(), code: status.code(), message }
     }
 
@@ -320,6 +318,9 @@ impl Conductor {
     /// [`LoadEvent::Finished`] follows when the process has exited.
     pub fn stop(&mut self) {
         self.stop_requested = true;
+        if self.stage != ConductorState::Stopping {
+            self.tell_others("the load was stopped");
+        }
         self.board.give(LoadCommand::Stop);
         if self.stage == ConductorState::Starting {
             self.stage = ConductorState::Stopping;
@@ -358,17 +359,6 @@ impl Drop for Conductor {
             let _ = self.child.try_wait();
         }
     }
-}
-
-/// The plan as the load process's standard input: a memfd, because a pipe could fill up.
-fn plan_file(plan: &Plan) -> Result<Stdio, LoadError> {
-    let write = || -> std::io::Result<File> {
-        let mut file = File::from(rustix::fs::memfd_create("stallscope-plan", MemfdFlags::CLOEXEC)?);
-        file.write_all(&serde_json::to_vec(plan)?)?;
-        file.rewind()?;
-        Ok(file)
-    };
-    write().map(Stdio::from).map_err(LoadError::process("hand over the plan"))
 }
 
 fn emit_operations(events: &mut Vec<LoadEvent>, (records, lost): (Vec<OperationRecord>, u64)) {

@@ -67,6 +67,12 @@ pub enum LoadError {
         /// The data directory.
         path: PathBuf,
     },
+    /// A data directory of ranks on many machines that is not the one that the first rank made.
+    #[error("{}: the data of rank 0 is not seen on this node; all nodes must share the file system under test", path.display())]
+    NotShared {
+        /// The data directory.
+        path: PathBuf,
+    },
     /// The fill failed.
     #[error("cannot {action} {}: {source}", path.display())]
     Data {

@@ -94,6 +94,18 @@ pub(crate) fn lock_all(data: &DataSet<'_>) -> Result<Vec<DirectoryLock>, LoadErr
     data.data_directories.iter().map(|path| lock_directory(data, path)).collect()
 }
 
+/// Checks that the data directories that another node made for this run are the ones seen here.
+pub(crate) fn shared_data(data: &DataSet<'_>) -> Result<(), LoadError> {
+    let is_shared = |path: &&PathBuf| match status_of(data.recipe, path) {
+        DataDirectoryStatus::Ours(marker) => marker.seed == data.seed,
+        _ => false,
+    };
+    match data.data_directories.iter().find(|path| !is_shared(path)) {
+        Some(path) => Err(LoadError::NotShared { path: path.clone() }),
+        None => Ok(()),
+    }
+}
+
 enum Prepared {
     Reused,
     ToFill,

@@ -13,8 +13,8 @@ use crate::board::{Board, LoadCommand, ProcessState};
 use crate::clock;
 use crate::data::DirectoryLock;
 use crate::error::LoadError;
-use crate::fill::{fill, lock_all};
-use crate::plan::Plan;
+use crate::fill::{fill, lock_all, shared_data};
+use crate::plan::{Part, Plan};
 use crate::recipe::PhaseKind;
 use crate::sys;
 use crate::work::ActorThread;
@@ -136,6 +136,7 @@ fn run(plan: Plan, board: Board) -> u8 {
 /// Executes the program's commands until it stops the load.
 fn obey(load: &Arc<Load>, holds: &mut Vec<DirectoryLock>) -> Result<(), LoadError> {
     let (mut current, mut started) = (None, false);
+    let fills = load.plan.part.as_ref().is_none_or(Part::fills);
     if load.plan.after_crash {
         holds.extend(lock_all(&load.plan.data_set())?);
     }
@@ -145,11 +146,17 @@ fn obey(load: &Arc<Load>, holds: &mut Vec<DirectoryLock>) -> Result<(), LoadErro
             LoadCommand::Phase { phase, sequence } if current != Some(sequence) => {
                 current = Some(sequence);
                 let kind = load.plan.phases.get(phase).map(|phase| phase.kind);
+                if kind == Some(PhaseKind::Fill) && !fills {
+                    continue;
+                }
                 if kind == Some(PhaseKind::Fill) {
                     holds.extend(fill(&load.plan.data_set(), &load.context.board)?);
                     load.context.ledger.iter().for_each(WriteLedger::set_filled);
                     load.context.board.end_phase(phase);
                 } else if !std::mem::replace(&mut started, true) {
+                    if !fills {
+                        shared_data(&load.plan.data_set())?;
+                    }
                     start_actors(load)?;
                 }
             }
@@ -173,7 +180,11 @@ fn start_actors(load: &Arc<Load>) -> Result<(), LoadError> {
             }
             let thread = ActorThread { actor, ordinal, index };
             index += 1;
-            if described.processes {
+            if load.plan.part.as_ref().is_some_and(|part| !part.is_own(ordinal)) {
+                continue;
+            }
+            // With a part, this process is the one of its rank.
+            if described.processes && load.plan.part.is_none() {
                 start_process(load, thread, &described.name)?;
                 continue;
             }

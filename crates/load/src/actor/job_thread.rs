@@ -31,7 +31,7 @@ pub(super) fn perform(job: &Job, load: &Load, thread: ActorThread, tid: u32) {
             continue;
         }
         last_sequence = Some(sequence);
-        board.arrive(sequence, load.plan.crew(phase));
+        board.arrive(sequence, load.plan.part.is_none().then(|| load.plan.crew(phase)));
         let Some(start_ns) = wait_for_start(board, command) else { continue };
         let recorder = OperationRecorder::new(board, thread.index, tid, load.plan.slower_than_ns);
         let mut worker = Worker::new(&load.context, actor.group(), thread, recorder, command, start_ns);

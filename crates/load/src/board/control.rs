@@ -82,7 +82,8 @@ impl Board {
 
     /// Sets the state of the load process.
     pub(crate) fn set_state(&self, state: ProcessState) {
-        self.word(STATE).store(state as u64, Ordering::Release);
+        // Processes of several ranks share a board: none takes back that another one has failed.
+        self.word(STATE).fetch_max(state as u64, Ordering::AcqRel);
     }
 
     /// Sets the failed state and its message, which is truncated to the available space.

@@ -3,6 +3,7 @@
 use std::sync::atomic::Ordering;
 
 use model::event::Member;
+use serde::{Deserialize, Serialize};
 
 use super::memory::{ARRIVED, Board, CREW_ENDED, CREW_START, LINE, SHARE_WORDS};
 use crate::clock;
@@ -22,7 +23,7 @@ const CPU: usize = 7;
 const USED: usize = 8;
 
 /// What a thread did in a phase.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ThreadShare {
     /// Kernel thread id.
     pub tid: u32,
@@ -42,6 +43,15 @@ pub struct ThreadShare {
     pub used_ppm: Option<u32>,
 }
 
+impl ThreadShare {
+    /// The share of an actor's thread.
+    pub(crate) fn member(self, actor: &str, ordinal: u64) -> Member {
+        let ThreadShare { tid, start_ns, end_ns, items, bytes, busy_ns, cpu_ns, used_ppm } = self;
+        let actor = actor.to_owned();
+        Member { actor, ordinal, tid, start_ns, end_ns, items, bytes, busy_ns, cpu_ns: Some(cpu_ns), used_ppm }
+    }
+}
+
 impl Board {
     /// Prepares the barrier of a phase. Called before the command that starts the phase; threads that are
     /// late from the previous phase no longer count.
@@ -51,11 +61,23 @@ impl Board {
         self.word(CREW_ENDED).store(u64::from(sequence) << 32, Ordering::Release);
     }
 
-    /// A thread is ready for a phase. The last of `expected` threads sets the common start.
-    pub(crate) fn arrive(&self, sequence: u32, expected: u64) {
-        if self.count_in(ARRIVED, sequence) == Some(expected) {
-            self.word(CREW_START).store(clock::now_ns() + COUNTDOWN_NS, Ordering::Release);
+    /// A thread is ready for a phase. The last of `expected` threads sets the common start; `None`: the program does, once
+    /// all nodes are ready.
+    pub(crate) fn arrive(&self, sequence: u32, expected: Option<u64>) {
+        let arrived = self.count_in(ARRIVED, sequence);
+        if arrived.is_some() && arrived == expected {
+            self.start_crew(clock::now_ns() + COUNTDOWN_NS);
         }
+    }
+
+    /// Threads that are ready for the latest phase.
+    pub(crate) fn arrived(&self) -> u64 {
+        self.word(ARRIVED).load(Ordering::Acquire) & u64::from(u32::MAX)
+    }
+
+    /// Sets the common start.
+    pub(crate) fn start_crew(&self, start_ns: u64) {
+        self.word(CREW_START).store(start_ns, Ordering::Release);
     }
 
     /// The common start of the latest crew; `None` while threads are missing.
@@ -87,22 +109,21 @@ impl Board {
     }
 
     /// What thread number `thread` did in a phase; `None`: it has not ended.
-    pub(crate) fn share_of(&self, sequence: u32, thread: usize) -> Option<Member> {
+    pub(crate) fn share_of(&self, sequence: u32, thread: usize) -> Option<ThreadShare> {
         let words = self.share(thread);
         if words[SEQUENCE].load(Ordering::Acquire) != u64::from(sequence) + 1 {
             return None;
         }
         let get = |index: usize| words[index].load(Ordering::Relaxed);
-        Some(Member {
+        Some(ThreadShare {
             tid: get(TID) as u32,
             start_ns: get(START),
             end_ns: get(END),
             items: get(ITEMS),
             bytes: get(BYTES),
             busy_ns: get(BUSY),
-            cpu_ns: Some(get(CPU)),
+            cpu_ns: get(CPU),
             used_ppm: get(USED).checked_sub(1).map(|used_ppm| used_ppm as u32),
-            ..Member::default()
         })
     }
 

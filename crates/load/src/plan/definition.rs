@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use super::actor::Actor;
+use super::part::Part;
 use super::totals::{PlanTotals, Refusal};
 use crate::board::{BoardNames, BoardShape};
 use crate::data::FileSet;
@@ -52,6 +53,9 @@ pub struct Plan {
     pub totals: PlanTotals,
     /// What does not fit; a plan with refusals is not run.
     pub refusals: Vec<Refusal>,
+    /// The part of it that runs here; `None`: all of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part: Option<Part>,
 }
 
 impl Plan {
@@ -94,9 +98,21 @@ impl Plan {
         self.crew_members(phase).map(|actor| actor.threads).sum()
     }
 
-    /// Number of threads that must end their job to complete the phase.
+    /// Number of those that run on this node.
+    pub(crate) fn crew_here(&self, phase: usize) -> u64 {
+        self.crew_members(phase).map(|actor| self.threads_here(actor)).sum()
+    }
+
+    /// Number of threads on this node that must end their job to complete the phase.
     pub(crate) fn crew_to_end(&self, phase: usize) -> u64 {
-        self.crew_members(phase).filter(|actor| !actor.background).map(|actor| actor.threads).sum()
+        self.crew_members(phase).filter(|actor| !actor.background).map(|actor| self.threads_here(actor)).sum()
+    }
+
+    fn threads_here(&self, actor: &Actor) -> u64 {
+        match &self.part {
+            Some(part) => (0..actor.threads).filter(|ordinal| part.is_here(*ordinal)).count() as u64,
+            None => actor.threads,
+        }
     }
 
     fn crew_members(&self, phase: usize) -> impl Iterator<Item = &Actor> {
