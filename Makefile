@@ -4,7 +4,7 @@ PREFIX ?= /usr/local
 CARGO ?= cargo
 PROGRAM := target/release/stallscope
 
-.PHONY: all demo build fleet test test-fleet test-vm torture fuzz lint bench whatif-bench page generated pictures install dist clean
+.PHONY: all demo build mpi fleet test test-fleet test-vm torture fuzz lint bench whatif-bench page generated pictures install dist clean
 
 all: build
 
@@ -20,6 +20,12 @@ demo:
 test:
 	@scripts/need build test
 	@scripts/test
+
+# The program with ranks over many machines (docs/MPI.md), which needs MPI's library to run, beside the main one.
+mpi:
+	@scripts/need build mpi
+	$(CARGO) build --release --locked --package stallscope --features mpi --target-dir target/mpi
+	install -D -m 755 target/mpi/release/stallscope target/release/stallscope-mpi
 
 # The program that asks a lake (docs/FLEET.md), beside the main one: a build of its own, which takes minutes.
 fleet:

@@ -25,7 +25,7 @@ impl Part {
     }
 
     /// Whether this process makes the data directories and fills them.
-    pub(crate) fn fills(&self) -> bool {
+    pub fn fills(&self) -> bool {
         self.own == 0
     }
 

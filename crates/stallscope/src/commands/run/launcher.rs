@@ -33,6 +33,12 @@ impl Launcher {
     }
 }
 
+/// Whether a launcher started several ranks of a workload that has ranks.
+#[cfg(feature = "mpi")]
+pub(super) fn started_ranks(request: &RunRequest) -> bool {
+    request.recipe.ranks.is_some() && Launcher::find(|name| std::env::var(name).ok()).is_some()
+}
+
 /// Refuses a workload whose ranks would each run all of it alone. The first rank says so; `Some`: another one, which exits
 /// without a message.
 pub(super) fn refuse(request: &RunRequest) -> Result<Option<Exit>, Failure> {

@@ -1,0 +1,236 @@
+//! The leaders of the nodes, as one of them sees them ([`Others`]). All meet at rank 0.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use load::conductor::{Others, PartEnd};
+
+use super::link::{Link, Offset};
+use super::ranks::Ranks;
+use super::word::Word;
+
+/// Time from the last node's word to the common start: the start must reach all nodes before.
+const COUNTDOWN_NS: u64 = 10_000_000;
+const ALIVE_EVERY: Duration = Duration::from_secs(1);
+/// A node without a sign of life is given up after this time.
+const SILENCE: Duration = Duration::from_secs(5);
+const LOOK_FOR_PROCESSES_EVERY: Duration = Duration::from_millis(100);
+
+/// The state of the meeting.
+pub(super) struct Meeting {
+    pub(super) link: Link,
+    pub(super) ranks: Ranks,
+    clock: Offset,
+    ready: BTreeMap<u32, BTreeSet<i32>>,
+    ended: BTreeMap<u32, BTreeMap<i32, PartEnd>>,
+    starts: BTreeMap<u32, u64>,
+    all_ended: BTreeMap<u32, PartEnd>,
+    /// What this node has said.
+    said_ready: Option<u32>,
+    said_ended: Option<u32>,
+    failure: Option<String>,
+    /// When a leader whose load runs was last heard of.
+    heard: BTreeMap<i32, Instant>,
+    last_alive: Option<Instant>,
+    last_look: Option<Instant>,
+    pub(super) gone: BTreeSet<i32>,
+    pub(super) may_leave: bool,
+}
+
+impl Meeting {
+    pub(super) fn new(link: Link, ranks: Ranks, clock: Offset) -> Meeting {
+        Meeting {
+            link,
+            ranks,
+            clock,
+            ready: BTreeMap::new(),
+            ended: BTreeMap::new(),
+            starts: BTreeMap::new(),
+            all_ended: BTreeMap::new(),
+            said_ready: None,
+            said_ended: None,
+            failure: None,
+            heard: BTreeMap::new(),
+            last_alive: None,
+            last_look: None,
+            gone: BTreeSet::new(),
+            may_leave: false,
+        }
+    }
+
+    fn is_first(&self) -> bool {
+        self.link.rank() == 0
+    }
+
+    /// Takes what has arrived.
+    pub(super) fn listen(&mut self) {
+        while let Some((from, word)) = self.link.receive() {
+            if let Some(heard) = self.heard.get_mut(&from) {
+                *heard = Instant::now();
+            }
+            self.take(from, word);
+        }
+    }
+
+    fn take(&mut self, from: i32, word: Word) {
+        match word {
+            Word::Ready { sequence } => self.is_ready(from, sequence),
+            Word::Start { sequence, start_ns } => {
+                self.starts.insert(sequence, start_ns.wrapping_add_signed(self.clock.offset_ns));
+            }
+            Word::Ended { sequence, end } => self.has_ended(from, sequence, end),
+            Word::AllEnded { sequence, end } => {
+                let end = moved(&end, self.clock.offset_ns);
+                self.all_ended.insert(sequence, end);
+            }
+            Word::Failed { why } => self.fails(Some(from), why),
+            Word::Alive => _ = self.heard.insert(from, Instant::now()),
+            Word::Over => _ = self.heard.remove(&from),
+            Word::Gone => {
+                self.heard.remove(&from);
+                self.gone.insert(from);
+            }
+            Word::Leave => self.may_leave = true,
+            Word::Plan { .. } | Word::Board { .. } => {}
+        }
+    }
+
+    fn is_ready(&mut self, node: i32, sequence: u32) {
+        let ready = self.ready.entry(sequence).or_default();
+        ready.insert(node);
+        if ready.len() == self.ranks.leaders.len() {
+            let start_ns = load::clock::now_ns() + COUNTDOWN_NS;
+            self.starts.insert(sequence, start_ns);
+            self.say_to_leaders(None, &Word::Start { sequence, start_ns });
+        }
+    }
+
+    fn has_ended(&mut self, node: i32, sequence: u32, end: PartEnd) {
+        let ended = self.ended.entry(sequence).or_default();
+        ended.insert(node, end);
+        if ended.len() == self.ranks.leaders.len() {
+            let mut all = PartEnd::default();
+            for end in ended.values() {
+                all.is_full |= end.is_full;
+                all.shares.extend_from_slice(&end.shares);
+            }
+            self.say_to_leaders(None, &Word::AllEnded { sequence, end: all.clone() });
+            self.all_ended.insert(sequence, all);
+            self.ended.remove(&sequence);
+        }
+    }
+
+    /// A failure of this node or of another one, which all must know.
+    fn fails(&mut self, from: Option<i32>, why: String) {
+        let word = Word::Failed { why: why.clone() };
+        if self.is_first() {
+            self.say_to_leaders(from, &word);
+        } else if from.is_none() {
+            self.link.send(0, &word);
+        }
+        if from.is_some() {
+            self.failure.get_or_insert(why);
+        }
+    }
+
+    fn say_to_leaders(&self, but: Option<i32>, word: &Word) {
+        let others = self.ranks.leaders.iter().filter(|leader| **leader != 0 && Some(**leader) != but);
+        others.for_each(|leader| self.link.send(*leader, word));
+    }
+
+    /// Sends a sign of life, and looks for nodes that send none and for processes of this node that are gone.
+    fn watch(&mut self) {
+        let is_due = |last: Option<Instant>, interval| last.is_none_or(|last: Instant| last.elapsed() >= interval);
+        if self.ranks.leaders.len() > 1 && is_due(self.last_alive, ALIVE_EVERY) {
+            self.last_alive = Some(Instant::now());
+            match self.is_first() {
+                true => self.say_to_leaders(None, &Word::Alive),
+                false => self.link.send(0, &Word::Alive),
+            }
+        }
+        let silent = self.heard.iter().find(|(_, heard)| heard.elapsed() > SILENCE).map(|(leader, _)| *leader);
+        if let Some(leader) = silent {
+            self.heard.remove(&leader);
+            let node = self.ranks.node_name(leader);
+            self.fails(Some(leader), format!("node {node} has been silent for {} s", SILENCE.as_secs()));
+        }
+        if is_due(self.last_look, LOOK_FOR_PROCESSES_EVERY) {
+            self.last_look = Some(Instant::now());
+            if let Some((rank, pid)) = self.ranks.lost().filter(|(rank, _)| !self.gone.contains(rank)) {
+                let why = format!("rank {rank} (process {pid}) was killed");
+                self.failure.get_or_insert_with(|| why.clone());
+                self.fails(None, why);
+                self.gone.insert(rank);
+            }
+        }
+    }
+
+    /// Whether the load of some node has failed.
+    pub(super) fn has_failed(&self) -> bool {
+        self.failure.is_some()
+    }
+
+    /// The load of this node is over.
+    pub(super) fn over(&mut self) {
+        if !self.is_first() {
+            self.link.send(0, &Word::Over);
+        }
+        self.heard.clear();
+    }
+}
+
+/// The leader's side of the meeting.
+pub(super) struct Leader(pub(super) Rc<RefCell<Meeting>>);
+
+impl Others for Leader {
+    fn start_ns(&mut self, sequence: u32) -> Option<u64> {
+        let mut meeting = self.0.borrow_mut();
+        if meeting.said_ready != Some(sequence) {
+            meeting.said_ready = Some(sequence);
+            match meeting.is_first() {
+                true => meeting.is_ready(0, sequence),
+                false => meeting.link.send(0, &Word::Ready { sequence }),
+            }
+        }
+        meeting.starts.get(&sequence).copied()
+    }
+
+    fn end(&mut self, sequence: u32, here: &PartEnd) -> Option<PartEnd> {
+        let mut meeting = self.0.borrow_mut();
+        if meeting.said_ended != Some(sequence) {
+            meeting.said_ended = Some(sequence);
+            let end = moved(here, -meeting.clock.offset_ns);
+            match meeting.is_first() {
+                true => meeting.has_ended(0, sequence, end),
+                false => meeting.link.send(0, &Word::Ended { sequence, end }),
+            }
+        }
+        let all = meeting.all_ended.remove(&sequence)?;
+        let own: BTreeSet<usize> = here.shares.iter().map(|(thread, _)| *thread).collect();
+        let shares = all.shares.into_iter().filter(|(thread, _)| !own.contains(thread)).collect();
+        Some(PartEnd { shares, ..all })
+    }
+
+    fn fail(&mut self, why: &str) {
+        self.0.borrow_mut().fails(None, why.to_owned());
+    }
+
+    fn failure(&mut self) -> Option<String> {
+        let mut meeting = self.0.borrow_mut();
+        meeting.listen();
+        meeting.watch();
+        meeting.failure.clone()
+    }
+}
+
+/// The same on a clock that is ahead by that much.
+fn moved(end: &PartEnd, by_ns: i64) -> PartEnd {
+    let mut end = end.clone();
+    for (_, share) in &mut end.shares {
+        share.start_ns = share.start_ns.wrapping_add_signed(by_ns);
+        share.end_ns = share.end_ns.wrapping_add_signed(by_ns);
+    }
+    end
+}
