@@ -21,6 +21,17 @@ fn device_number(words: &str) -> DeviceNumber {
     DeviceNumber::new(major.parse().unwrap(), minor.parse().unwrap())
 }
 
+fn is_since_linux_7() -> bool {
+    let kernel = rustix::system::uname();
+    kernel
+        .release()
+        .to_string_lossy()
+        .split('.')
+        .next()
+        .and_then(|major| major.parse().ok())
+        .is_some_and(|major: u32| major >= 7)
+}
+
 fn of_device(traced: &Traced, device: DeviceNumber) -> Vec<&RequestRecord> {
     traced.requests.iter().filter(|request| request.device == device).collect()
 }
@@ -33,9 +44,11 @@ fn each_request_is_emitted_once_with_its_times_in_order_and_the_sums_agree() {
         return;
     };
     // The kernel skips a program that interrupts itself: a few, since Linux 7.0 more, and they are counted.
+    let preempts_programs = is_since_linux_7();
+    let most = if preempts_programs { 500 } else { 200 };
     let missed: u64 = seen.lost.iter().map(|lost| lost.count).sum();
     assert!(
-        missed < 500 && seen.lost.iter().all(|lost| lost.what.starts_with("events (the kernel skips")),
+        missed < most && seen.lost.iter().all(|lost| lost.what.starts_with("events (the kernel skips")),
         "{:?}",
         seen.lost
     );
@@ -46,7 +59,7 @@ fn each_request_is_emitted_once_with_its_times_in_order_and_the_sums_agree() {
     let ours: Vec<_> = requests.iter().filter(|request| request.bytes > 0 && request.bytes % 4096 == 0).collect();
     let blocks: u64 = ours.iter().map(|request| u64::from(request.bytes / 4096)).sum();
     assert!(
-        blocks + missed >= 12_288 && blocks < 12_500,
+        blocks + missed >= 12_288 && blocks + if preempts_programs { 0 } else { missed } < 12_500,
         "{blocks} blocks in {} requests, {missed} missed",
         ours.len()
     );

@@ -3,26 +3,12 @@
 
 #include "completing.h"
 #include "nfs.h"
-
-#define WORKS 1024
-
-/* Requests whose completion queued a work, by work. The worker that does it need not have been asleep. */
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, WORKS);
-	__type(key, u64);
-	__type(value, struct request_note);
-} works SEC(".maps");
+#include "works.h"
 
 /* The request whose completion queued the work that a worker does; 0: none. */
 static __always_inline struct request_note *request_of_work(struct task_struct *task)
 {
-	u64 key;
-
-	if (!(task->flags & PF_WQ_WORKER))
-		return 0;
-	key = current_work_of(task);
-	return key ? bpf_map_lookup_elem(&works, &key) : 0;
+	return task->flags & PF_WQ_WORKER ? request_behind(current_work_of(task)) : 0;
 }
 
 /* The request whose completion a kernel thread acts on: that which queued its work, or which woke it, such as md's. The later of the two. */

@@ -1,28 +1,19 @@
 /* Works of kernel workers before Linux 5.17, and the requests whose completion leads to them: `completion.h`. */
 #pragma once
 
-#define WORKS 1024
-
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, WORKS);
-	__type(key, u64);
-	__type(value, struct request_note);
-} works SEC(".maps");
+#include "works.h"
 
 /* The request that the work of the running worker leads back to; 0: none. */
 static __always_inline struct request_note *request_of_work(struct task_struct *task)
 {
 	struct kthread *thread;
 	struct worker *worker;
-	u64 key;
 
 	if (!(BPF_CORE_READ(task, flags) & PF_WQ_WORKER))
 		return 0;
 	thread = (struct kthread *)BPF_CORE_READ((struct task_struct___early *)task, set_child_tid);
 	worker = BPF_CORE_READ(thread, data);
-	key = (u64)BPF_CORE_READ(worker, current_work);
-	return key ? bpf_map_lookup_elem(&works, &key) : 0;
+	return request_behind((u64)BPF_CORE_READ(worker, current_work));
 }
 
 /* The request whose completion the running kernel thread acts on. */

@@ -307,13 +307,19 @@ static __always_inline void add_details(struct request_note *note, struct device
 	note->merges = settings.all_requests || slow ? merges_of(view) : 0;
 }
 
+/* Whether it takes long enough for the request beneath to matter. */
+static __always_inline int lasts(struct view *view, u64 began)
+{
+	return began && view->now_ns - began >= settings.interval_ns;
+}
+
 /* Fills the CPU's note of its last request. */
 static __always_inline void describe_done(struct on_cpu *cpu, struct slot *slot, struct view *view)
 {
 	u64 began = began_at(slot);
 	struct lower lower = {};
 
-	if (has_lower(slot) && began && view->now_ns - began >= settings.interval_ns)
+	if (has_lower(slot) && lasts(view, began))
 		find_lower(&lower, slot, view);
 	fill_note(&cpu->done, slot, view, &lower);
 	cpu->done.number = settings.all_requests ? next_number(cpu) : 0;
@@ -359,13 +365,14 @@ static __always_inline void complete(struct view *view)
 		return;
 	if (!slot->issued_ns)
 		slot->issued_ns = issued_at(slot, view);
+	began = began_at(slot);
 	if (is_before_data(view)) {
 		note_data(view);
-		if (has_lower(slot))
+		/* Of a loop device the last one beneath counts, that of a flush after the data as well. */
+		if (is_mapped(slot) && lasts(view, began))
 			find_lower_of_data(slot, view);
 		return;
 	}
-	began = began_at(slot);
 	describe_done(cpu, slot, view);
 	if (slot->is_retried || view->status || is_timed_out(view->rq_flags))
 		describe_failures(&cpu->done, view, slot->is_retried);

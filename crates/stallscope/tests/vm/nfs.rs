@@ -117,7 +117,7 @@ impl Server {
             at_least_ms: DELAY_MS,
             // An earlier tracer does not know whose answer the client's worker received.
             device: is_since(5, 17).then(|| number_of(&self.name)),
-            waited_for: is_since(5, 17).then_some("nfsd/"),
+            waited_for: Some(if is_since(5, 17) { "nfsd/" } else { "nfsd/|kworker/" }),
             failure: None,
             held_in: None,
         }

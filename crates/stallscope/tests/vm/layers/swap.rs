@@ -59,8 +59,7 @@ impl Swap {
             format!("echo 0 > {freeze}; sleep 6; kill $!; wait; swapoff {DISK}"),
         ];
         let scene = bottom.scene("swap on the disk", script.join("\n"), ("read", "/urandom"), "swap");
-        // How much of the buffer was reclaimed differs by kernel: at least two requests' worth.
-        Scene { at_least_ms: 2 * DELAY_MS, ..scene }
+        Scene { at_least_ms: 4 * DELAY_MS, ..scene }
     }
 
     pub fn scenes(&self, bottom: &Bottom) -> [Scene; 2] {
