@@ -66,6 +66,7 @@ lint:
 bench:
 	@scripts/need build demo bench
 	@$(CARGO) build --release --locked --workspace --examples --bins
+	@bench/costs.sh
 	@bench/samplers.sh
 	@bench/blk.sh
 	@bench/trace.sh

@@ -10,20 +10,22 @@ use super::idle_turns::IdleTurns;
 use super::operations::Operation;
 use super::run_index::RunIndex;
 use super::timeline::{NO_ROW, Segment};
-use super::timelines::TaskTimelines;
+use super::timelines::{Built, TaskTimelines};
 
 /// Drops those in which nothing was slow. A client waits for its server, unless that was idle: it ran or was stalled for at
 /// least a quarter of the time. One that slept on a timer is nobody's stall, but the recorded command waited for it all the same,
 /// as for a reader that is busy or sleeps. What a thread does before it wakes another one may be for itself: only where it was stalled for at
 /// least half of the time did the other one wait for it. Who waits for its turn to wait for a request is idle.
-pub(super) fn drop_idle(index: &RunIndex, operations: &mut Vec<Operation>) {
-    let mut known = known_of(index, operations).into_iter();
+/// `built`: timelines that [`drop_idle_but_equal`] returned.
+pub(super) fn drop_idle(index: &RunIndex, operations: &mut Vec<Operation>, built: Built) {
+    let mut known = known_of(index, operations, built).0.into_iter();
     operations.retain(|_| known.next() == Some(Known::Stall));
 }
 
-/// The same, but waits of the recorded command for one server are alike: those that are as long as others which are stalls stay.
-pub(super) fn drop_idle_but_equal(index: &RunIndex, operations: &mut Vec<Operation>) {
-    let known = known_of(index, operations);
+/// The same, but waits of the recorded command for one server are alike: those that are as long as others which are stalls stay. Returns the
+/// timelines that it built, by rows alone.
+pub(super) fn drop_idle_but_equal(index: &RunIndex, operations: &mut Vec<Operation>) -> Built {
+    let (known, built) = known_of(index, operations, Built::default());
     let equal = EqualWaits::new(index, operations.iter().zip(known.iter().copied()));
     let mut known = known.into_iter();
     operations.retain(|one| match known.next() {
@@ -31,14 +33,16 @@ pub(super) fn drop_idle_but_equal(index: &RunIndex, operations: &mut Vec<Operati
         Some(Known::Unknown) => equal.are_known(index, one),
         Some(Known::Idle) | None => false,
     });
+    built
 }
 
-fn known_of(index: &RunIndex, operations: &[Operation]) -> Vec<Known> {
+fn known_of(index: &RunIndex, operations: &[Operation], built: Built) -> (Vec<Known>, Built) {
     let (covered, silent) = (HashMap::new(), HashMap::new());
-    let mut timelines = TaskTimelines::new(index, &covered, &silent);
+    let mut timelines = TaskTimelines::new(index, &covered, &silent).with(built);
     let idle_turns = IdleTurns::new(index);
     let known = |one: &Operation| if idle_turns.has(one) { Known::Idle } else { known(index, one, &mut timelines) };
-    operations.iter().map(known).collect()
+    let known = operations.iter().map(known).collect();
+    (known, timelines.into_built())
 }
 
 fn known(index: &RunIndex, operation: &Operation, timelines: &mut TaskTimelines) -> Known {

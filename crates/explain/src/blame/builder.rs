@@ -30,11 +30,11 @@ use super::run_index::RunIndex;
 use super::run_queue_waits::run_queue_waits;
 use super::scope::Scope;
 use super::server_requests::{SERVER_REQUEST, drop_repeated, server_requests};
-use super::short_waits::{Chosen, short_waits};
+use super::short_waits::{Chosen, SoFar, short_waits};
 use super::sleeps::sleeps;
 use super::stacks::Stack;
 use super::steal::Steal;
-use super::timelines::TaskTimelines;
+use super::timelines::{Built, TaskTimelines};
 use super::totals::{explain, refuse_overflow};
 use super::turns::turns;
 use super::unanswered::unanswered;
@@ -257,12 +257,15 @@ impl Blame {
         let Blame { mut index, own, phases, log, disks, mut explanation, damaged, window_ns, listed, scope, .. } = self;
         (explanation.losses, index.lossy) = log.finish();
         explanation.losses.damaged = damaged;
-        explanation.losses.unknown_requests =
-            index.rows.iter().filter(|row| row.request.get().is_some() && index.request(row).is_none()).count() as u64;
+        explanation.losses.unknown_requests = index
+            .rows
+            .iter()
+            .filter(|row| row.request.get().is_some_and(|number| index.requests.get(number).is_none()))
+            .count() as u64;
         explanation.operations = phases.operations();
         sort(&mut index, &scope, &disks);
         let is_load = explanation.operations.is_some();
-        let mut operations = search(&mut index, own, explanation.slower_than_ns, is_load);
+        let (mut operations, by_rows) = search(&mut index, own, explanation.slower_than_ns, is_load);
         let found = operations.len();
         operations.retain(|one| phases.is_measured(one.end_ns));
         explanation.outside = (found - operations.len()) as u64;
@@ -270,14 +273,16 @@ impl Blame {
         index.has_command |= is_load;
         let silent = silent(&index, &operations);
         let covered = covered(&operations);
-        let mut short = Vec::new();
+        let (mut short, mut built) = (Vec::new(), Built::default());
         // What the threads of a load do besides its operations is the load's plan.
         if !is_load && !scope.needs_operation() {
             let outside =
                 Outside { operations: &operations, scope: &scope, window_ns, covered: &covered, disks: &disks };
-            short = outside.explain(&mut index, &mut explanation);
+            let as_if_none_is_silent;
+            (short, as_if_none_is_silent) = outside.explain(by_rows, &mut index, &mut explanation);
+            built = if silent.is_empty() { as_if_none_is_silent } else { built };
         }
-        let mut timelines = TaskTimelines::new(&index, &covered, &silent);
+        let mut timelines = TaskTimelines::new(&index, &covered, &silent).with(built);
         if !scope.is_everything() {
             explanation.scoped = Some(scope.apply(&index, &disks, &mut timelines, &mut operations));
             // These are of the whole load.
@@ -303,8 +308,8 @@ fn sort(index: &mut RunIndex, scope: &Scope, disks: &Disks) {
     find_disk_users(index, disks);
 }
 
-/// All operations, without waits for tasks that were idle, and none twice.
-fn search(index: &mut RunIndex, own: OwnOperations, slower_than_ns: u64, is_load: bool) -> Vec<Operation> {
+/// All operations, without waits for tasks that were idle, and none twice; and the timelines that this took, by rows alone.
+fn search(index: &mut RunIndex, own: OwnOperations, slower_than_ns: u64, is_load: bool) -> (Vec<Operation>, Built) {
     let mut operations = all(index, own.into_all(), slower_than_ns);
     let of_clients = index.names.insert(CLIENT_REQUEST);
     operations.extend(client_requests(&index.rows, &operations, slower_than_ns, of_clients));
@@ -318,13 +323,13 @@ fn search(index: &mut RunIndex, own: OwnOperations, slower_than_ns: u64, is_load
         one.is_of_subject(index) && (one.awaits == Some(Awaits::Room) || (!one.finished && is_unread(one)))
     };
     let (for_room, mut operations): (Vec<Operation>, Vec<Operation>) = operations.into_iter().partition(is_for_room);
-    drop_idle_but_equal(index, &mut operations);
+    let by_rows = drop_idle_but_equal(index, &mut operations);
     operations.extend(for_room);
     drop_repeated(index, &mut operations, to_servers);
     drop_parts(&mut operations, of_clients);
     let of_command = (!is_load).then(|| run_queue_waits(index, &operations, slower_than_ns));
     operations.extend(of_command.into_iter().flatten());
-    operations
+    (operations, by_rows)
 }
 
 /// What the recorded command did outside of its operations.
@@ -337,8 +342,8 @@ struct Outside<'a> {
 }
 
 impl Outside<'_> {
-    /// Returns the shorter waits that are recorded individually.
-    fn explain(&self, index: &mut RunIndex, explanation: &mut Explanation) -> Vec<Operation> {
+    /// Returns the shorter waits that are recorded individually, and the timelines of all tasks, as if none fell silent.
+    fn explain(&self, by_rows: Built, index: &mut RunIndex, explanation: &mut Explanation) -> (Vec<Operation>, Built) {
         let slower_than_ns = explanation.slower_than_ns;
         let busy = BusyTimes::of(self.operations.iter().map(|of| (of.tid, of.start_ns, of.end_ns)));
         let in_scope = |row: &Row| self.scope.has_task(index, row.tid, row.end_ns);
@@ -347,9 +352,10 @@ impl Outside<'_> {
         let tids = own.map(|row| row.tid).collect();
         let interval_ns = explanation.trace.as_ref().map_or(0, |trace| trace.interval_ns);
         let chosen = Chosen { interval_ns, slower_than_ns, window_ns: self.window_ns, tids, busy: &busy };
-        let (sums, waits) = short_waits(index, &chosen, self.covered, self.disks);
+        let so_far = SoFar { covered: self.covered, by_rows };
+        let (sums, waits, built) = short_waits(index, &chosen, so_far, self.disks);
         explanation.short_waits = sums;
-        waits
+        (waits, built)
     }
 }
 

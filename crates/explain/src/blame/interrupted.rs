@@ -13,7 +13,7 @@ pub(super) fn forget_interrupted(rows: &mut [Row], stacks: &Stacks) {
     let by_timer =
         |row: &Row| row.waker_stack.get().and_then(|stack| stacks.get(&stack)).is_some_and(|waker| waker.timer);
     for row in rows.iter_mut().filter(|row| by_timer(row)) {
-        (row.waker_tid, row.request) = (Some(0).into(), Maybe::NONE);
+        (row.waker_tid, row.request, row.request_at) = (Some(0).into(), Maybe::NONE, Maybe::NONE);
         row.awaits = match row.awaits {
             Some(awaits @ (Awaits::Answer | Awaits::PartOfAnswer)) => Some(awaits),
             Some(Awaits::ForClient | Awaits::Lock | Awaits::Thread) if row.asked_ns.is_some() => {

@@ -51,7 +51,17 @@ impl Requests {
 
     /// Without what [`Requests::in_flight`] and [`Requests::overtaken_by`] say of it.
     pub(super) fn get(&self, number: u32) -> Option<&RequestRecord> {
-        self.records.get(*self.places.get(&number)? as usize)
+        self.at(self.place(number)?)
+    }
+
+    /// Where one is among them, once all are added.
+    pub(super) fn place(&self, number: u32) -> Option<u32> {
+        self.places.get(&number).copied().filter(|&place| place != MISSING)
+    }
+
+    /// The one at a place, without what others were there, as from [`Requests::get`].
+    pub(super) fn at(&self, place: u32) -> Option<&RequestRecord> {
+        self.records.get(place as usize)
     }
 
     pub(super) fn all(&self) -> impl Iterator<Item = &RequestRecord> {

@@ -64,6 +64,8 @@ pub(super) struct Row {
     pub(super) stack: Maybe,
     pub(super) waker_stack: Maybe,
     pub(super) request: Maybe,
+    /// Where that is among those that are known.
+    pub(super) request_at: Maybe,
     /// Of a polled wait: a request that it waits for is probably throttled by its cgroup.
     pub(super) throttled: bool,
     pub(super) announced: Option<&'static SignalMeaning>,
@@ -115,6 +117,7 @@ impl Row {
             stack: record.stack.into(),
             waker_stack: record.waker_stack.into(),
             request: record.request.into(),
+            request_at: Maybe::NONE,
             throttled: false,
             announced: record.tracepoint.as_deref().and_then(Signal::from_name).and_then(Signal::meaning),
             detail: detail(record, names),

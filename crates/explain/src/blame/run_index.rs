@@ -37,6 +37,7 @@ use super::timeline::Covered;
 use super::usage::Usage;
 use super::user_stacks::UserStacks;
 use crate::hashing::{FastMap, FastSet};
+use crate::threads::map;
 
 /// The rows of a run and what they refer to.
 #[derive(Debug, Default)]
@@ -99,6 +100,8 @@ pub(super) struct RunIndex {
 
 /// Of what a process waits for, less than one part in this many says nothing of it.
 const SELDOM: u64 = 64;
+/// Rows of which a thread finds the causes at once.
+const ROWS_AT_ONCE: usize = 16 << 10;
 /// Loop devices on loop devices that are followed.
 const LEVELS: usize = 8;
 /// Moments of a request at most ([`RequestRecord::moments`]).
@@ -119,6 +122,7 @@ impl RunIndex {
             self.rows.extend(queued);
             row_order::sort(&mut self.rows);
         }
+        self.find_requests();
         forget_waits_of_frozen(&mut self.rows, &self.stacks);
         forget_interrupted(&mut self.rows, &self.stacks);
         find_old_requests(&mut self.rows, &self.names, &self.stacks);
@@ -143,7 +147,16 @@ impl RunIndex {
         self.lock_turns = LockTurns::new(&self.rows, &self.names);
         self.dirty_disks = DirtyDisks::new(&self.rows, &self.names);
         self.answers = Answers::new(&self.rows);
-        self.causes = self.rows.iter().map(|row| self.find_main_cause(row)).collect();
+        let parts: Vec<&[Row]> = self.rows.chunks(ROWS_AT_ONCE).collect();
+        let causes = map(&parts, |rows| rows.iter().map(|row| self.find_main_cause(row)).collect::<Vec<Cause>>());
+        self.causes = causes.concat();
+    }
+
+    /// Rows are asked for their requests very often: where each is among them.
+    fn find_requests(&mut self) {
+        for row in &mut self.rows {
+            row.request_at = row.request.get().and_then(|number| self.requests.place(number)).into();
+        }
     }
 
     /// What these rows wait for, by what their tasks and wakers do before and after.
@@ -255,7 +268,7 @@ impl RunIndex {
     }
 
     pub(super) fn request(&self, row: &Row) -> Option<&RequestRecord> {
-        self.requests.get(row.request.get()?)
+        self.requests.at(row.request_at.get()?)
     }
 
     /// Whether a process asked another one, and was answered.

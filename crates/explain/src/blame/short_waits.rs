@@ -17,7 +17,7 @@ use super::rows::Row;
 use super::run_index::RunIndex;
 use super::run_queue_waits::PREEMPTED;
 use super::timeline::{NO_ROW, Segment};
-use super::timelines::TaskTimelines;
+use super::timelines::{Built, TaskTimelines};
 
 impl Explanation {
     /// The part that shorter waits have of the time in which the recorded command did not idle, 0 to 1.
@@ -74,24 +74,33 @@ impl Chosen<'_> {
     }
 }
 
-/// Sums up the waits of all chosen tasks. With those of them that are recorded individually, ordered by start.
+/// What is known so far of the tasks.
+pub(super) struct SoFar<'a> {
+    /// Starts and ends of each task's operations.
+    pub(super) covered: &'a HashMap<u32, Vec<(u64, u64)>>,
+    /// Timelines by rows alone.
+    pub(super) by_rows: Built,
+}
+
+/// Sums up the waits of all chosen tasks. With those of them that are recorded individually, ordered by start, and the timelines of all
+/// tasks, as if none fell silent.
 pub(super) fn short_waits(
     index: &mut RunIndex,
     chosen: &Chosen<'_>,
-    covered: &HashMap<u32, Vec<(u64, u64)>>,
+    so_far: SoFar<'_>,
     disks: &Disks,
-) -> (ShortWaits, Vec<Operation>) {
+) -> (ShortWaits, Vec<Operation>, Built) {
     let preempted = index.names.insert(PREEMPTED);
     let index = &*index;
     let rows: Vec<&Row> = index.rows.iter().filter(|row| chosen.has(row)).collect();
     let of_row = |row: &Row| Operation { awaits: row.awaits, ..of_row(row, preempted) };
     let mut waits: Vec<Operation> = rows.iter().filter(|row| is_known(index, row)).map(|row| of_row(row)).collect();
-    drop_idle(index, &mut waits);
+    drop_idle(index, &mut waits, so_far.by_rows);
     // Sums that exceed the range of a clock come from damaged rows.
     let mut wall_ns: u64 = 0;
     waits.retain(|wait| wall_ns.checked_add(wait.ns()).map(|sum_ns| wall_ns = sum_ns).is_some());
     let silent = HashMap::new();
-    let mut timelines = TaskTimelines::new(index, covered, &silent);
+    let mut timelines = TaskTimelines::new(index, so_far.covered, &silent);
     let blockers = RootBlockers::new(index, &waits, &mut timelines, disks);
     let part = part(index, &Accounted::new(&waits, &mut timelines), |_| true, blockers.of(|_| true));
     let longest_ns = waits.iter().map(Operation::ns).max().unwrap_or(0);
@@ -104,7 +113,7 @@ pub(super) fn short_waits(
         sums.add_task(index, chosen, tid, timelines.get(tid).segments());
     }
     waits.sort_by_key(|wait| (wait.start_ns, wait.end_ns, wait.tid));
-    (sums.into_short_waits(part, (shortest_ns, longest_ns)), waits)
+    (sums.into_short_waits(part, (shortest_ns, longest_ns)), waits, timelines.into_built())
 }
 
 /// Whether it is known that a task did not idle in a row.

@@ -1,0 +1,211 @@
+"""What the program itself costs, in one table: medians (least to most) of ROUNDS rounds in each of which every version has its turn.
+
+A figure of a process is its user and system time and its highest resident size; a time of a clock is a monotonic one. BEFORE names the
+directory of another version's programs (its target/release), which are measured in the same rounds."""
+import json
+import os
+import resource
+import shutil
+import statistics
+import subprocess
+import sys
+import threading
+import time
+
+HERE = os.path.realpath("target/release")
+BEFORE = os.environ.get("COSTS_BEFORE", "")
+ROUNDS = int(os.environ.get("COSTS_ROUNDS", "5"))
+SCRATCH = os.environ["COSTS_SCRATCH"]
+MEMORY = os.environ["COSTS_MEMORY"]
+SECONDS = int(os.environ.get("COSTS_SECONDS", "30"))
+VERSIONS = {"now": HERE} | ({"before": BEFORE} if BEFORE else {})
+# Prints a monotonic clock and becomes another program, in about 3 ms.
+CLOCK = "use Time::HiRes 'clock_gettime'; printf STDERR \"at %.6f\\n\", clock_gettime(1); exec @ARGV"
+
+
+class Used:
+    """A process that ended: CPU seconds, MiB at most, seconds of the clock, and what it printed."""
+
+    def __init__(self, command, stdout=subprocess.DEVNULL, cpu=None):
+        before = time.monotonic()
+        pinned = ["taskset", "-c", str(cpu)] if cpu is not None else []
+        process = subprocess.Popen(pinned + command, stdout=stdout, stderr=subprocess.PIPE)
+        self.stdout = process.stdout.read() if stdout == subprocess.PIPE else b""
+        self.stderr = process.stderr.read().decode(errors="replace")
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        self.begin, self.seconds = before, time.monotonic() - before
+        self.cpu, self.mib = usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
+        if process.returncode not in (0, 1):
+            raise RuntimeError(f"{command[0]} ended with {process.returncode}: {self.stderr.strip()}")
+
+
+class Row:
+    """One line of the table: the figures of each version by column."""
+
+    def __init__(self, what, goal, unit):
+        self.what, self.goal, self.unit, self.seen = what, goal, unit, {}
+
+    def add(self, column, figure):
+        self.seen.setdefault(column, []).append(figure)
+
+    def text(self):
+        def cell(column):
+            figures = sorted(self.seen.get(column, []))
+            if not figures:
+                return "-"
+            places = 0 if figures[-1] >= 100 else 1 if figures[-1] >= 20 else 2
+            low, middle, high = (f"{figure:.{places}f}" for figure in (figures[0], statistics.median(figures), figures[-1]))
+            return f"{middle} ({low} to {high})"
+
+        cells = [f"{self.what}, {self.unit}", *(cell(column) for column in ("before", "now", "peer")), self.goal]
+        return "| " + " | ".join(cells) + " |"
+
+
+def in_turn(number):
+    """The versions in this round: each comes first as often."""
+    names = list(VERSIONS)
+    return names if number % 2 == 0 else names[::-1]
+
+
+def run_of(name):
+    """A directory for a run that does not exist yet."""
+    path = os.path.join(SCRATCH, name)
+    shutil.rmtree(path, ignore_errors=True)
+    return path
+
+
+def start():
+    whole, until = Row("`record -- true`, start and end", "0.4", "s of CPU"), Row("launch to the command's start", "0.3", "s")
+    for number in range(max(ROUNDS, 7)):
+        for name in in_turn(number):
+            run = run_of("start")
+            used = Used([VERSIONS[name] + "/stallscope", "record", "-q", "--out", run, "--", "perl", "-e", CLOCK, "true"])
+            began = next(float(line.split()[1]) for line in used.stderr.splitlines() if line.startswith("at "))
+            whole.add(name, used.cpu)
+            until.add(name, began - used.begin)
+    return [whole, until]
+
+
+def first_stall():
+    row = Row("a first stall's begin to its live line", "2", "s")
+    path = os.path.join(SCRATCH, "lock")
+    open(path, "w").close()
+    for number in range(ROUNDS):
+        for name in in_turn(number):
+            holder = subprocess.Popen(["flock", path, "sleep", "4"])
+            time.sleep(0.3)
+            command = [VERSIONS[name] + "/stallscope", "record", "--out", run_of("stall"), "--", "perl", "-e", CLOCK, "flock", path, "true"]
+            process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+            began = None
+            for line in process.stderr:
+                if line.startswith("at "):
+                    began = float(line.split()[1])
+                if "slowest now" in line:
+                    row.add(name, time.monotonic() - began)
+            process.wait()
+            holder.wait()
+    return [row]
+
+
+def samples():
+    cpu, size = Row("a sample", "0.8", "ms of CPU"), Row("a sample on the disk", "200", "bytes")
+    sadc = next((path for path in ("/usr/lib/sysstat/sadc", "/usr/lib64/sa/sadc") if os.path.exists(path)), None)
+
+    def ours(name):
+        run = run_of("samples-" + name)
+        command = ["record", "--no-trace", "--json", "-q", "--runtime", f"{SECONDS}s", "--out", run]
+        used = Used([VERSIONS[name] + "/stallscope", *command], stdout=subprocess.PIPE)
+        count = json.loads(used.stdout)["recording"]["samples"]
+        files = [file for file in os.listdir(run) if file.startswith(("journal", "samples", "metrics"))]
+        cpu.add(name, 1000 * used.cpu / count)
+        size.add(name, sum(os.path.getsize(os.path.join(run, file)) for file in files) / count)
+
+    def peer():
+        file = os.path.join(SCRATCH, "sadc")
+        used = Used([sadc, "-S", "ALL", "1", str(SECONDS + 1), file])
+        cpu.add("peer", 1000 * used.cpu / (SECONDS + 1))
+        packed = subprocess.run(["zstd", "-q", "-c", file], stdout=subprocess.PIPE, check=True).stdout
+        size.add("peer", len(packed) / (SECONDS + 1))
+        os.unlink(file)
+
+    for _ in range(ROUNDS):
+        # All of one machine at the same time.
+        threads = [threading.Thread(target=ours, args=(name,)) for name in VERSIONS] + ([threading.Thread(target=peer)] if sadc else [])
+        [thread.start() for thread in threads]
+        [thread.join() for thread in threads]
+    return [cpu, size]
+
+
+def block_traces():
+    events = 5_000_000
+    trace = os.path.join(MEMORY, "trace")
+    subprocess.run([HERE + "/examples/blk_generate", str(events), trace], check=True, stderr=subprocess.DEVNULL)
+    rate = Row("block trace, one CPU", "30", "million events per CPU-second")
+    gain = Row("block trace of two disks, on two CPUs", "1.8", "times as fast")
+    memory = Row("block trace", "64", "MiB")
+    for number in range(ROUNDS):
+        for name in in_turn(number):
+            command = [VERSIONS[name] + "/stallscope", "blk", "--json", trace]
+            one, two = Used(command, cpu=0), Used(command)
+            rate.add(name, events / one.cpu / 1e6)
+            gain.add(name, one.seconds / two.seconds)
+            memory.add(name, two.mib)
+        if shutil.which("blkparse") and shutil.which("btt"):
+            merged = os.path.join(MEMORY, "merged")
+            parse = Used(["bash", "-c", f"exec blkparse -q -i - -d {merged} -O <{trace}"])
+            btt = Used(["btt", "-i", merged, "-o", os.path.join(MEMORY, "btt")])
+            rate.add("peer", events / (parse.cpu + btt.cpu) / 1e6)
+    decode = Used([HERE + "/examples/blk_walk", trace], stdout=subprocess.PIPE)
+    for file in os.listdir(MEMORY):
+        if file.startswith(("trace", "merged", "btt")):
+            os.unlink(os.path.join(MEMORY, file))
+    return [rate, gain, memory], "Block traces, limit: " + decode.stdout.decode().strip()
+
+
+def explained():
+    run, long = run_of("fio"), run_of("long")
+    recorded = [HERE + "/stallscope", "record", "-q", "--out", run, "--slower-than", "2ms", "--", "fio", os.environ["COSTS_FIO"]]
+    subprocess.run(recorded, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    rows = int(next(line.split()[0] for line in check(run) if "of stalls" in line).replace(",", ""))
+    times = max(1, round(2_000_000 / rows))
+    subprocess.run([HERE + "/examples/repeat", run, long, str(times)], check=True, stdout=subprocess.DEVNULL)
+    figures = []
+    for path, size in ((run, "1"), (long, str(times))):
+        counts = "; ".join(line.strip() for line in check(path) if line.endswith(("of stalls", "of requests")))
+        elapsed, cpu = Row(f"`explain --json`, recording × {size}", "3 for 2 million", "s"), Row("the same", "-", "s of CPU")
+        memory = Row("the same", "512", "MiB")
+        for number in range(ROUNDS):
+            for name in in_turn(number):
+                used = Used([VERSIONS[name] + "/stallscope", "explain", "--json", path], stdout=subprocess.PIPE)
+                [row.add(name, figure) for row, figure in ((elapsed, used.seconds), (cpu, used.cpu), (memory, used.mib))]
+        slow = json.loads(used.stdout)["slow_operations"]
+        elapsed.what += f" ({counts}; {slow:,} slow operations)"
+        figures += [elapsed, cpu, memory]
+    return figures
+
+
+def check(run):
+    done = subprocess.run([HERE + "/stallscope", "check", run], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    return done.stdout.splitlines()
+
+
+def main():
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    wanted = os.environ.get("COSTS_ONLY", "").split()
+    rows, remarks = [], []
+    for measure in (start, first_stall, samples, block_traces, explained):
+        if wanted and measure.__name__ not in wanted:
+            continue
+        print(f"{measure.__name__} ...", file=sys.stderr, flush=True)
+        result = measure()
+        figures, remark = result if isinstance(result, tuple) else (result, None)
+        rows += figures
+        remarks += [remark] if remark else []
+    print(f"Costs, {ROUNDS} rounds, medians (least to most), load average {os.getloadavg()[0]:.1f} at the end\n")
+    print("| what | before | now | peer | goal |\n|---|---|---|---|---|")
+    [print(row.text()) for row in rows]
+    print("\n" + "\n".join(remarks))
+
+
+main()
