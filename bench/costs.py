@@ -137,6 +137,44 @@ def samples():
     return [cpu, size]
 
 
+def many_things():
+    """On a machine with many cgroups, disks or threads: CPU time of the sampling thread."""
+    parents = [path for path in ("memory", "cpu", "blkio") if os.path.isdir(f"/sys/fs/cgroup/{path}")]
+    rows = []
+    for what, count in (("cgroups in each hierarchy", 2000), ("loop devices", 200), ("sleeping threads", 10_000)):
+        row = Row(f"a sample with {count:,} {what}", "10", "ms of CPU")
+        undo = many(what, count, parents)
+        try:
+            for number in range(ROUNDS):
+                for name in in_turn(number):
+                    command = ["record", "--json", "-q", "--runtime", "10s", "--out", run_of("many")]
+                    used = Used([VERSIONS[name] + "/stallscope", *command], stdout=subprocess.PIPE)
+                    row.add(name, json.loads(used.stdout)["recording"]["cpu_ms_per_sample"])
+        finally:
+            undo()
+        rows.append(row)
+    return rows
+
+
+def many(what, count, parents):
+    """Makes them; returns what removes them."""
+    if what.startswith("cgroups"):
+        made = [f"/sys/fs/cgroup/{parent}/costs-{os.getpid()}-{number}" for parent in parents for number in range(count)]
+        [os.mkdir(path) for path in made]
+        return lambda: [os.rmdir(path) for path in made]
+    if what.startswith("loop"):
+        image = os.path.join(MEMORY, "small")
+        with open(image, "wb") as file:
+            file.truncate(1 << 20)
+        attach = ["losetup", "--find", "--show", image]
+        made = [subprocess.run(attach, check=True, stdout=subprocess.PIPE, text=True).stdout.strip() for _ in range(count)]
+        return lambda: [subprocess.run(["losetup", "--detach", device], check=True) for device in made]
+    sleep = "import threading, time; [threading.Thread(target=time.sleep, args=(3600,), daemon=True).start() for _ in range(100)]; time.sleep(3600)"
+    made = [subprocess.Popen([sys.executable, "-c", f"import threading; threading.stack_size(65536); {sleep}"]) for _ in range(count // 100)]
+    time.sleep(5)
+    return lambda: [(process.kill(), process.wait()) for process in made]
+
+
 def block_traces():
     events = 5_000_000
     trace = os.path.join(MEMORY, "trace")
@@ -194,7 +232,7 @@ def main():
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     wanted = os.environ.get("COSTS_ONLY", "").split()
     rows, remarks = [], []
-    for measure in (start, first_stall, samples, block_traces, explained):
+    for measure in (start, first_stall, samples, many_things, block_traces, explained):
         if wanted and measure.__name__ not in wanted:
             continue
         print(f"{measure.__name__} ...", file=sys.stderr, flush=True)

@@ -27,6 +27,7 @@ const MOST_KIB: i64 = 256 << 10;
 /// What is on the machine while it is recorded, removed when it is dropped; the options of `record`; and what was done so far.
 struct Ceiling {
     name: &'static str,
+    seconds: u64,
     options: &'static str,
     make: fn(&Path) -> Box<dyn Load>,
 }
@@ -38,20 +39,28 @@ trait Load {
 }
 
 const CEILINGS: [Ceiling; 5] = [
-    Ceiling { name: "threads", options: "--slower-than 100ms --follow OURSELVES", make: |_| Box::new(Threads::new()) },
+    Ceiling {
+        name: "threads",
+        seconds: 12,
+        options: "--slower-than 100ms --follow OURSELVES",
+        make: |_| Box::new(Threads::new()),
+    },
     Ceiling {
         name: "cgroups",
+        seconds: 12,
         options: "--slower-than 100ms",
         make: |_| Box::new(Cgroups::new(&format!("torture-{}", std::process::id()), CGROUPS)),
     },
-    Ceiling { name: "disks", options: "--slower-than 100ms", make: |folder| Box::new(Disks::new(folder)) },
+    Ceiling { name: "disks", seconds: 12, options: "--slower-than 100ms", make: |folder| Box::new(Disks::new(folder)) },
     Ceiling {
         name: "slow operations",
+        seconds: 40,
         options: "--slower-than 1us",
         make: |folder| Box::new(Reads::of_a_file(folder)),
     },
     Ceiling {
         name: "requests",
+        seconds: 12,
         options: "--slower-than 1ms --requests all",
         make: |folder| Box::new(Reads::of_a_disk(folder)),
     },
@@ -75,7 +84,8 @@ fn recorded(ceiling: &Ceiling, home: &Path, load: &dyn Load, report: &mut Report
     let (run, stderr) = (home.join("run"), home.join("stderr"));
     let options = ceiling.options.replace("OURSELVES", &std::process::id().to_string());
     let mut command = Command::new(program());
-    command.args("record -q --runtime 12s --out".split(' ')).arg(&run).args(options.split(' '));
+    command.args(["record", "-q", "--runtime", &format!("{}s", ceiling.seconds), "--out"]).arg(&run);
+    command.args(options.split(' '));
     command.current_dir("/").stdin(Stdio::null()).stdout(Stdio::null());
     command.stderr(File::create(&stderr).expect("a file can be made"));
     let end = sys::run_bounded(&mut command, LIMIT).expect("the program starts");
@@ -84,7 +94,7 @@ fn recorded(ceiling: &Ceiling, home: &Path, load: &dyn Load, report: &mut Report
     problems.extend((end.code != Some(0)).then(|| format!("exit code {:?}: {}", end.code, last_line(&said))));
     problems.extend(said.contains("panicked").then(|| said.clone()));
     problems.extend((end.peak_kib > MOST_KIB).then(|| format!("{} MiB of memory", end.peak_kib >> 10)));
-    let mut lost = String::from("nothing lost");
+    let (mut lost, mut rows) = (String::from("nothing lost"), String::new());
     for words in [["check", "--json"], ["show", "--json"], ["explain", "--json"]] {
         let answer = ask(&words, &run);
         problems.extend(answer.broken().map(|problem| format!("{}: {problem}", words[0])));
@@ -93,6 +103,9 @@ fn recorded(ceiling: &Ceiling, home: &Path, load: &dyn Load, report: &mut Report
             let kinds: Vec<String> = losses.iter().map(|loss| format!("{} {}", loss["what"], loss["count"])).collect();
             lost = format!("lost: {}", kinds.join(", "));
         }
+        if words[0] == "explain" {
+            rows = format!("{} slow operations", document["slow_operations"]);
+        }
         if words[0] == "check" {
             problems.extend((document["whole"] != true).then(|| format!("check: {}", last_line(&answer.stderr))));
         }
@@ -100,7 +113,8 @@ fn recorded(ceiling: &Ceiling, home: &Path, load: &dyn Load, report: &mut Report
     let (name, done) = (ceiling.name, load.done());
     let archive: u64 =
         fs::read_dir(&run).into_iter().flatten().flatten().filter_map(|file| Some(file.metadata().ok()?.len())).sum();
-    report.note(format!("{name}: {done}; {} MiB at most, archive {} MiB, {lost}", end.peak_kib >> 10, archive >> 20));
+    let sizes = format!("{} MiB at most, archive {} MiB", end.peak_kib >> 10, archive >> 20);
+    report.note(format!("{name}: {done} in at least {} s; {rows} explained; {sizes}, {lost}", ceiling.seconds));
     problems
 }
 
