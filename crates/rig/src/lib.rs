@@ -24,6 +24,7 @@ mod setting;
 mod temporary_file_system;
 mod thing;
 mod throttle;
+mod write_back;
 
 #[cfg(test)]
 mod tests;
@@ -43,3 +44,4 @@ pub use roots::{MountEntry, Roots};
 pub use setting::Setting;
 pub use temporary_file_system::{FileSystem, FsKind, TemporaryFileSystem, set_default_queue};
 pub use thing::{MARKER, Thing};
+pub use write_back::{sync_all, sync_file_system};

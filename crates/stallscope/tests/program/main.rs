@@ -8,12 +8,16 @@ mod browser;
 #[path = "../torture/disk.rs"]
 #[allow(dead_code)]
 mod recorded_disk;
+#[path = "../torture/remains.rs"]
+#[allow(dead_code)]
+mod remains;
 mod stage;
 
 mod advising;
 mod archive_disk;
 mod bad_input;
 mod bonnie;
+mod campaigns;
 
 mod clock_step;
 mod comparing;

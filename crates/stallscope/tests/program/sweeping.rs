@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use rustix::process::Signal;
 use serde_json::Value;
 
+use crate::recorded_disk::{Mounted, RecordedDisk, output};
 use crate::stage::{Disk, Running, exclusive_machine_settings, folder, is_root, run};
 
 /// A sweep over runs of a quarter of a second.
@@ -205,6 +206,28 @@ fn changes_implied_by_an_axis_are_intended() {
         kept.display()
     );
     assert_changes(&command, &["vm.swappiness"]);
+}
+
+/// sync(2) waits for every file system, and the disk of another one may not answer for minutes, as one that is throttled to nothing.
+#[test]
+fn a_sweep_goes_on_beside_a_disk_that_does_not_answer() {
+    if !is_root("a file system") || !Path::new("/dev/fuse").exists() {
+        return;
+    }
+    let (folder, data) = (folder(), tempfile::tempdir().unwrap());
+    let disk = RecordedDisk::new(32 << 20).unwrap();
+    output("mkfs.ext4", &["-q", "-F", "-E", "nodiscard", disk.device()]).unwrap();
+    let home = tempfile::tempdir().unwrap();
+    let place = home.path().join("place");
+    let _mounted = Mounted::device(disk.device(), &place).unwrap();
+    let file = sweep_file(folder.path(), data.path(), "[[axis]]\nname = 'threads'\nvary = 'variable'\nvalues = [1]\n");
+    let stopped = disk.stop();
+    fs::write(place.join("dirty"), vec![1; 1 << 20]).unwrap();
+    let ended = run(&format!("sweep {} -q --out {}", file.display(), folder.path().join("out").display()));
+    drop(stopped);
+    let ended = ended.expect_code(0);
+    assert!(ended.stderr.contains("other file systems are still being written to"), "{}", ended.stderr);
+    assert!(ended.took < Duration::from_secs(60), "{:?}", ended.took);
 }
 
 #[test]

@@ -54,6 +54,11 @@ struct Content {
     is_gone: bool,
 }
 
+/// A disk that does not answer, as long as this lives.
+pub struct Stopped<'a> {
+    _content: MutexGuard<'a, Content>,
+}
+
 /// The disk; removed when it is dropped.
 pub struct RecordedDisk {
     home: tempfile::TempDir,
@@ -64,7 +69,7 @@ pub struct RecordedDisk {
 impl RecordedDisk {
     /// A disk of that size.
     pub fn new(bytes: usize) -> Result<RecordedDisk, String> {
-        let home = tempfile::tempdir().map_err(|error| error.to_string())?;
+        let home = crate::remains::folder();
         let host = home.path().join("host");
         fs::create_dir(&host).map_err(|error| error.to_string())?;
         let fuse = OpenOptions::new().read(true).write(true).open("/dev/fuse").map_err(|error| error.to_string())?;
@@ -98,6 +103,11 @@ impl RecordedDisk {
     /// The orders since the snapshot.
     pub fn orders(&self) -> Vec<Dated> {
         self.content().orders.clone()
+    }
+
+    /// Orders are not answered until the guard is dropped.
+    pub fn stop(&self) -> Stopped<'_> {
+        Stopped { _content: self.content() }
     }
 
     /// From now on every order fails, as of a disk that was pulled out.

@@ -2,14 +2,21 @@
 
 use std::path::PathBuf;
 use std::process::Command;
+use std::time::Duration;
 
 use model::quantity::{Bytes, parse_size};
-use rig::{BlockDevice, Entry, FileSystem, FsKind, Register, Roots, Setting, TemporaryFileSystem, devices_under};
+use rig::{BlockDevice, Entry, FileSystem, FsKind, Register, Roots, Setting, TemporaryFileSystem};
+use rig::{devices_under, sync_all, sync_file_system};
 use sweep::{FileSystemSpec, Setup, SweepFile};
 
 use crate::recording::own_path::refuse_replaceable;
 use crate::recording::scratch;
 use crate::ui::failure::Failure;
+
+/// A file system under test that is not synced within is no place for a run.
+const SYNC_DEADLINE: Duration = Duration::from_secs(120);
+/// Another one may be frozen, throttled, or on a server that is gone.
+const SYNC_PATIENCE: Duration = Duration::from_secs(10);
 
 /// Built before a run and removed after it, also if building fails midway.
 pub(super) struct Environment {
@@ -89,16 +96,20 @@ impl Environment {
         Ok(devices)
     }
 
-    /// The last steps before the run: the user's commands, and dropping caches as root.
-    pub(super) fn begin(&self) -> Result<(), Failure> {
+    /// The last steps before the run: the user's commands, and dropping caches as root. What is not under test is waited for only
+    /// so long; returns what was not.
+    pub(super) fn begin(&self) -> Result<Option<String>, Failure> {
         for command in &self.before {
             shell(command).map_err(|why| Failure::machine(format_args!("before: `{command}` {why}")))?;
         }
-        rustix::fs::sync();
+        for directory in &self.directories {
+            sync_file_system(directory, SYNC_DEADLINE).map_err(Failure::machine)?;
+        }
+        let unsynced = sync_all(SYNC_PATIENCE).err();
         if rustix::process::geteuid().is_root() {
             let _ = std::fs::write("/proc/sys/vm/drop_caches", "3");
         }
-        Ok(())
+        Ok(unsynced.map(|why| format!("other file systems are still being written to during the run: {why}")))
     }
 
     /// Removes everything. Returns a message for each failure.

@@ -67,7 +67,9 @@ impl<'a> Runner<'a> {
     }
 
     fn run_within(&self, environment: &Environment, run: &SingleRun<'_>) -> Result<Option<i32>, Failure> {
-        environment.begin()?;
+        if let Some(remark) = environment.begin()? {
+            self.warn_once(&remark);
+        }
         if !self.settle(Duration::from_nanos(self.file.settle_ns()), run.show) {
             return Ok(None);
         }
@@ -128,11 +130,12 @@ impl<'a> Runner<'a> {
 
     /// Says what a run that did not fail said: it may have lost data.
     fn pass_on(&self, stderr: &str) {
-        let mut said = self.said.borrow_mut();
-        for warning in stderr.lines().filter_map(|line| line.strip_prefix("warning: ")) {
-            if said.insert(warning.to_owned()) {
-                self.screen.warning(warning);
-            }
+        stderr.lines().filter_map(|line| line.strip_prefix("warning: ")).for_each(|warning| self.warn_once(warning));
+    }
+
+    fn warn_once(&self, warning: &str) {
+        if self.said.borrow_mut().insert(warning.to_owned()) {
+            self.screen.warning(warning);
         }
     }
 
