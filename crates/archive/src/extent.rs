@@ -16,7 +16,7 @@ pub(crate) struct Extent {
 impl Extent {
     /// Adds a line.
     pub(crate) fn push(&mut self, line: &[u8]) {
-        self.lines += 1;
+        self.lines = self.lines.saturating_add(1);
         self.bytes += line.len() as u64;
         self.crc32c = crc32c::crc32c_append(self.crc32c, line);
     }

@@ -7,8 +7,12 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{Mode, OFlags};
 
-/// A writer's longest recent file holds the rows of a minute.
-pub(crate) const MAX_WHOLE_BYTES: u64 = 512 << 20;
+/// The journal, which grows with each minute: that of some months.
+pub(crate) const MAX_JOURNAL_BYTES: u64 = 512 << 20;
+/// All recent files in use, of which a writer has one, with some MiB.
+pub(crate) const MAX_RECENT_BYTES: u64 = 256 << 20;
+/// The description, which has some hundred KiB on a machine with thousands of mounts.
+pub(crate) const MAX_DESCRIPTION_BYTES: u64 = 16 << 20;
 
 /// A file that holds rows, kept open: a writer may delete a recent file while it is read.
 #[derive(Debug)]
@@ -19,24 +23,34 @@ pub(crate) struct OpenFile {
     pub(crate) file: File,
 }
 
-/// Opens a regular file of the directory.
+/// Opens a regular file of the directory. Nothing else is opened at all: a pipe would wake its writer, a tape would rewind.
 pub(crate) fn open(dir: &Path, name: &str) -> io::Result<OpenFile> {
     let path = dir.join(name);
-    // A device or a pipe must not block.
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let file = File::from(rustix::fs::open(&path, flags, Mode::empty())?);
-    if !file.metadata()?.is_file() {
-        return Err(io::Error::other("it is not a regular file"));
-    }
+    let flags = OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    refuse_irregular(&File::from(rustix::fs::open(&path, flags | OFlags::PATH, Mode::empty())?))?;
+    // What has been put in its place meanwhile must not block.
+    let file = File::from(rustix::fs::open(&path, flags | OFlags::RDONLY | OFlags::NONBLOCK, Mode::empty())?);
+    refuse_irregular(&file)?;
     Ok(OpenFile { path, file })
+}
+
+fn refuse_irregular(file: &File) -> io::Result<()> {
+    if file.metadata()?.is_file() { Ok(()) } else { Err(wrong("it is not a regular file".to_owned())) }
 }
 
 /// The bytes of a file that is read as a whole; at most `limit`, which is also the limit of a file that grows meanwhile.
 pub(crate) fn read_whole(file: &File, limit: u64) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    file.take(limit + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > limit {
-        return Err(io::Error::other(format!("it is larger than {} MiB, which no run needs", limit >> 20)));
+    let too_large = || wrong(format!("it is larger than {} MiB, which no run needs", limit >> 20));
+    let size = file.metadata()?.len();
+    if size > limit {
+        return Err(too_large());
     }
-    Ok(bytes)
+    let mut bytes = Vec::with_capacity(size as usize + 1);
+    file.take(limit + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > limit { Err(too_large()) } else { Ok(bytes) }
+}
+
+/// The file is not what it should be, rather than the machine.
+fn wrong(why: String) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, why)
 }

@@ -11,7 +11,7 @@ use model::damage::Damage;
 use crate::append::AppendFile;
 use crate::directory::JOURNAL_FILE;
 use crate::extent::Extent;
-use crate::input::{MAX_WHOLE_BYTES, open, read_whole};
+use crate::input::{MAX_JOURNAL_BYTES, open, read_whole};
 use crate::line;
 use crate::space::Space;
 use crate::watermark::WatermarkFile;
@@ -107,7 +107,7 @@ impl JournalContents {
     pub(crate) fn read(path: &Path) -> io::Result<JournalContents> {
         let dir = path.parent().unwrap_or(Path::new("."));
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        Ok(JournalContents::parse(&read_whole(&open(dir, &name)?.file, MAX_WHOLE_BYTES)?))
+        Ok(JournalContents::parse(&read_whole(&open(dir, &name)?.file, MAX_JOURNAL_BYTES)?))
     }
 
     fn parse(bytes: &[u8]) -> JournalContents {

@@ -21,7 +21,7 @@ use super::lock::is_locked;
 use super::rows::Batches;
 use crate::directory::{DESCRIPTION_FILE, JOURNAL_FILE};
 use crate::error::ArchiveError;
-use crate::input::{MAX_WHOLE_BYTES, open, read_whole};
+use crate::input::{MAX_DESCRIPTION_BYTES, open, read_whole};
 use crate::table::{
     DescriptorTable, IntervalTable, MetricTable, OperationTable, RequestIntervalTable, RequestTable, SampleTable,
     StackTable, StallTable, TRACED, Table, TaskTable, UsageTable, UserFrameTable, UserStackTable,
@@ -200,7 +200,7 @@ fn read_description(dir: &Path) -> Result<(RunDescription, String), ArchiveError
 
     let path = dir.join(DESCRIPTION_FILE);
     let read = || {
-        let bytes = read_whole(&open(dir, DESCRIPTION_FILE)?.file, MAX_WHOLE_BYTES)?;
+        let bytes = read_whole(&open(dir, DESCRIPTION_FILE)?.file, MAX_DESCRIPTION_BYTES)?;
         String::from_utf8(bytes).map_err(|error| io::Error::new(ErrorKind::InvalidData, error))
     };
     let text = read().map_err(|source| match source.kind() {

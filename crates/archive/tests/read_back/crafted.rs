@@ -206,3 +206,73 @@ fn links_and_devices_in_place_of_files_are_not_followed() {
         }
     }
 }
+
+/// An archive of some KiB can hold them: they have no blocks.
+#[test]
+fn many_recent_files_without_blocks_are_refused_without_reading_them() {
+    let (_base, dir) = closed();
+    for number in 100..164 {
+        let file = fs::File::create(dir.join(format!("recent-{number:04}"))).unwrap();
+        file.set_len(200 << 20).unwrap();
+    }
+    let error = Run::open(&dir).unwrap_err();
+    assert!(format!("{error:?}").contains("larger than"), "{error:?}");
+    let (_base, dir) = closed();
+    fs::File::options().write(true).open(dir.join("run.json")).unwrap().set_len(1 << 30).unwrap();
+    assert!(format!("{:?}", Run::open(&dir).unwrap_err()).contains("larger than"));
+}
+
+/// Looking for each part in a list of them takes the square of their number.
+#[test]
+fn damage_without_end_is_found_in_time_and_summed_up() {
+    let (_base, dir) = closed();
+    rewrite(&dir, |entries| {
+        for entry in entries.iter_mut() {
+            let Some(listed) = entry["batches"].as_array_mut() else { continue };
+            let first = listed[0].clone();
+            listed.extend((0..100_000_u64).map(|number| {
+                let mut batch = first.clone();
+                batch["offset"] = json!((1_u64 << 40) + number * 8);
+                batch["length"] = json!(8);
+                batch
+            }));
+        }
+    });
+    let mut journal = fs::read(dir.join("journal")).unwrap();
+    journal.splice(0..0, vec![b'\n'; 4 << 20]);
+    fs::write(dir.join("journal"), journal).unwrap();
+    let began = Instant::now();
+    let run = Run::open(&dir).unwrap();
+    run.verify();
+    let damage = run.damage();
+    assert!(damage.iter().any(|damage| damage.why == "lines 1 to 4194304 are damaged"), "{:?}", damage[0]);
+    assert!(damage.last().unwrap().why.contains("more parts are damaged"), "{:?}", damage.last());
+    assert!(damage.len() < 20_000 && began.elapsed().as_secs() < 60, "{} in {:?}", damage.len(), began.elapsed());
+}
+
+/// Nothing but a regular file is opened: a pipe would wake its writer.
+#[test]
+fn a_pipe_in_place_of_a_file_is_refused_without_being_opened() {
+    for name in ["run.json", "journal", "watermark", "recent-0009"] {
+        let (_base, dir) = closed();
+        let path = dir.join(name);
+        let _ = fs::remove_file(&path);
+        rustix::fs::mknodat(rustix::fs::CWD, &path, rustix::fs::FileType::Fifo, rustix::fs::Mode::RUSR, 0).unwrap();
+        let (of_writer, opened) = std::sync::mpsc::channel();
+        let pipe = path.clone();
+        let writer = std::thread::spawn(move || {
+            let file = fs::File::options().write(true).open(pipe);
+            let _ = of_writer.send(());
+            file.map(drop)
+        });
+        for _ in 0..10 {
+            match Run::open(&dir) {
+                Err(error) => assert!(error.to_string().contains(name), "{error}"),
+                Ok(run) => assert!(run.damage().iter().any(|damage| damage.file == name), "{name}"),
+            }
+            assert!(opened.recv_timeout(std::time::Duration::from_millis(10)).is_err(), "{name} was opened");
+        }
+        let _reader = fs::File::open(&path).unwrap();
+        writer.join().unwrap().unwrap();
+    }
+}

@@ -4,7 +4,7 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::input::{MAX_WHOLE_BYTES, OpenFile, open, read_whole};
+use crate::input::{MAX_RECENT_BYTES, OpenFile, open, read_whole};
 use crate::journal::{Entry, SegmentEntry};
 use crate::recent;
 
@@ -33,13 +33,14 @@ pub(super) fn open_recent(dir: &Path, entries: &[Entry]) -> io::Result<Vec<Recen
             |entry| matches!(entry, Entry::Consolidated { replaces, .. } if replaces.iter().any(|old| old == name)),
         )
     };
-    let mut files = Vec::new();
+    let (mut files, mut left) = (Vec::new(), MAX_RECENT_BYTES);
     for entry in std::fs::read_dir(dir)? {
         let name = entry?.file_name().to_string_lossy().into_owned();
         let Some(generation) = recent::generation_of(&name).filter(|_| !is_replaced(&name)) else { continue };
-        let file = open(dir, &name)?;
-        let named = |error| io::Error::other(format!("{name}: {error}"));
-        let bytes = read_whole(&file.file, MAX_WHOLE_BYTES).map_err(named)?;
+        let named = |error: io::Error| io::Error::new(error.kind(), format!("{name}: {error}"));
+        let file = open(dir, &name).map_err(named)?;
+        let bytes = read_whole(&file.file, left).map_err(named)?;
+        left -= bytes.len() as u64;
         files.push(Recent { generation, file: Arc::new(file), bytes });
     }
     files.sort_by_key(|recent| recent.generation);

@@ -1,6 +1,7 @@
 //! The sides of a comparison.
 
 use std::collections::BTreeMap;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use archive::{ArchiveError, Run, RunState};
@@ -292,7 +293,11 @@ fn file_text(path: &Path) -> Result<Option<String>, Failure> {
     if !path.is_file() || std::fs::metadata(path).map_err(unreadable)?.len() > MAX_FILE {
         return Ok(None);
     }
-    Ok(String::from_utf8(std::fs::read(path).map_err(unreadable)?).ok())
+    // It may have become a pipe, or have grown.
+    let mut bytes = Vec::new();
+    let file = symbols::open(path).map_err(unreadable)?;
+    file.take(MAX_FILE + 1).read_to_end(&mut bytes).map_err(unreadable)?;
+    Ok(String::from_utf8(bytes).ok().filter(|text| text.len() as u64 <= MAX_FILE))
 }
 
 fn text(path: &Path) -> String {
