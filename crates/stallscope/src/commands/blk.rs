@@ -1,5 +1,6 @@
 //! `blk`: analysis of block traces.
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use blktrace::{AnomalyKind, Notes, Progress, Trace};
@@ -9,7 +10,7 @@ use model::quantity::{Bytes, parse_duration};
 use report::blk::{BlkFindings, Reading};
 
 use crate::reading::block_trace;
-use crate::recording::own_path::refuse_replaceable;
+use crate::recording::own_path::{create, refuse_replaceable};
 use crate::ui::args::positive_duration;
 use crate::ui::failure::{Exit, Failure};
 use crate::ui::screen::Screen;
@@ -113,7 +114,7 @@ fn write_series(directory: &Path, findings: &BlkFindings<'_>) -> Result<(), Fail
     std::fs::create_dir_all(directory).map_err(|error| failed(directory, error))?;
     for (name, content) in report::blk::csv::files(findings) {
         let path = directory.join(name);
-        std::fs::write(&path, content).map_err(|error| failed(&path, error))?;
+        create(&path)?.write_all(content.as_bytes()).map_err(|error| failed(&path, error))?;
     }
     Ok(())
 }

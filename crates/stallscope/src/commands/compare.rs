@@ -3,6 +3,7 @@
 mod sides;
 
 use std::collections::BTreeSet;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
@@ -10,7 +11,7 @@ use compare::{Comparison, Group, MARGIN, Options, Plane, compare as compare_grou
 
 use crate::commands::compare::sides::Sides;
 use crate::reading::integrity::Integrity;
-use crate::recording::own_path::refuse_replaceable;
+use crate::recording::own_path::create;
 use crate::ui::failure::{Exit, Failure};
 use crate::ui::screen::Screen;
 
@@ -169,8 +170,8 @@ fn show_plane(found: &Plane, args: &CompareArgs, integrity: &Integrity, screen: 
 }
 
 fn write_chart(path: &Path, svg: &str) -> Result<(), Failure> {
-    refuse_replaceable(path)?;
-    std::fs::write(path, svg)
+    create(path)?
+        .write_all(svg.as_bytes())
         .map_err(|error| Failure::path(&error, format_args!("{}: cannot write the chart: {error}", path.display())))
 }
 

@@ -1,5 +1,6 @@
 //! `report`: runs as a self-contained HTML file.
 
+use std::io::Write as _;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -9,7 +10,7 @@ use page::Limits;
 use crate::reading::document::{self, RunDocument};
 use crate::reading::integrity::Integrity;
 use crate::reading::scope::ScopeArgs;
-use crate::recording::own_path::refuse_replaceable;
+use crate::recording::own_path::{create, refuse_replaceable};
 use crate::ui::failure::{Exit, Failure};
 use crate::ui::screen::Screen;
 
@@ -38,7 +39,8 @@ pub fn report(args: &ReportArgs, screen: &Screen) -> Result<Exit, Failure> {
     let runs: Vec<RunDocument> = args.runs.iter().map(read).collect::<Result<_, _>>()?;
     let advised = |run| (run, RunDocument::prediction(run).map(|pending| pending.predict()));
     let html = page::report(&document::document(&runs.iter().map(advised).collect::<Vec<_>>()));
-    std::fs::write(&args.output, &html)
+    create(&args.output)?
+        .write_all(html.as_bytes())
         .map_err(|error| Failure::path(&error, format_args!("{}: cannot write: {error}", args.output.display())))?;
     let mut integrity = Integrity::default();
     runs.iter().for_each(|run| integrity.join(&run.integrity));

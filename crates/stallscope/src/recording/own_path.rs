@@ -1,8 +1,12 @@
 //! Paths that nobody else can replace while we write there.
 
-use std::fs::{self, Metadata};
+use std::fs::{self, File, Metadata};
+use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
 
 use crate::ui::failure::Failure;
 
@@ -26,11 +30,63 @@ pub fn refuse_replaceable(path: &Path) -> Result<(), Failure> {
     if !rustix::process::geteuid().is_root() {
         return Ok(());
     }
-    let caller = std::env::var("SUDO_UID").ok().and_then(|uid| uid.parse().ok());
-    match replaceable_by(path, caller) {
+    match replaceable_by(path, caller()) {
         Some(why) => Err(Failure::usage(format_args!("{}: {why}; {REMEDY}", path.display()))),
         None => Ok(()),
     }
+}
+
+/// Opens a file to be written anew, for a path that is not refused. Time has passed since it was chosen: in a directory like /tmp
+/// another user may have put a link or a file there, which root does not write to.
+pub fn create(path: &Path) -> Result<File, Failure> {
+    let failed = |error: io::Error| Failure::path(&error, format_args!("{}: cannot write: {error}", path.display()));
+    refuse_replaceable(path)?;
+    let file = open(path, OFlags::empty()).map_err(failed)?;
+    if file.metadata().map_err(failed)?.is_file() {
+        file.set_len(0).map_err(failed)?;
+    }
+    Ok(file)
+}
+
+/// The same of a file to append to.
+pub fn append(path: &Path) -> Result<File, Failure> {
+    refuse_replaceable(path)?;
+    open(path, OFlags::APPEND)
+        .map_err(|error| Failure::usage(format_args!("cannot open the log {}: {error}", path.display())))
+}
+
+/// Does not follow a link of another user, and truncates nothing.
+fn open(path: &Path, how: OFlags) -> io::Result<File> {
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::NOCTTY | OFlags::CLOEXEC | how;
+    let mode = Mode::from_raw_mode(0o666);
+    let is_own = |metadata: &Metadata| {
+        !rustix::process::geteuid().is_root() || metadata.uid() == 0 || Some(metadata.uid()) == caller()
+    };
+    let opened = match rustix::fs::open(path, flags | OFlags::NOFOLLOW, mode) {
+        // In a directory with the sticky bit, nobody else replaces a link of our own meanwhile.
+        Err(Errno::LOOP) if path.symlink_metadata().is_ok_and(|link| is_own(&link)) => {
+            rustix::fs::open(path, flags, mode)
+        }
+        opened => opened,
+    };
+    let file = File::from(opened?);
+    let metadata = file.metadata()?;
+    // A second name may be that of a file elsewhere.
+    if metadata.is_file() && (!is_own(&metadata) || metadata.nlink() > 1 && is_shared(path)) {
+        return Err(io::Error::other("another user has put a file there meanwhile"));
+    }
+    Ok(file)
+}
+
+/// Whether every user can make names where the path is.
+fn is_shared(path: &Path) -> bool {
+    let parent = std::path::absolute(path).ok().and_then(|path| Some(path.parent()?.to_owned()));
+    parent.is_none_or(|parent| parent.metadata().is_ok_and(|parent| parent.mode() & OTHERS_WRITE != 0))
+}
+
+/// The user who called `sudo`.
+fn caller() -> Option<u32> {
+    std::env::var("SUDO_UID").ok()?.parse().ok()
 }
 
 /// Who could replace the path. Links on the way belong to it as well as what they lead to.
@@ -61,9 +117,11 @@ fn part_replaceable_by(part: &Path, caller: Option<u32>) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use std::fs::{self, Permissions};
-    use std::os::unix::fs::{PermissionsExt, chown, symlink};
+    use std::os::unix::fs::{PermissionsExt, chown, lchown, symlink};
 
-    use super::replaceable_by;
+    use rustix::fs::OFlags;
+
+    use super::{open, replaceable_by};
 
     #[test]
     fn a_path_below_another_users_directory_is_replaceable_by_that_user() {
@@ -91,5 +149,34 @@ mod tests {
         }
         assert_eq!(replaceable_by(&path("foreign/run"), Some(4242)), None, "the user who called sudo");
         assert_eq!(replaceable_by("/dev/null".as_ref(), None), None);
+    }
+
+    /// A user who sees that root is about to write a file in /tmp puts one there first.
+    #[test]
+    fn what_another_user_puts_there_meanwhile_is_not_written_to() {
+        if !rustix::process::geteuid().is_root() {
+            return println!("skipped: root alone can make files of another user");
+        }
+        let folder = tempfile::tempdir().unwrap();
+        fs::set_permissions(folder.path(), Permissions::from_mode(0o1777)).unwrap();
+        let path = |name: &str| folder.path().join(name);
+        fs::create_dir(path("own")).unwrap();
+        for name in ["own/target", "file", "own/shadow"] {
+            fs::write(path(name), "kept").unwrap();
+        }
+        for name in ["theirs", "ours"] {
+            symlink(path("own/target"), path(name)).unwrap();
+        }
+        lchown(path("theirs"), Some(4242), None).unwrap();
+        chown(path("file"), Some(4242), None).unwrap();
+        fs::hard_link(path("own/shadow"), path("second name")).unwrap();
+        for name in ["theirs", "file", "second name"] {
+            assert!(open(&path(name), OFlags::empty()).is_err(), "{name}");
+        }
+        for name in ["new", "ours", "own/shadow", "own/target"] {
+            assert!(open(&path(name), OFlags::APPEND).is_ok(), "{name}");
+        }
+        assert!(open("/dev/null".as_ref(), OFlags::empty()).is_ok());
+        assert_eq!(fs::read_to_string(path("own/target")).unwrap(), "kept");
     }
 }

@@ -9,7 +9,7 @@ use explain::summary::Summary;
 use crate::commands::run::request::RunRequest;
 use crate::reading::form::{Format, no_native};
 use crate::reading::integrity::Integrity;
-use crate::recording::own_path::refuse_replaceable;
+use crate::recording::own_path::append;
 use crate::ui::failure::Failure;
 use crate::ui::screen::Screen;
 
@@ -27,12 +27,7 @@ impl Showing {
         if request.args.format == Format::Native && !report::native::WORKLOADS.contains(&workload) {
             return Err(no_native(workload));
         }
-        let open = |path: &PathBuf| {
-            refuse_replaceable(path)?;
-            let file = File::options().append(true).create(true).open(path);
-            let refuse = |error| Failure::usage(format_args!("cannot open the log {}: {error}", path.display()));
-            file.map(|file| (path.clone(), file)).map_err(refuse)
-        };
+        let open = |path: &PathBuf| append(path).map(|file| (path.clone(), file));
         let log = request.log.as_ref().filter(|_| !request.args.plan).map(open).transpose()?;
         Ok(Showing { json: request.args.recording.output.json, format: request.args.format, log })
     }
@@ -44,6 +39,9 @@ impl Showing {
             screen.result(&format!("{}\n{}\n", report::simoop::FINAL_STATS, report::simoop::report(summary)));
         }
         let (integrity, style) = (Integrity::of_recorded(directory, summary), screen.style());
+        if screen.is_quiet() || self.format == Format::Native {
+            integrity.warn(screen);
+        }
         let native = report::native::text(summary);
         if let (Some((path, file)), Some(native)) = (&self.log, &native)
             && let Err(error) = (&mut &*file).write_all(native.as_bytes())
