@@ -9,12 +9,12 @@ mod answers;
 mod confinement;
 mod http;
 
-use std::io::Write as _;
+use std::io::{ErrorKind, Read, Write as _};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use clap::Args;
 
@@ -27,7 +27,9 @@ use crate::ui::screen::Screen;
 
 /// Maximum concurrent connections; a browser uses a handful.
 const MAX_CONNECTIONS: usize = 32;
-/// Timeout to read a request and to write its answer.
+/// Time for a whole request: a client that sends it byte by byte keeps others from connecting.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(5);
+/// Time in which a client takes a part of its answer.
 const TIMEOUT: Duration = Duration::from_secs(20);
 /// Poll interval for connections and Ctrl-C.
 const POLL: Duration = Duration::from_millis(50);
@@ -77,6 +79,23 @@ fn secret() -> Result<String, Failure> {
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
+/// What is received until then.
+struct Timely<'a> {
+    stream: &'a TcpStream,
+    until: Instant,
+}
+
+impl Read for Timely<'_> {
+    fn read(&mut self, part: &mut [u8]) -> std::io::Result<usize> {
+        let left = self.until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(ErrorKind::TimedOut.into());
+        }
+        self.stream.set_read_timeout(Some(left))?;
+        self.stream.read(part)
+    }
+}
+
 struct Server {
     port: u16,
     secret: String,
@@ -104,9 +123,8 @@ impl Server {
 
     fn serve(&self, mut stream: TcpStream) -> std::io::Result<()> {
         stream.set_nonblocking(false)?;
-        stream.set_read_timeout(Some(TIMEOUT))?;
         stream.set_write_timeout(Some(TIMEOUT))?;
-        let answer = match http::read(&mut stream) {
+        let answer = match http::read(&mut Timely { stream: &stream, until: Instant::now() + REQUEST_TIMEOUT }) {
             Ok(request) => self.answer(&request),
             Err(refused) => refused,
         };

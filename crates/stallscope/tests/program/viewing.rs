@@ -60,6 +60,23 @@ fn json(answer: &(String, Vec<u8>)) -> Value {
     serde_json::from_slice(&body).unwrap()
 }
 
+/// Any local user can connect, and there is room for 32 connections.
+#[test]
+fn a_client_that_sends_byte_by_byte_is_sent_away() {
+    let folder = tempfile::tempdir().unwrap();
+    let (_server, address) = serve(&record(folder.path(), "run"));
+    let (host, _) = parts(&address);
+    let mut slow: Vec<TcpStream> = (0..32).map(|_| TcpStream::connect(host).unwrap()).collect();
+    let began = Instant::now();
+    while slow.iter_mut().all(|stream| stream.write_all(b"G").is_ok()) && began.elapsed() < Duration::from_secs(60) {
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    assert!(began.elapsed() < Duration::from_secs(30), "{:?}", began.elapsed());
+    drop(slow);
+    std::thread::sleep(Duration::from_millis(200));
+    assert_eq!(status(&get(&address, "/")), "200");
+}
+
 #[test]
 fn a_report_is_one_self_contained_file() {
     let folder = tempfile::tempdir().unwrap();
