@@ -114,9 +114,10 @@ impl Drop for Busy<'_> {
     }
 }
 
-/// Prints the error that ends the program.
+/// Prints the error that ends the program. It may name anything: none of its further lines looks like another message.
 pub fn error(message: &str) {
-    print_aside(&format!("stallscope: {message}\n"));
+    let lines: Vec<String> = message.lines().map(printable).collect();
+    print_aside(&format!("stallscope: {}\n", lines.join("\n  ")));
 }
 
 /// Prints help, the version or a mistake in the arguments, plain or with colours. Help has texts of recipes.

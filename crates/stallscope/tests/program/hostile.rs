@@ -213,11 +213,12 @@ fn hostile_names_of_a_run_reach_no_terminal_no_page_and_no_line() {
 
 #[test]
 fn a_hostile_path_on_the_command_line_is_escaped() {
-    for words in [["show", "/no\x1b[2J\u{202e}/run\nFORGED"], ["blk", "/no\u{9b}31m\r"], ["recipes", "no\x1b]0;x\x07"]]
-    {
+    let forged = "/no\x1b[31m\u{202e}/run\nstallscope: FORGED";
+    for words in [["show", forged], ["compare", forged], ["blk", "/no\u{9b}31m\r"], ["recipes", "no\x1b]0;x\x07"]] {
         let ended = Running::start_with(&words).wait();
         assert_eq!(ended.code, Some(2), "{}", ended.stderr);
         assert!(!ended.stderr.contains(['\x1b', '\u{9b}', '\u{202e}', '\r']), "{:?}", ended.stderr);
+        assert!(ended.error().contains("no"), "one message");
     }
 }
 
