@@ -26,7 +26,7 @@ pub struct Cli {
 const EXIT_CODES: &str = "Sizes take k, m, g, t (binary); durations take ns, us, ms, s, m, h.\n\n\
 Exit codes: 0 success; 1 the run found errors, or is damaged or incomplete; 2 usage: the command line, or a path or file that it names, is wrong; 3 the \
 machine cannot do it (permission, space, I/O error, a missing kernel feature); 130 interrupted, after a clean stop. \
-'record -- COMMAND' exits with the command's code.";
+'record -- COMMAND' exits with the command's code, unless that is 0.";
 
 /// The commands with fixed flags. `run` and `simulate` are built at run time: each recipe and each model adds flags.
 #[derive(Debug, Subcommand)]

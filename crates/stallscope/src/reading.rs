@@ -1,5 +1,6 @@
 //! What several commands read from a run or a block trace.
 
+pub mod answer;
 pub mod archived_run;
 pub mod args;
 pub mod block_trace;

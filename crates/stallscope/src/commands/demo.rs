@@ -92,7 +92,8 @@ pub fn demo(args: &DemoArgs, offers: Vec<Offer>) -> Result<Exit, Failure> {
 
 /// Explains the run while its load can still be started again, and tries the advice.
 fn prove(outcome: Option<&run::Outcome>, file_system: &TemporaryFileSystem, register: &Register, screen: &Screen) {
-    let done = outcome.filter(|outcome| outcome.exit == Exit::Done);
+    // One that only lacks a few events is explained as well.
+    let done = outcome.filter(|outcome| matches!(outcome.exit, Exit::Done | Exit::FoundErrors));
     let Some(directory) = done.and_then(|outcome| outcome.directory.as_deref()) else { return };
     explain(directory, screen);
     if let Some(device) = file_system.device() {

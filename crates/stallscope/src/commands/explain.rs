@@ -2,14 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use archive::Run;
 use clap::Args;
-use model::preflight::Finding;
 use remedy::Remedies;
 
-use crate::reading::archived_run;
-use crate::reading::explanation::{STALLS_LISTED, advice, explanation_in};
-use crate::reading::integrity::Integrity;
+use crate::reading::answer::{Explained, Question};
+use crate::reading::explanation::STALLS_LISTED;
 use crate::reading::scope::ScopeArgs;
 use crate::ui::args::positive_duration;
 use crate::ui::failure::{Exit, Failure};
@@ -44,34 +41,29 @@ pub struct ExplainArgs {
 /// Explains a run; it may still be recording.
 pub fn explain(args: &ExplainArgs, screen: &Screen) -> Result<Exit, Failure> {
     let remedies = remedies(args.remedies.as_deref())?;
-    let run = archived_run::open(&args.run)?;
-    if !run.has_trace() {
-        return Err(untraced(&run));
-    }
+    let run = Explained::open(&args.run)?;
     let name = args.run.display().to_string();
     let busy = screen.busy(&format!("explaining {name}"));
     let shown = args.worst.unwrap_or(if args.json { STALLS_LISTED } else { report::explain::STALLS_SHOWN });
     // The text counts the other stalls of a convoy of which it shows one.
-    let listed = if args.json { shown } else { shown.max(STALLS_LISTED) };
+    let worst = if args.json { shown } else { shown.max(STALLS_LISTED) };
     let scope = args.scope.of(run.description())?;
-    let (explanation, accounting) =
-        explanation_in(scope, &run, args.slower_than, listed, |warning| screen.warning(warning));
-    let advice = advice(&run, &explanation, &accounting, &remedies);
+    let question = Question { scope, slower_than_ns: args.slower_than, worst, remedies: &remedies };
+    let explained = Explained::read(&run, question, |warning| screen.warning(warning));
     drop(busy);
-    let integrity = Integrity::of(&run).explained(Some(&explanation));
-    let document = report::findings::document(&name, &explanation, &advice);
+    let exit = explained.integrity.exit();
     if args.json {
-        screen.json(&integrity.added(document));
-    } else {
-        let style = screen.style();
-        let findings = report::findings::text(&report::findings::findings(&document), style);
-        let text = report::explain::text(&name, &explanation, &findings, shown, style);
-        screen.result(&(integrity.banner(style) + &text));
-        if args.what_if {
-            screen.result(&report::explain::ranking(&advice, style));
-        }
+        screen.json(&explained.into_document());
+        return Ok(exit);
     }
-    Ok(integrity.exit())
+    let style = screen.style();
+    let findings = report::findings::text(&report::findings::findings(explained.findings()), style);
+    let text = report::explain::text(&name, &explained.explanation, &findings, shown, style);
+    screen.result(&(explained.integrity.banner(style) + &text));
+    if args.what_if {
+        screen.result(&report::explain::ranking(&explained.advice, style));
+    }
+    Ok(exit)
 }
 
 /// The built-in remedies, and those of a file.
@@ -84,18 +76,4 @@ fn remedies(file: Option<&Path>) -> Result<Remedies, Failure> {
         remedies.add(&name, &text).map_err(|error| Failure::usage(format_args!("--remedies: {error}")))?;
     }
     Ok(remedies)
-}
-
-fn untraced(run: &Run) -> Failure {
-    let missing = |finding: &&Finding| !finding.available && finding.capability == record::TRACE_CAPABILITY;
-    let finding = run.description().preflight.iter().find(missing);
-    let why = match finding {
-        Some(Finding { why: Some(why), remedy: Some(remedy), .. }) => format!("{why}; {remedy}"),
-        _ => "with --no-trace, or by a version that could not trace; record it again as root, without that flag"
-            .to_owned(),
-    };
-    Failure::usage(format_args!(
-        "{}: cannot be explained: it was recorded without kernel tracing: {why}",
-        run.dir().display()
-    ))
 }

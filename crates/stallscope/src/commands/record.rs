@@ -8,6 +8,7 @@ use std::process::{Child, ExitStatus};
 use std::time::{Duration, Instant};
 
 use explain::blame::Scope;
+use explain::summary::Summary;
 use model::event::{Ending, RunEvent};
 use model::quantity::Nanoseconds;
 use record::clock;
@@ -210,14 +211,7 @@ fn finish(
     let directory = path.display().to_string();
     let summarize = |directory: &Path| summary::summary(directory, |warning| screen.warning(warning));
     let closed = session.close(outcome.ending, patience(interrupt), summarize)?;
-    let summary = &closed.summary;
-    if args.recording.output.json {
-        screen.json(&Integrity::of_recorded(&path, summary).added(report::json::summary(&directory, summary)));
-    } else {
-        let style = screen.style();
-        let banner = Integrity::of_recorded(&path, summary).banner(style);
-        screen.result(&(banner + &report::summary::text(&directory, summary, style)));
-    }
+    let integrity = show(&closed.summary, &path, args.recording.output.json, screen);
     let (_, incomplete) = closed.take_down(GRACE, screen);
     if !args.recording.output.json {
         explanation::print_brief(&path, scope, interrupt.requests() > 0, screen);
@@ -230,8 +224,23 @@ fn finish(
         (_, None) if is_interrupted => Ok(Exit::Interrupted),
         (Some(complaint), ours) => command_failed(complaint, ours, args.recording.output.quiet, screen),
         (None, Some(ours)) => Err(ours),
-        (None, None) => Ok(Exit::Done),
+        (None, None) => Ok(integrity.exit()),
     }
+}
+
+/// Shows the summary, and what the recording lost.
+fn show(summary: &Summary, directory: &Path, json: bool, screen: &Screen) -> Integrity {
+    let (integrity, name) = (Integrity::of_recorded(directory, summary), directory.display().to_string());
+    if screen.is_quiet() {
+        integrity.warn(screen);
+    }
+    if json {
+        screen.json(&integrity.added(report::json::summary(&name, summary)));
+    } else {
+        let style = screen.style();
+        screen.result(&(integrity.banner(style) + &report::summary::text(&name, summary, style)));
+    }
+    integrity
 }
 
 /// The command's failure goes before ours. With -q the program is invisible beside the command.

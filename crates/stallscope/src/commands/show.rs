@@ -2,11 +2,9 @@
 
 use clap::Args;
 
-use crate::reading::archived_run;
+use crate::reading::answer::Shown;
 use crate::reading::args::RunArgs;
 use crate::reading::form::{self, Format};
-use crate::reading::integrity::Integrity;
-use crate::reading::summary;
 use crate::ui::failure::{Exit, Failure};
 use crate::ui::screen::Screen;
 
@@ -24,19 +22,17 @@ pub struct ShowArgs {
 /// Shows a run's summary; the run may still be recording.
 pub fn show(args: &ShowArgs, screen: &Screen) -> Result<Exit, Failure> {
     let ShowArgs { run: args, format } = args;
-    let name = args.run.display().to_string();
-    let run = archived_run::open(&args.run)?;
-    let summary = summary::of_run(&run, |warning| screen.warning(warning));
-    let integrity = Integrity::of(&run);
+    let shown = Shown::read(&args.run, |warning| screen.warning(warning))?;
+    let Shown { name, summary, integrity } = &shown;
     if args.json {
-        screen.json(&integrity.added(report::json::summary(&name, &summary)));
+        screen.json(&shown.document());
     } else if *format == Format::Native {
         // Its readers are programs.
         integrity.lacks().for_each(|lack| screen.warning(&format!("incomplete: {lack}")));
-        screen.result(&form::native(&summary)?);
+        screen.result(&form::native(summary)?);
     } else {
         let style = screen.style();
-        screen.result(&(integrity.banner(style) + &report::summary::text(&name, &summary, style)));
+        screen.result(&(integrity.banner(style) + &report::summary::text(name, summary, style)));
     }
     Ok(integrity.exit())
 }

@@ -12,6 +12,7 @@ use report::style::Style;
 use serde_json::Value;
 
 use crate::ui::failure::Exit;
+use crate::ui::screen::Screen;
 
 /// What one run lacks.
 #[derive(Debug, Clone, Default)]
@@ -68,6 +69,16 @@ impl Integrity {
             damage.chain(run.lost.iter().map(ToString::to_string)).collect::<Vec<_>>()
         };
         self.runs.iter().flat_map(of_run)
+    }
+
+    /// Warns of what is lacking, where no text or document does: with `-q`, or in the format of another tool. Standard output may go
+    /// nowhere.
+    pub fn warn(&self, screen: &Screen) {
+        for run in &self.runs {
+            let damage = run.damage.iter().map(ToString::to_string);
+            let lacks = damage.chain(run.lost.iter().map(ToString::to_string));
+            lacks.for_each(|lack| screen.warning(&format!("{}: incomplete: {lack}", run.run)));
+        }
     }
 
     /// Whether nothing is lacking.

@@ -84,7 +84,7 @@ fn a_run_continues_without_its_trace_while_its_figures_can_be_written() {
             fill_up(disk.path());
         }
     });
-    assert_eq!(ended.code, Some(0));
+    assert_eq!(ended.code, Some(1), "its trace is lost");
     assert!(ended.stderr.contains("no longer recorded: stalls, stacks, requests"), "{}", ended.stderr);
     assert_eq!(
         dropped(&out),

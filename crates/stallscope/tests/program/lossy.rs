@@ -2,6 +2,7 @@
 //! that is made for it.
 
 use std::path::Path;
+use std::process::Command;
 
 use archive::{Writer, WriterOptions};
 use model::event::{Ending, RunEvent};
@@ -11,7 +12,7 @@ use model::stall::{StallKind, StallRecord, TaskRecord, TraceSettings, Traced};
 use model::time::Moment;
 use serde_json::Value;
 
-use crate::stage::{folder, run};
+use crate::stage::{Running, folder, run};
 
 const SECOND: u64 = 1_000_000_000;
 
@@ -115,6 +116,41 @@ fn rows_with_impossible_times_are_excluded_and_said() {
     });
     let document = run(&format!("explain {} --json", path.display())).document();
     assert_eq!((&document["losses"]["damaged_rows"], &document["slow_operations"]), (&1.into(), &0.into()));
+}
+
+/// A recording that cannot make its first file of rows gives up tables and goes on. With -q there is no text to say so, and standard
+/// output may go nowhere.
+#[test]
+fn a_quiet_recording_says_what_it_lost_and_its_exit_code_does() {
+    let folder = folder();
+    let record = |name: &str, loses: bool, words: &[&str]| {
+        let out = folder.path().join(name);
+        let mut strace = Command::new("strace");
+        strace.args(["-f", "-qq", "-o", "/dev/null", "-e", "trace=openat"]);
+        let inject = "inject=openat:error=ENOSPC:when=1";
+        strace.args(["-e", if loses { inject } else { "signal=none" }, "-P"]).arg(out.join("recent-0001"));
+        strace.arg(env!("CARGO_BIN_EXE_stallscope")).args(["record", "--no-trace", "-q", "--out"]).arg(&out);
+        let ended = Running::spawn({
+            strace.args(words);
+            strace
+        });
+        ended.wait()
+    };
+    if Command::new("strace").arg("-V").output().is_err() {
+        return println!("skipped: strace is not installed");
+    }
+    let whole = record("whole", false, &["--runtime", "300ms"]);
+    if whole.stderr.contains("PTRACE_") {
+        return println!("skipped: strace may not trace here");
+    }
+    assert_eq!((whole.code, whole.stderr.contains("incomplete")), (Some(0), false), "{}", whole.stderr);
+    let cases: [(&[&str], i32); 3] =
+        [(&["--runtime", "300ms"], 1), (&["--", "sleep", "0.3"], 1), (&["--", "sh", "-c", "sleep 0.3; exit 7"], 7)];
+    for (at, (words, code)) in cases.iter().enumerate() {
+        let ended = record(&format!("lossy-{at}"), true, words);
+        assert_eq!(ended.code, Some(*code), "{words:?}: {}", ended.stderr);
+        assert!(ended.stderr.contains(": incomplete: table "), "{words:?}: {}", ended.stderr);
+    }
 }
 
 fn incomplete(command: &str, code: Option<i32>, form: &str, out: &str, says: &str) {

@@ -13,9 +13,9 @@ use crate::ui::args::positive_duration;
 
 const STREAMS: &str = "--device, --cgroup, --comm, --pid and --path limit the explanation at the end. The whole machine is recorded all the same, \
 neighbours included: 'stallscope explain RUN' takes any other scope later.\n\nThe standard output of a COMMAND stays its own: the summary goes to standard error, and with \
--q nothing is printed. With --json the document goes to standard output, and the command's output to standard error.\n\n\
-Exit code: the COMMAND's, 128 + N if signal N killed it. If the command succeeds or --runtime ends it: 0, 1 or 3 as \
-'stallscope help' lists them. 2 and 3 before the command has started; 130 if interrupted.";
+-q nothing is printed but warnings. With --json the document goes to standard output, and the command's output to standard error.\n\n\
+Exit code: the COMMAND's, 128 + N if signal N killed it. If the command succeeds or --runtime ends it: 0, 1 (the \
+recording lost data) or 3, as 'stallscope help' lists them. 2 and 3 before the command has started; 130 if interrupted.";
 
 /// Options of `record`.
 #[derive(Debug, Args)]

@@ -18,6 +18,7 @@ use super::drive::drive;
 use super::patience::{CALM_PATIENCE, CLOSE_PATIENCE, LAST_PATIENCE, POLL, REMOVAL_PATIENCE};
 use super::request::RunRequest;
 use super::showing::Showing;
+use crate::reading::integrity::Integrity;
 use crate::reading::summary;
 use crate::recording::machine::Intent;
 use crate::recording::session::{Observers, Session};
@@ -269,6 +270,7 @@ fn exit(
             Err(Failure::found(complaint.as_deref().unwrap_or("the load ended unexpectedly")))
         }
         (Ending::Done, None) if failed > 0 => Ok(Exit::FoundErrors),
-        (Ending::Done, None) => Ok(Exit::Done),
+        // What was lost is in the output.
+        (Ending::Done, None) => Ok(Integrity::of_recorded(directory, summary).exit()),
     }
 }

@@ -153,7 +153,9 @@ impl Ended {
         };
         let says = self.stdout.starts_with("INCOMPLETE: the recording of ");
         let exported = self.stderr.contains(": incomplete: the recording lost data");
-        self.code == Some(1) && (says || exported || lost())
+        // Beside a command, and with -q.
+        let aside = self.stderr.contains("INCOMPLETE: the recording of ") || self.stderr.contains(": incomplete: ");
+        self.code == Some(1) && (says || exported || aside || lost())
     }
 
     /// Standard output as the one JSON document that it must be.
