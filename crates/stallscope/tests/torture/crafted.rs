@@ -45,7 +45,7 @@ pub fn campaign(plan: &Plan) -> Report {
 fn craft_and_ask(original: &Run, seed: u64, point: u64) -> Report {
     let mut report = Report::default();
     let mut random = Random::new(seed.wrapping_mul(1_000_003) + point);
-    let folder = tempfile::tempdir().expect("a folder can be made");
+    let folder = crate::remains::folder();
     let run = folder.path().join("run");
     let mutations = 1 << random.below(6);
     let changed = Craft { random: &mut random, left: mutations, changed: Vec::new() }.write(original, &run);

@@ -8,8 +8,10 @@ use std::time::Duration;
 use crate::Plan;
 use crate::aftermath::{Answer, ask, last_line};
 use crate::calls::{self, Known};
+use crate::every_byte;
 use crate::pool::side_by_side;
 use crate::random::Random;
+use crate::remains;
 use crate::report::Report;
 use crate::victim::{Scene, VICTIMS, Verdict};
 
@@ -26,6 +28,12 @@ pub fn campaign(plan: &Plan) -> Report {
             continue;
         }
         let original = Original::of(&scene.folder().join("run"));
+        if let Some(flips) = plan.flips {
+            // They do not sleep.
+            let at_a_time = std::thread::available_parallelism().map_or(1, usize::from).min(plan.at_a_time);
+            report.add(every_byte::campaign(name, &original.files, flips / 2, plan.seed, at_a_time));
+            continue;
+        }
         let mut random = Random::new(plan.seed);
         let damages: Vec<Damage> = (0..plan.points).map(|_| original.choose(&mut random)).collect();
         side_by_side(plan.at_a_time, &damages, &mut report, |damage| original.suffer(name, damage));
@@ -112,7 +120,7 @@ impl Original {
                 format!("{kind} run, {file} at {at}: bit {bit:#x}")
             }
         };
-        let copy = tempfile::tempdir_in("/dev/shm").expect("a folder can be made");
+        let copy = remains::folder_in("/dev/shm".as_ref());
         let run = copy.path().join("run");
         fs::create_dir(&run).expect("a folder can be made");
         for (at, (name, content)) in self.files.iter().enumerate() {

@@ -63,7 +63,7 @@ pub fn campaign() -> Report {
 
 /// Disturbs a recording whose archive is on a tmpfs, and returns what is wrong with its end.
 fn suffer(disturb: Disturbance) -> Vec<String> {
-    let home = tempfile::tempdir().expect("a folder can be made");
+    let home = crate::remains::folder();
     let place = home.path().join("place");
     fs::create_dir(&place).expect("a folder can be made");
     tool("mount", &["-t", "tmpfs", "-o", "size=48m", "none", &text(&place)]);
@@ -74,7 +74,7 @@ fn suffer(disturb: Disturbance) -> Vec<String> {
 
 /// Records on a disk of its own that is pulled out meanwhile.
 fn pulled_out() -> Vec<String> {
-    let home = tempfile::tempdir().expect("a folder can be made");
+    let home = crate::remains::folder();
     let place = home.path().join("place");
     let disk = match RecordedDisk::new(DISK_BYTES) {
         Ok(disk) => disk,
@@ -93,7 +93,7 @@ fn pulled_out() -> Vec<String> {
 
 /// Disks appear, are read and vanish while it records them.
 fn come_and_go() {
-    let home = tempfile::tempdir().expect("a folder can be made");
+    let home = crate::remains::folder();
     let image = home.path().join("image");
     fs::write(&image, vec![7; 1 << 20]).expect("a file can be written");
     for _ in 0..20 {
@@ -113,7 +113,7 @@ fn cgroups_come_and_go() {
 
 /// Records into a folder, with a disturbance after 1.2 s, and returns what is wrong with its end.
 fn recorded(place: &Path, disturb: impl FnOnce(&Child)) -> Vec<String> {
-    let home = tempfile::tempdir().expect("a folder can be made");
+    let home = crate::remains::folder();
     let out = place.join("run");
     let stderr = home.path().join("stderr");
     let mut command = Command::new(program());

@@ -44,6 +44,7 @@ pub fn campaign(plan: &Plan) -> Report {
             .flat_map(|(site, count)| faults(count.known).map(move |fault| (site, count, fault)))
             // The kernel takes half of a setting for another setting.
             .filter(|(site, _, fault)| *fault != Fault::Half || !site.1.starts_with("/sys/"))
+            .filter(|(site, _, fault)| plan.is_at(&format!("{} at {} {}", fault.name(), site.0, site.1)))
             .collect();
         report.note(format!("{}: {} sites, {} pairs of site and fault", victim.name, sites.len(), pairs.len()));
         let mut random = Random::new(plan.seed);
@@ -161,7 +162,7 @@ impl Attack {
         report.tried(format!("faults in `{}`, exit code {}", self.victim.name, course.code));
         let (mut problems, lacks) = problems_of_any_answers(scene);
         problems.extend(leftovers(course.pid, scene).into_iter().map(|left| format!("left: {left}")));
-        problems.extend(course.hung.then(|| format!("hung for {LIMIT:?}")));
+        problems.extend(course.hung.iter().map(|places| format!("hung for {LIMIT:?}: {places}")));
         let broke = !(0..=3).contains(&course.code) || course.stderr.contains("panicked");
         // The dynamic linker ends a program at the first error.
         let is_linked = !course.stderr.contains("error while loading shared libraries");

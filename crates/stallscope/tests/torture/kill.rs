@@ -100,7 +100,7 @@ impl Point {
         report.tried(if is_reached { format!("kills of `{}`", self.victim.name) } else { "not reached again".into() });
         let (mut problems, is_cut_off) = problems_of_answers(scene);
         problems.extend(leftovers(course.pid, scene).into_iter().map(|left| format!("left: {left}")));
-        problems.extend(course.hung.then(|| "its processes did not end".to_owned()));
+        problems.extend(course.hung.iter().map(|places| format!("its processes did not end: {places}")));
         problems.extend(course.stderr.contains("panicked").then(|| course.stderr.clone()));
         let flushed = scene.run().and_then(|run| last_flush_ns(&run));
         // One that was closed before had nothing to lose.

@@ -1,7 +1,8 @@
 //! Attacks on the program and its archive: `make torture`. Not part of `make test`, since it takes as long as one likes.
 //!
 //! `cargo test -p stallscope --test torture -- [kill|power|faults|memory|damage|crafted|disturb|ceilings] [VICTIM] [--seed N] [--points N] [--jobs N]`. The seed chooses the
-//! attacks; the same seed chooses the same ones again. docs/RELIABILITY.md has the figures.
+//! attacks; the same seed chooses the same ones again. `faults --at TEXT` tries those that contain
+//! a text, such as `ENOMEM at statx /dev/shm`. `damage --every-byte [--flips N]` truncates each file at each byte instead. docs/RELIABILITY.md has the figures.
 #![allow(unreachable_pub)]
 #![deny(unsafe_code)]
 
@@ -10,17 +11,25 @@ mod calls;
 mod ceilings;
 mod crafted;
 mod damage;
+// One method is for the tests of the program, which share it.
+#[allow(dead_code)]
 mod disk;
 mod disturb;
+mod every_byte;
 mod faults;
 mod kill;
 mod pool;
 mod power;
 mod random;
+#[allow(dead_code)]
+mod reading;
+mod remains;
 mod report;
 mod sites;
 #[allow(unsafe_code)]
 mod sys;
+#[allow(dead_code)]
+mod ui;
 mod victim;
 
 use std::process::ExitCode;
@@ -28,6 +37,8 @@ use std::time::Instant;
 
 const CAMPAIGNS: [&str; 8] = ["kill", "power", "faults", "memory", "damage", "crafted", "disturb", "ceilings"];
 const POINTS: u64 = 200;
+/// Of both runs together.
+const FLIPS: u64 = 100_000;
 /// Points at a time: the victims mostly sleep.
 const JOBS: u64 = 6;
 
@@ -37,11 +48,19 @@ struct Plan {
     /// Of each victim.
     points: u64,
     at_a_time: usize,
+    /// Of the campaign that damages files: each byte instead of points, and that many bits.
+    flips: Option<u64>,
+    /// Of failing calls only those whose name, such as `ENOMEM at statx /dev/shm`, contains it.
+    at: Option<String>,
     /// The only one.
     victim: Option<&'static str>,
 }
 
 impl Plan {
+    fn is_at(&self, name: &str) -> bool {
+        self.at.as_ref().is_none_or(|at| name.contains(at))
+    }
+
     fn victims(&self) -> impl Iterator<Item = victim::Victim> {
         victim::VICTIMS.iter().copied().filter(|victim| self.victim.is_none_or(|name| victim.name == name))
     }
@@ -59,8 +78,11 @@ fn main() -> ExitCode {
         seed: given("--seed", 1),
         points: given("--points", POINTS),
         at_a_time: given("--jobs", JOBS) as usize,
+        flips: words.iter().any(|word| word == "--every-byte").then(|| given("--flips", FLIPS)),
+        at: words.iter().position(|word| word == "--at").and_then(|position| words.get(position + 1).cloned()),
         victim,
     };
+    remains::remove().iter().for_each(|removed| println!("{removed}"));
     let is_named = |name: &&str| words.iter().any(|word| word == name);
     let any_named = CAMPAIGNS.iter().any(is_named);
     let mut held = true;

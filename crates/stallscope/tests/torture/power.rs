@@ -14,6 +14,7 @@ use crate::aftermath::{ask, problems_of_run, times};
 use crate::disk::{Dated, Mounted, Order, RecordedDisk, output};
 use crate::pool::side_by_side;
 use crate::random::Random;
+use crate::remains;
 use crate::report::Report;
 use crate::sys;
 use crate::victim::program;
@@ -110,7 +111,7 @@ fn recorded(system: &FileSystem, moment: Moment) -> Result<Recorded, String> {
     let disk = RecordedDisk::new(system.disk_bytes)?;
     let make: Vec<&str> = system.make[1..].iter().copied().chain([disk.device()]).collect();
     output(system.make[0], &make)?;
-    let home = tempfile::tempdir().map_err(|error| error.to_string())?;
+    let home = remains::folder();
     let place = home.path().join("place");
     let mounted = Mounted::device(disk.device(), &place)?;
     output("sync", &["-f", &place.display().to_string()])?;
@@ -226,7 +227,7 @@ enum After {
 
 fn judge(image: &Image, recorded: &Recorded, cut: usize) -> Result<After, String> {
     let memory = Path::new("/dev/shm");
-    let home = tempfile::tempdir_in(memory).map_err(|error| error.to_string())?;
+    let home = remains::folder_in(memory);
     let file = home.path().join("image");
     image.write(&file, recorded.disk_bytes).map_err(|error| error.to_string())?;
     let mounted = match Mounted::image(&file, &home.path().join("place")) {

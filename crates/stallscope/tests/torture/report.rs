@@ -24,6 +24,11 @@ impl Report {
         self.findings.push(text);
     }
 
+    /// How many there are.
+    pub fn findings(&self) -> usize {
+        self.findings.len()
+    }
+
     pub fn note(&mut self, text: impl Into<String>) {
         self.notes.push(text.into());
     }

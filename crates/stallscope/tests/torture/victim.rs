@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use crate::calls::Known;
+use crate::remains;
 use crate::sys::{self, Call, Stop};
 
 /// A command line of the program. `RUN` is the run's directory, `FOLDER` a folder that exists.
@@ -77,13 +78,13 @@ pub struct Course {
     pub stderr: String,
     /// When it was killed, on the monotonic clock.
     pub killed_ns: Option<u64>,
-    /// Some of its processes did not end within the limit.
-    pub hung: bool,
+    /// Where its threads were at the limit, if some did not end within.
+    pub hung: Option<String>,
 }
 
 impl Scene {
     pub fn new(victim: Victim) -> Scene {
-        let folder = tempfile::Builder::new().prefix("torture-").tempdir().expect("a folder can be made");
+        let folder = remains::folder();
         fs::create_dir(folder.path().join("place")).expect("a folder can be made");
         let place = folder.path().join("place").display().to_string();
         fs::write(folder.path().join("sweep.toml"), SWEEP.replace("PLACE", &place)).expect("a file can be written");
@@ -126,7 +127,7 @@ impl Scene {
         let child = sys::spawn_stopping(self.command(), &numbers)?;
         let pid = child.id() as i32;
         let watch = Watch::new(pid, limit);
-        let mut course = Course { pid, code: -1, stderr: String::new(), killed_ns: None, hung: false };
+        let mut course = Course { pid, code: -1, stderr: String::new(), killed_ns: None, hung: None };
         course.follow(&watch, judge);
         course.hung = watch.stop();
         course.stderr = fs::read_to_string(self.folder.path().join("stderr")).unwrap_or_default();
@@ -181,7 +182,7 @@ impl Course {
 struct Watch {
     threads: Arc<Mutex<BTreeSet<i32>>>,
     done: Sender<()>,
-    watcher: std::thread::JoinHandle<bool>,
+    watcher: std::thread::JoinHandle<Option<String>>,
 }
 
 impl Watch {
@@ -190,11 +191,13 @@ impl Watch {
         let ((done, is_done), known) = (channel(), Arc::clone(&threads));
         let watcher = std::thread::spawn(move || {
             let mut left = limit;
-            let mut hung = false;
+            let mut hung = None;
             // Again, since a process may start another meanwhile.
             while is_done.recv_timeout(left) == Err(RecvTimeoutError::Timeout) {
-                (left, hung) = (Duration::from_secs(1), true);
-                known.lock().unwrap_or_else(PoisonError::into_inner).iter().copied().for_each(sys::kill);
+                left = Duration::from_secs(1);
+                let threads = known.lock().unwrap_or_else(PoisonError::into_inner);
+                hung.get_or_insert_with(|| threads.iter().map(|tid| place_of(*tid)).collect::<Vec<_>>().join("; "));
+                threads.iter().copied().for_each(sys::kill);
             }
             hung
         });
@@ -209,11 +212,19 @@ impl Watch {
         self.threads.lock().unwrap_or_else(PoisonError::into_inner).remove(&tid);
     }
 
-    /// Whether the limit was reached.
-    fn stop(self) -> bool {
+    /// Where the threads were at the limit, if it was reached.
+    fn stop(self) -> Option<String> {
         drop(self.done);
-        self.watcher.join().unwrap_or(true)
+        self.watcher.join().unwrap_or_else(|_| Some("the watch panicked".to_owned()))
     }
+}
+
+/// A thread's name, and the innermost functions of the kernel that it is in.
+fn place_of(tid: i32) -> String {
+    let read = |file: &str| fs::read_to_string(format!("/proc/{tid}/{file}")).unwrap_or_default();
+    let stack = read("stack");
+    let functions = stack.lines().filter_map(|line| line.split_once("] ")?.1.split('+').next());
+    format!("{tid} {}: {}", read("comm").trim_end(), functions.take(5).collect::<Vec<_>>().join(" < "))
 }
 
 fn monotonic_ns() -> u64 {
