@@ -23,6 +23,8 @@ const EVERY: Duration = Duration::from_secs(1);
 const EVERY_BEFORE: Duration = Duration::from_millis(100);
 /// Looking takes at most this fraction of the time.
 const RESTS: u32 = 20;
+/// And before there is something to say: one long look must not hide the first stall for seconds.
+const RESTS_BEFORE: u32 = 5;
 /// Where nobody sees the line, an operation is named in a message that is this many times as slow as the one before: their number grows
 /// with the logarithm of the slowest.
 const SLOWER: u64 = 2;
@@ -77,9 +79,9 @@ impl Slowest {
             let is_slow = self.history.has_slow_since(window.from_ns);
             let glance = is_slow.then(|| self.history.glance(run, &self.scope, window));
             let slowest = glance.and_then(|glance| report::glance::slowest(&glance));
-            let every = if slowest.is_some() { EVERY } else { EVERY_BEFORE };
+            let (every, rests) = if slowest.is_some() { (EVERY, RESTS) } else { (EVERY_BEFORE, RESTS_BEFORE) };
             self.line = slowest.map_or_else(String::new, |slowest| self.shown(&slowest, screen));
-            self.due = Instant::now() + every.max(began.elapsed() * RESTS);
+            self.due = Instant::now() + every.max(began.elapsed() * rests);
         }
         &self.line
     }
