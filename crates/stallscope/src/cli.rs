@@ -81,7 +81,7 @@ pub enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         words: Vec<OsString>,
     },
-    /// Restores what a killed trial left changed. `trial` starts it; not for interactive use.
+    /// Restores what a killed program left changed. `trial` and ranks over MPI start it; not for interactive use.
     #[command(name = "__watchdog", hide = true)]
     Watchdog {
         /// Process to watch.
@@ -90,6 +90,9 @@ pub enum Command {
         start_ticks: u64,
         /// Id of the boot.
         boot_id: String,
+        /// Time to try again, in seconds, while others still use what is left; then nothing is printed.
+        #[arg(default_value_t = 0)]
+        patience_s: u64,
     },
     /// Enters cgroups, then executes a command. `record` starts it; not for interactive use.
     #[command(name = "__in-cgroup", hide = true)]

@@ -25,6 +25,7 @@ use crate::commands::{
     blk, check, compare, demo, doctor, explain, export, fleet, funclat, generate, lake, recipes, record,
 };
 use crate::commands::{report, run, show, simulate, sweep, top, trial, view};
+use crate::recording::watchdog;
 use crate::ui::failure::{Exit, Failure};
 use crate::ui::privilege;
 use crate::ui::screen::{self, Screen};
@@ -80,8 +81,9 @@ fn execute(command: Command, offers: Vec<Offer>) -> Result<ExitCode, Failure> {
         Command::Funclat(args) => funclat::funclat(&args),
         Command::Sweep(args) => sweep::sweep(&args),
         Command::Trial(args) => trial::trial(args),
-        Command::Watchdog { pid, start_ticks, boot_id } => {
-            trial::watchdog::watch(&rig::Owner { pid, start_ticks, boot_id })
+        Command::Watchdog { pid, start_ticks, boot_id, patience_s } => {
+            let owner = rig::Owner { pid, start_ticks, boot_id };
+            watchdog::watch(&owner, std::time::Duration::from_secs(patience_s))
         }
         Command::Export(args) => export::export(&args, &Screen::new(false, args.quiet)),
         Command::Lake(args) => lake::lake(&args),

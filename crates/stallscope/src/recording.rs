@@ -23,4 +23,5 @@ mod slowest;
 pub mod tap;
 mod trace_queue;
 pub mod tracer;
+pub mod watchdog;
 mod writing;

@@ -8,7 +8,6 @@ mod guards;
 mod preview;
 mod remedies;
 mod single;
-pub mod watchdog;
 
 use self::args::TrialArgs;
 use self::single::{Context, perform, planned};

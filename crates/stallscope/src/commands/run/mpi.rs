@@ -1,22 +1,25 @@
 //! Ranks that a launcher started, over MPI (docs/MPI.md).
 
+mod clock;
+mod follow;
 mod link;
 mod meeting;
 mod ranks;
 mod word;
 
 use std::cell::RefCell;
-use std::fs::File;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::AsRawFd;
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use explain::blame::Scope;
-use load::conductor::{Conductor, Follower, Launch, Others};
+use load::conductor::{Conductor, Launch, Others};
 use load::plan::Plan;
 
-use self::link::{Link, Offset, lost};
+use self::clock::NodeClock;
+use self::follow::follow;
+use self::link::Link;
 use self::meeting::{Leader, Meeting};
 use self::ranks::Ranks;
 use self::word::Word;
@@ -26,6 +29,7 @@ use super::showing::Showing;
 use crate::commands::run::request::RunRequest;
 use crate::reading::explanation;
 use crate::reading::form::Format;
+use crate::recording::watchdog::Watchdog;
 use crate::recording::{machine, run_directory};
 use crate::ui::failure::{Exit, Failure};
 use crate::ui::interrupt::Interrupt;
@@ -39,8 +43,16 @@ const SETUP_PATIENCE: Duration = Duration::from_secs(120);
 const END_PATIENCE: Duration = Duration::from_secs(8);
 /// The same after a failure or an interrupt: the launcher kills all soon.
 const SHORT_PATIENCE: Duration = Duration::from_millis(500);
-/// Time for rank 0 to let the others leave.
+/// Time for rank 0 to close its recording and let the others leave.
 const LEAVE_PATIENCE: Duration = Duration::from_secs(60);
+/// The same after a failure, which all know.
+const FAILED_PATIENCE: Duration = Duration::from_secs(8);
+/// The same where rank 0 or the leader is lost.
+const LOST_PATIENCE: Duration = Duration::from_millis(500);
+/// Time for all ranks to leave MPI. A node that is cut off just then would hold that up.
+const FINALIZE_PATIENCE: Duration = Duration::from_secs(5);
+/// Time that the data of a killed leader may still be used by other ranks.
+const REMOVAL_PATIENCE: Duration = Duration::from_secs(9);
 const POLL: Duration = Duration::from_millis(5);
 
 /// Runs the part of this rank.
@@ -52,20 +64,59 @@ pub(super) fn run(request: RunRequest) -> Result<Exit, Failure> {
     let world = universe.world();
     let ranks = Ranks::gather(&world);
     let link = Link::new(world);
-    if link.rank() == 0 { first(request, link, ranks, &interrupt) } else { other(request, link, ranks, &interrupt) }
-}
-
-/// Rank 0: plans, leads its node, shows the figures and lets the others go.
-fn first(mut request: RunRequest, link: Link, ranks: Ranks, interrupt: &Interrupt) -> Result<Exit, Failure> {
+    if link.rank() != 0 {
+        let done = other(request, link, ranks, &interrupt);
+        leave_mpi(universe, &done);
+        return done;
+    }
     let output = request.args.recording.output.clone();
     let only_figures = output.json || request.args.format == Format::Native;
     let screen = Screen::new(output.json, output.quiet);
-    let planned = plan_for_all(&mut request, &link, &ranks, &screen);
+    let done = first(request, link, ranks, &interrupt, &screen);
+    leave_mpi(universe, &done.as_ref().map(|outcome| outcome.exit));
+    let outcome = done?;
+    if let Some(directory) = outcome.directory.as_ref().filter(|_| !only_figures) {
+        explanation::print_brief(directory, Scope::default(), outcome.exit == Exit::Interrupted, &screen);
+    }
+    Ok(outcome.exit)
+}
+
+/// Leaves MPI, which waits for all ranks. Without them, the process ends at once.
+fn leave_mpi<E: ToString>(universe: ::mpi::environment::Universe, done: &Result<Exit, E>) {
+    let (left, waits) = std::sync::mpsc::channel::<()>();
+    let (message, exit) = match done {
+        Ok(exit) => (None, *exit),
+        Err(failure) => (Some(failure.to_string()), Exit::Machine),
+    };
+    std::thread::spawn(move || {
+        if waits.recv_timeout(FINALIZE_PATIENCE) == Err(std::sync::mpsc::RecvTimeoutError::Timeout) {
+            message.iter().for_each(|message| crate::ui::screen::error(message));
+            std::process::exit(exit.code().into());
+        }
+    });
+    drop(universe);
+    drop(left);
+}
+
+/// Ends this process without MPI: those whom it would wait for do not answer.
+fn leave_alone() -> ! {
+    std::process::exit(Exit::FoundErrors.code().into())
+}
+
+/// Rank 0: plans, leads its node, shows the figures and lets the others go.
+fn first(
+    mut request: RunRequest,
+    link: Link,
+    ranks: Ranks,
+    interrupt: &Interrupt,
+    screen: &Screen,
+) -> Result<Outcome, Failure> {
+    let planned = plan_for_all(&mut request, &link, &ranks, screen);
     let (mut plan, out) = match planned {
         Ok(Planned::Run(planned)) => *planned,
         Ok(Planned::Shown(exit)) => {
             say_to_all(&link, &Word::Leave);
-            return Ok(exit);
+            return Ok(Outcome { exit, directory: None });
         }
         Err(failure) => {
             say_to_all(&link, &Word::Leave);
@@ -73,28 +124,30 @@ fn first(mut request: RunRequest, link: Link, ranks: Ranks, interrupt: &Interrup
         }
     };
     (1..link.ranks()).for_each(|rank| link.hand(rank, &Word::Plan { plan: Box::new(plan.clone()), out: out.clone() }));
-    ranks.leaders.iter().filter(|leader| **leader != 0).for_each(|leader| link.serve_clock(*leader));
-    plan.part = Some(ranks.part());
-    let leading = Leading::new(link, ranks, Offset::default());
-    let done = leading.perform(request, plan, out, interrupt, &screen);
-    let exit = match &done {
-        Ok(outcome) => outcome.exit,
-        Err(failure) => failure.exit,
-    };
-    if let (Ok(outcome), false) = (&done, only_figures)
-        && let Some(directory) = &outcome.directory
-    {
-        explanation::print_brief(directory, Scope::default(), exit == Exit::Interrupted, &screen);
+    let mut others = ranks.leaders.iter().filter(|leader| **leader != 0);
+    if let Some(deaf) = others.find(|leader| !link.serve_clock(**leader)) {
+        crate::ui::screen::error(&format!("node {} does not answer", ranks.node_name(*deaf)));
+        link.abort(Exit::Machine.code());
     }
+    plan.part = Some(ranks.part());
+    let leading = Leading::new(link, ranks, NodeClock::default());
+    let done = leading.perform(request, plan, out, interrupt, screen);
     leading.let_go(&done.as_ref().err().map(ToString::to_string));
-    if !leading.are_all_gone() {
+    if !leading.wait_until_all_are_gone() {
         // A rank that does not answer would hold MPI's end up.
-        if let Err(failure) = &done {
-            crate::ui::screen::error(&failure.to_string());
-        }
+        let exit = match &done {
+            Ok(outcome) => outcome.exit,
+            Err(failure) => {
+                crate::ui::screen::error(&failure.to_string());
+                failure.exit
+            }
+        };
         leading.meeting.borrow().link.abort(exit.code());
     }
-    done.map(|outcome| outcome.exit)
+    for (name, clock) in leading.meeting.borrow().clocks() {
+        screen.remark(&clock.sentence(&name));
+    }
+    done
 }
 
 /// What rank 0 planned.
@@ -151,66 +204,18 @@ fn other(request: RunRequest, mut link: Link, ranks: Ranks, interrupt: &Interrup
     if !ranks.is_leader() {
         return follow(&plan, link, &ranks, interrupt);
     }
-    let offset = link.measure_clock();
-    let leading = Leading::new(link, ranks, offset);
+    let Some(begin) = link.measure_clock() else { leave_alone() };
+    let clock = NodeClock { begin, end: None };
+    link.send(0, &Word::Clock { clock });
+    let leading = Leading::new(link, ranks, clock);
     let screen = Screen::new(false, true);
     let done = leading.perform(request, *plan, out, interrupt, &screen);
-    let exit = match done {
-        Ok(outcome) => outcome.exit,
-        Err(failure) => {
-            leading.report(&failure);
-            failure.exit
-        }
-    };
+    if let Err(failure) = &done {
+        leading.report(failure);
+    }
     leading.leave(interrupt);
-    Ok(exit)
-}
-
-/// A rank that is not its node's leader.
-fn follow(plan: &Plan, mut link: Link, ranks: &Ranks, interrupt: &Interrupt) -> Result<Exit, Failure> {
-    let leader = ranks.leader();
-    let board = link.wait(interrupt, SETUP_PATIENCE, |from, word| match word {
-        Word::Board { pid, descriptor, cgroup_procs } if from == leader => {
-            Some(Some((format!("/proc/{pid}/fd/{descriptor}"), cgroup_procs.clone())))
-        }
-        Word::Leave => Some(None),
-        _ => None,
-    });
-    let Some(board) = board else { return Ok(Exit::Interrupted) };
-    let Some((path, cgroup_procs)) = board else { return Ok(Exit::Done) };
-    let opened = File::options().read(true).write(true).open(&path).map_err(|error| error.to_string());
-    let launch = launch(cgroup_procs);
-    let started =
-        opened.and_then(|file| Follower::start(plan, &launch, &OwnedFd::from(file)).map_err(|error| error.to_string()));
-    match started {
-        Ok(mut follower) => attend(&mut follower, interrupt),
-        Err(why) => link.send(leader, &Word::Failed { why: format!("rank {}: {why}", link.rank()) }),
-    }
-    link.send(0, &Word::Gone);
-    let left = link.wait(interrupt, LEAVE_PATIENCE, |_, word| matches!(word, Word::Leave).then_some(()));
-    match left {
-        Some(()) => Ok(Exit::Done),
-        None if interrupt.requests() > 0 => link.abort(Exit::Interrupted.code()),
-        None => Err(lost("at the end")),
-    }
-}
-
-/// Waits for the end of a rank's load process.
-fn attend(follower: &mut Follower, interrupt: &Interrupt) {
-    let mut interrupted: Option<Instant> = None;
-    while !follower.has_ended() {
-        if interrupt.requests() > 0 {
-            // Usually the launcher ended all ranks, and the leader ends the load.
-            let since = *interrupted.get_or_insert_with(Instant::now);
-            if since.elapsed() > SHORT_PATIENCE {
-                follower.stop("ended by a signal");
-            }
-            if since.elapsed() > 2 * SHORT_PATIENCE {
-                return follower.kill();
-            }
-        }
-        std::thread::sleep(POLL);
-    }
+    // The launcher ends all ranks when it sees an exit code: only rank 0 has one, which it ends with after it has said why.
+    Ok(done.map_or(Exit::Done, |outcome| if outcome.exit == Exit::Interrupted { outcome.exit } else { Exit::Done }))
 }
 
 fn launch(cgroup_procs: Vec<PathBuf>) -> Launch {
@@ -223,8 +228,8 @@ struct Leading {
 }
 
 impl Leading {
-    fn new(link: Link, ranks: Ranks, offset: Offset) -> Leading {
-        Leading { meeting: Rc::new(RefCell::new(Meeting::new(link, ranks, offset))) }
+    fn new(link: Link, ranks: Ranks, clock: NodeClock) -> Leading {
+        Leading { meeting: Rc::new(RefCell::new(Meeting::new(link, ranks, clock))) }
     }
 
     fn perform(
@@ -242,7 +247,12 @@ impl Leading {
         }
         let showing = Showing::new(&request)?;
         let register = machine::register(|remark| screen.remark(remark)).map_err(Failure::machine)?;
-        Performance { request, showing, screen, interrupt, register: &register, company: Some(self) }.perform(plan)
+        // The launcher leaves a killed rank's node no time.
+        let watchdog = Watchdog::start(REMOVAL_PATIENCE)?;
+        let done =
+            Performance { request, showing, screen, interrupt, register: &register, company: Some(self) }.perform(plan);
+        watchdog.dismiss();
+        done
     }
 
     /// Rank 0 ends: all may leave. A failure that the others do not know ends their loads.
@@ -255,10 +265,19 @@ impl Leading {
         say_to_all(&meeting.link, &Word::Leave);
     }
 
-    fn are_all_gone(&self) -> bool {
+    /// Waits for the others' last word. `false`: some are lost.
+    fn wait_until_all_are_gone(&self) -> bool {
+        let began = Instant::now();
         let mut meeting = self.meeting.borrow_mut();
-        meeting.listen();
-        meeting.gone.len() as i32 >= meeting.link.ranks() - 1 && meeting.ranks.lost().is_none()
+        loop {
+            meeting.listen();
+            let (all, is_broken) = (meeting.gone.len() as i32 >= meeting.link.ranks() - 1, meeting.is_broken());
+            let patience = if is_broken { LOST_PATIENCE } else { FAILED_PATIENCE };
+            if all || began.elapsed() > patience {
+                return all && !is_broken;
+            }
+            std::thread::sleep(POLL);
+        }
     }
 
     /// Tells rank 0, which shows it.
@@ -272,12 +291,26 @@ impl Leading {
     /// Waits until rank 0 lets this rank go.
     fn leave(&self, interrupt: &Interrupt) {
         let began = Instant::now();
-        while !self.meeting.borrow().may_leave {
-            if interrupt.requests() > 0 || began.elapsed() > LEAVE_PATIENCE {
-                self.meeting.borrow().link.abort(Exit::Interrupted.code());
+        loop {
+            let mut meeting = self.meeting.borrow_mut();
+            meeting.listen();
+            let patience = match meeting.has_failed() {
+                _ if meeting.is_broken() => LOST_PATIENCE,
+                true => FAILED_PATIENCE,
+                false => LEAVE_PATIENCE,
+            };
+            if meeting.may_leave {
+                return;
             }
+            if interrupt.requests() > 0 {
+                meeting.link.abort(Exit::Interrupted.code());
+            }
+            if began.elapsed() > patience {
+                meeting.end_alone();
+                leave_alone();
+            }
+            drop(meeting);
             std::thread::sleep(POLL);
-            self.meeting.borrow_mut().listen();
         }
     }
 }
@@ -299,6 +332,9 @@ impl Company for Leading {
         let mut meeting = self.meeting.borrow_mut();
         meeting.over();
         if meeting.link.rank() != 0 {
+            if !meeting.has_failed() {
+                meeting.measure_again(END_PATIENCE);
+            }
             return meeting.link.send(0, &Word::Gone);
         }
         let all = meeting.link.ranks() - 1;

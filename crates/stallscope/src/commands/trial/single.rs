@@ -16,12 +16,12 @@ use super::conduct::{Conduct, Early};
 use super::evaluation::{self, Evaluation};
 use super::guards::Guards;
 use super::preview;
-use super::watchdog::Watchdog;
 use crate::reading::summary;
 use crate::recording::command::{self, Streams};
 use crate::recording::machine::Intent;
 use crate::recording::output_metric::OutputReader;
 use crate::recording::session::{Observers, Session};
+use crate::recording::watchdog::Watchdog;
 use crate::ui::failure::{Exit, Failure};
 use crate::ui::interrupt::Interrupt;
 use crate::ui::screen::Screen;
@@ -62,7 +62,7 @@ pub(super) fn perform(args: &TrialArgs, context: &Context<'_>) -> Result<Option<
     if changes.change_nothing() {
         screen.warning("each setting has its value already: this trial compares A with A");
     }
-    let watchdog = Watchdog::start()?;
+    let watchdog = Watchdog::start(Duration::ZERO)?;
     changes.probe()?;
     let performance = Performance { args, plan: &plan, screen, interrupt };
     let finished = performance.run(&mut changes, register);

@@ -7,28 +7,19 @@ use std::time::Duration;
 use mpi::topology::SimpleCommunicator;
 use mpi::traits::{Communicator, Destination, MatchedReceiveVec, Source};
 
+use super::clock::{ANSWER_PATIENCE, EXCHANGES, FIRST_PATIENCE, Offset};
 use super::word::Word;
-use crate::ui::failure::Failure;
 use crate::ui::interrupt::Interrupt;
 
 /// Interval at which a rank that waits looks for a message.
 const LOOK: Duration = Duration::from_millis(2);
 const TAG: i32 = 1;
 const CLOCK_TAG: i32 = 2;
-/// Exchanges of a clock's offset; the shortest counts.
-const EXCHANGES: usize = 64;
 
 /// The rank's connection to the others.
 pub(super) struct Link {
     world: SimpleCommunicator,
     waiting: VecDeque<(i32, Word)>,
-}
-
-/// The offset of a clock to that of rank 0, and the bound of its error.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Offset {
-    pub(super) offset_ns: i64,
-    pub(super) error_ns: u64,
 }
 
 impl Link {
@@ -89,25 +80,42 @@ impl Link {
         found
     }
 
-    /// As rank 0, lets another rank measure the offset of its clock.
-    pub(super) fn serve_clock(&self, rank: i32) {
+    /// As rank 0, lets another rank measure the offset of its clock. `false`: it does not answer.
+    pub(super) fn serve_clock(&self, rank: i32) -> bool {
         let process = self.world.process_at_rank(rank);
-        for _ in 0..EXCHANGES {
-            let _ = process.receive_with_tag::<u64>(CLOCK_TAG);
-            process.send_with_tag(&load::clock::now_ns(), CLOCK_TAG);
-        }
+        (0..EXCHANGES).all(|number| {
+            let asked = self.number(rank, if number == 0 { FIRST_PATIENCE } else { ANSWER_PATIENCE });
+            asked.inspect(|_| process.send_with_tag(&load::clock::now_ns(), CLOCK_TAG)).is_some()
+        })
     }
 
-    /// The offset of this machine's clock to that of rank 0, which serves it.
-    pub(super) fn measure_clock(&self) -> Offset {
+    /// The offset of this machine's clock to that of rank 0, which serves it; `None`: rank 0 does not answer.
+    pub(super) fn measure_clock(&self) -> Option<Offset> {
         let process = self.world.process_at_rank(0);
-        let exchange = || {
+        let exchange = |number| {
             let sent_ns = load::clock::now_ns();
             process.send_with_tag(&sent_ns, CLOCK_TAG);
-            let (of_first_ns, _) = process.receive_with_tag::<u64>(CLOCK_TAG);
-            offset(sent_ns, of_first_ns, load::clock::now_ns())
+            let of_first_ns = self.number(0, if number == 0 { FIRST_PATIENCE } else { ANSWER_PATIENCE })?;
+            Some(Offset::of_exchange(sent_ns, of_first_ns, load::clock::now_ns()))
         };
-        (0..EXCHANGES).map(|_| exchange()).min_by_key(|offset| offset.error_ns).unwrap_or_default()
+        let measured: Option<Vec<Offset>> = (0..EXCHANGES).map(exchange).collect();
+        measured?.into_iter().min_by_key(|offset| offset.error_ns)
+    }
+
+    /// A number from a rank. Spins: a sleep would be part of the measurement.
+    fn number(&self, from: i32, patience: Duration) -> Option<u64> {
+        let began = std::time::Instant::now();
+        let process = self.world.process_at_rank(from);
+        loop {
+            if let Some(arrived) = process.immediate_matched_probe_with_tag(CLOCK_TAG) {
+                let (numbers, _): (Vec<u64>, _) = arrived.matched_receive_vec();
+                return numbers.first().copied();
+            }
+            if began.elapsed() > patience {
+                return None;
+            }
+            std::hint::spin_loop();
+        }
     }
 
     /// Ends all ranks, also those that do not answer.
@@ -116,28 +124,6 @@ impl Link {
     }
 }
 
-/// Rank 0 read its clock between the two moments of this one, most likely in the middle.
-fn offset(sent_ns: u64, of_first_ns: u64, received_ns: u64) -> Offset {
-    let middle_ns = sent_ns + (received_ns - sent_ns) / 2;
-    Offset { offset_ns: middle_ns.wrapping_sub(of_first_ns) as i64, error_ns: (received_ns - sent_ns).div_ceil(2) }
-}
-
 fn encoded(word: &Word) -> Vec<u8> {
     serde_json::to_vec(word).expect("a message has only text keys")
-}
-
-/// The failure of a rank that lost the others.
-pub(super) fn lost(what: &str) -> Failure {
-    Failure::machine(format_args!("{what}: another rank has ended or does not answer"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{Offset, offset};
-
-    #[test]
-    fn an_offset_is_within_half_the_round_trip() {
-        assert_eq!(offset(1_000, 500, 1_100), Offset { offset_ns: 550, error_ns: 50 });
-        assert_eq!(offset(100, 9_000, 131), Offset { offset_ns: -8_885, error_ns: 16 });
-    }
 }

@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 
 use load::conductor::{Others, PartEnd};
 
-use super::link::{Link, Offset};
+use super::clock::NodeClock;
+use super::link::Link;
 use super::ranks::Ranks;
 use super::word::Word;
 
@@ -16,13 +17,17 @@ const COUNTDOWN_NS: u64 = 10_000_000;
 const ALIVE_EVERY: Duration = Duration::from_secs(1);
 /// A node without a sign of life is given up after this time.
 const SILENCE: Duration = Duration::from_secs(5);
+/// Interval at which a leader that waits looks for a message.
+const LOOK: Duration = Duration::from_millis(2);
 const LOOK_FOR_PROCESSES_EVERY: Duration = Duration::from_millis(100);
 
 /// The state of the meeting.
 pub(super) struct Meeting {
     pub(super) link: Link,
     pub(super) ranks: Ranks,
-    clock: Offset,
+    clock: NodeClock,
+    /// The clocks of other nodes, as rank 0 knows them by their leaders.
+    clocks: BTreeMap<i32, NodeClock>,
     ready: BTreeMap<u32, BTreeSet<i32>>,
     ended: BTreeMap<u32, BTreeMap<i32, PartEnd>>,
     starts: BTreeMap<u32, u64>,
@@ -31,6 +36,12 @@ pub(super) struct Meeting {
     said_ready: Option<u32>,
     said_ended: Option<u32>,
     failure: Option<String>,
+    /// Whether the load of this node or of another one has failed.
+    has_failed: bool,
+    /// Leaders that were given up.
+    silent: BTreeSet<i32>,
+    /// Rank 0 answers for the measurement of the clock.
+    is_served: bool,
     /// When a leader whose load runs was last heard of.
     heard: BTreeMap<i32, Instant>,
     last_alive: Option<Instant>,
@@ -40,11 +51,12 @@ pub(super) struct Meeting {
 }
 
 impl Meeting {
-    pub(super) fn new(link: Link, ranks: Ranks, clock: Offset) -> Meeting {
+    pub(super) fn new(link: Link, ranks: Ranks, clock: NodeClock) -> Meeting {
         Meeting {
             link,
             ranks,
             clock,
+            clocks: BTreeMap::new(),
             ready: BTreeMap::new(),
             ended: BTreeMap::new(),
             starts: BTreeMap::new(),
@@ -52,6 +64,9 @@ impl Meeting {
             said_ready: None,
             said_ended: None,
             failure: None,
+            has_failed: false,
+            silent: BTreeSet::new(),
+            is_served: false,
             heard: BTreeMap::new(),
             last_alive: None,
             last_look: None,
@@ -78,11 +93,11 @@ impl Meeting {
         match word {
             Word::Ready { sequence } => self.is_ready(from, sequence),
             Word::Start { sequence, start_ns } => {
-                self.starts.insert(sequence, start_ns.wrapping_add_signed(self.clock.offset_ns));
+                self.starts.insert(sequence, start_ns.wrapping_add_signed(self.clock.begin.offset_ns));
             }
             Word::Ended { sequence, end } => self.has_ended(from, sequence, end),
             Word::AllEnded { sequence, end } => {
-                let end = moved(&end, self.clock.offset_ns);
+                let end = moved(&end, self.clock.begin.offset_ns);
                 self.all_ended.insert(sequence, end);
             }
             Word::Failed { why } => self.fails(Some(from), why),
@@ -93,7 +108,13 @@ impl Meeting {
                 self.gone.insert(from);
             }
             Word::Leave => self.may_leave = true,
-            Word::Plan { .. } | Word::Board { .. } => {}
+            Word::Measure if self.is_first() => {
+                self.link.send(from, &Word::Measure);
+                self.link.serve_clock(from);
+            }
+            Word::Measure => self.is_served = true,
+            Word::Clock { clock } => _ = self.clocks.insert(from, clock),
+            Word::Plan { .. } | Word::Board { .. } | Word::Alone => {}
         }
     }
 
@@ -124,6 +145,7 @@ impl Meeting {
 
     /// A failure of this node or of another one, which all must know.
     fn fails(&mut self, from: Option<i32>, why: String) {
+        self.has_failed = true;
         let word = Word::Failed { why: why.clone() };
         if self.is_first() {
             self.say_to_leaders(from, &word);
@@ -153,6 +175,7 @@ impl Meeting {
         let silent = self.heard.iter().find(|(_, heard)| heard.elapsed() > SILENCE).map(|(leader, _)| *leader);
         if let Some(leader) = silent {
             self.heard.remove(&leader);
+            self.silent.insert(leader);
             let node = self.ranks.node_name(leader);
             self.fails(Some(leader), format!("node {node} has been silent for {} s", SILENCE.as_secs()));
         }
@@ -169,7 +192,37 @@ impl Meeting {
 
     /// Whether the load of some node has failed.
     pub(super) fn has_failed(&self) -> bool {
-        self.failure.is_some()
+        self.has_failed
+    }
+
+    /// Whether rank 0, or another node for rank 0, was given up, or a rank of this node has been killed: they will not answer.
+    pub(super) fn is_broken(&self) -> bool {
+        !self.silent.is_empty() || self.ranks.lost().is_some()
+    }
+
+    /// Measures the clock of this node again, once rank 0 answers. Another leader's part of the end.
+    pub(super) fn measure_again(&mut self, patience: Duration) {
+        let began = Instant::now();
+        self.link.send(0, &Word::Measure);
+        while !self.is_served && !self.may_leave && !self.has_failed && began.elapsed() < patience {
+            std::thread::sleep(LOOK);
+            self.listen();
+        }
+        if self.is_served {
+            self.clock.end = self.link.measure_clock();
+        }
+        self.link.send(0, &Word::Clock { clock: self.clock });
+    }
+
+    /// The other nodes by name, and their clocks: as rank 0 knows them.
+    pub(super) fn clocks(&self) -> Vec<(String, NodeClock)> {
+        self.clocks.iter().map(|(leader, clock)| (self.ranks.node_name(*leader), *clock)).collect()
+    }
+
+    /// Tells the ranks of this node to end without the others.
+    pub(super) fn end_alone(&self) {
+        let own = self.link.rank();
+        self.ranks.here().filter(|rank| *rank != own).for_each(|rank| self.link.send(rank, &Word::Alone));
     }
 
     /// The load of this node is over.
@@ -201,7 +254,7 @@ impl Others for Leader {
         let mut meeting = self.0.borrow_mut();
         if meeting.said_ended != Some(sequence) {
             meeting.said_ended = Some(sequence);
-            let end = moved(here, -meeting.clock.offset_ns);
+            let end = moved(here, -meeting.clock.begin.offset_ns);
             match meeting.is_first() {
                 true => meeting.has_ended(0, sequence, end),
                 false => meeting.link.send(0, &Word::Ended { sequence, end }),

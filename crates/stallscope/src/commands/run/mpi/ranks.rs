@@ -48,6 +48,11 @@ impl Ranks {
         self.leader_of[self.own as usize]
     }
 
+    /// The process of the leader of this node.
+    pub(super) fn leader_pid(&self) -> u32 {
+        self.pids[self.leader() as usize]
+    }
+
     pub(super) fn is_leader(&self) -> bool {
         self.leader() == self.own
     }
@@ -77,7 +82,7 @@ impl Ranks {
 }
 
 /// Whether a process has ended, also if nobody has waited for it yet.
-fn is_gone(pid: u32) -> bool {
+pub(super) fn is_gone(pid: u32) -> bool {
     let Ok(stat) = std::fs::read_to_string(format!("/proc/{pid}/stat")) else { return true };
     stat.rsplit(')').next().is_some_and(|rest| rest.trim_start().starts_with(['Z', 'X']))
 }

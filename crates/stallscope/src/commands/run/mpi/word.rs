@@ -6,6 +6,8 @@ use load::conductor::PartEnd;
 use load::plan::Plan;
 use serde::{Deserialize, Serialize};
 
+use super::clock::NodeClock;
+
 /// A message. Times are on the clock of rank 0.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) enum Word {
@@ -27,8 +29,14 @@ pub(super) enum Word {
     Alive,
     /// A leader to rank 0: its load is over, and no sign of life follows.
     Over,
+    /// A leader to rank 0: it waits to measure its clock; and rank 0 to it: it now answers.
+    Measure,
+    /// A leader to rank 0: its clock, after each measurement.
+    Clock { clock: NodeClock },
     /// A rank to rank 0: its load process has ended, and nothing uses the data any more.
     Gone,
     /// Rank 0 to all: leave MPI.
     Leave,
+    /// A leader that lost rank 0 to the ranks of its node: end, without the others.
+    Alone,
 }

@@ -18,30 +18,34 @@ use crate::ui::failure::{Exit, Failure};
 const POLL: Duration = Duration::from_millis(5);
 /// Time for the main thread to be dead after the signal.
 const DYING: Duration = Duration::from_secs(60);
+const RETRY: Duration = Duration::from_millis(200);
 
 /// The watchdog of this process.
-pub(super) struct Watchdog(Child);
+pub struct Watchdog(Child);
 
 impl Watchdog {
-    /// Starts it from the main thread, in a process group of its own: signals to the program's do not reach it.
-    pub(super) fn start() -> Result<Watchdog, Failure> {
+    /// Starts it from the main thread, in a process group of its own: signals to the program's do not reach it. With
+    /// `patience` it tries again while others use what the program left, and is silent: another one reports the death.
+    pub fn start(patience: Duration) -> Result<Watchdog, Failure> {
         let failed = |error| Failure::machine(format_args!("cannot start the watchdog process: {error}"));
         let owner = Owner::current(&Roots::default()).map_err(Failure::machine)?;
         let mut command = Command::new("/proc/self/exe");
         command.arg("__watchdog").arg(owner.pid.to_string()).arg(owner.start_ticks.to_string()).arg(&owner.boot_id);
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::inherit()).process_group(0);
+        command.arg(patience.as_secs().to_string());
+        let complaints = if patience.is_zero() { Stdio::inherit() } else { Stdio::null() };
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(complaints).process_group(0);
         command.spawn().map(Watchdog).map_err(failed)
     }
 
     /// Ends it: nothing is changed any more.
-    pub(super) fn dismiss(mut self) {
+    pub fn dismiss(mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
 }
 
 /// The watchdog process: waits for the death of `owner`, and restores.
-pub fn watch(owner: &Owner) -> Result<Exit, Failure> {
+pub fn watch(owner: &Owner, patience: Duration) -> Result<Exit, Failure> {
     let failed = |error: String| Failure::machine(format_args!("the watchdog cannot watch: {error}"));
     // Only the program's death ends it.
     let mut signals = Signals::new([SIGUSR1, SIGINT, SIGTERM, SIGHUP]).map_err(|error| failed(error.to_string()))?;
@@ -54,8 +58,16 @@ pub fn watch(owner: &Owner) -> Result<Exit, Failure> {
     while owner.is_alive(&Roots::default()) && signalled.elapsed() < DYING {
         std::thread::sleep(POLL);
     }
-    for removed in Register::clean_up_after(owner).map_err(Failure::machine)? {
-        eprintln!("stallscope: the trial was killed: {removed}");
+    let began = Instant::now();
+    loop {
+        let removed = Register::clean_up_after(owner).map_err(Failure::machine)?;
+        if patience.is_zero() {
+            removed.iter().for_each(|removed| eprintln!("stallscope: the trial was killed: {removed}"));
+        }
+        // Ranks that the launcher is about to end may still write.
+        if began.elapsed() >= patience || removed.iter().all(|removed| removed.complete) {
+            return Ok(Exit::Done);
+        }
+        std::thread::sleep(RETRY);
     }
-    Ok(Exit::Done)
 }
