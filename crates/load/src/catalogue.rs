@@ -4,13 +4,14 @@ use crate::error::LoadError;
 use crate::recipe::Recipe;
 
 /// File name and text of each shipped recipe.
-const SHIPPED: [(&str, &str); 14] = [
+const SHIPPED: [(&str, &str); 15] = [
     ("recipes/simoop.toml", include_str!("../../../recipes/simoop.toml")),
     ("recipes/fsync-storm.toml", include_str!("../../../recipes/fsync-storm.toml")),
     ("recipes/cold-reader.toml", include_str!("../../../recipes/cold-reader.toml")),
     ("recipes/bonnie.toml", include_str!("../../../recipes/bonnie.toml")),
     ("recipes/fsmark.toml", include_str!("../../../recipes/fsmark.toml")),
     ("recipes/ior.toml", include_str!("../../../recipes/ior.toml")),
+    ("recipes/mdtest.toml", include_str!("../../../recipes/mdtest.toml")),
     ("recipes/multi-source.toml", include_str!("../../../recipes/multi-source.toml")),
     ("recipes/paced-writer.toml", include_str!("../../../recipes/paced-writer.toml")),
     ("recipes/read-latency.toml", include_str!("../../../recipes/read-latency.toml")),

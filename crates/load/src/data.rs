@@ -15,5 +15,5 @@ pub use hold::DirectoryLock;
 pub(crate) use marker::status_of;
 pub use marker::{DataDirectoryStatus, FillState, MARKER, Marker, data_directory_status, directory_name, ledger_of};
 pub(crate) use names::FILES_PER_DIRECTORY;
-pub use names::{FileName, FileNames};
+pub use names::{FileName, FileNames, ItemTree};
 pub(crate) use remove::tree as remove_tree;

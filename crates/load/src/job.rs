@@ -10,6 +10,7 @@ mod checkout;
 mod cold;
 mod files;
 mod home;
+mod items;
 mod mails;
 mod patience;
 mod probe;
@@ -37,6 +38,8 @@ pub enum Job {
     Checkout(checkout::CheckoutJob),
     /// Many files in sequence.
     Files(files::FilesJob),
+    /// Files and directories of each rank in a tree.
+    Items(items::ItemsJob),
     /// A maildir.
     Mails(mails::MailsJob),
     /// One operation at intervals.
@@ -56,6 +59,7 @@ impl Job {
     pub(crate) fn resolve(values: &mut JobValues<'_, '_>) -> Result<Job, LoadError> {
         match values.job() {
             "checkout" => checkout::CheckoutJob::resolve(values).map(Job::Checkout),
+            "items" => items::ItemsJob::resolve(values).map(Job::Items),
             "mails" => mails::MailsJob::resolve(values).map(Job::Mails),
             "probe" => probe::ProbeJob::resolve(values).map(Job::Probe),
             "files" => files::FilesJob::resolve(values).map(Job::Files),
@@ -71,6 +75,7 @@ impl Job {
     pub(crate) fn memory_bytes(&self) -> u64 {
         match self {
             Job::Checkout(checkout) => checkout.memory_bytes(),
+            Job::Items(items) => items.memory_bytes(),
             Job::Mails(mails) => mails.memory_bytes(),
             Job::Probe(probe) => probe.memory_bytes(),
             Job::Files(files) => files.memory_bytes(),
@@ -85,7 +90,7 @@ impl Job {
     pub(crate) fn longest_write(&self) -> u64 {
         match self {
             Job::Checkout(checkout) => checkout.longest_write(),
-            Job::Mails(_) => 0,
+            Job::Items(_) | Job::Mails(_) => 0,
             Job::Probe(probe) => probe.longest_write(),
             Job::Files(files) => files.longest_write(),
             Job::Ranks(_) => 0,
@@ -148,6 +153,7 @@ impl Job {
     pub(crate) fn perform(&self, worker: &mut Worker<'_>) {
         match self {
             Job::Checkout(checkout) => checkout.perform(worker),
+            Job::Items(items) => items.perform(worker),
             Job::Mails(mails) => mails.perform(worker),
             Job::Probe(probe) => probe.perform(worker),
             Job::Files(files) => files.perform(worker),

@@ -20,7 +20,7 @@ use std::sync::Arc;
 
 pub(crate) use check::unknown_name;
 pub use items::{Access, Pacing, PathFlag, PhaseKind, Recipe, StepKind, WriteSync};
-pub(crate) use items::{ActorRecipe, FileSetRecipe, PhaseRecipe, Scheme, StepRecipe};
+pub(crate) use items::{ActorRecipe, FileSetRecipe, ItemTreeRecipe, PhaseRecipe, Scheme, StepRecipe};
 pub(crate) use job::{JobRecipe, KeyValue, VERIFY, WordValue};
 pub use section::Formula;
 pub use variable::Variable;

@@ -3,13 +3,14 @@
 mod bonnie;
 mod fsmark;
 mod ior;
+mod mdtest;
 
 use explain::summary::Summary;
 
 use crate::simoop;
 
 /// Workloads whose original tool has its own output format.
-pub const WORKLOADS: [&str; 4] = ["bonnie", "fsmark", "ior", "simoop"];
+pub const WORKLOADS: [&str; 5] = ["bonnie", "fsmark", "ior", "mdtest", "simoop"];
 
 /// The lines the original tool prints; `None` if the workload is not in [`WORKLOADS`].
 pub fn text(summary: &Summary) -> Option<String> {
@@ -18,6 +19,7 @@ pub fn text(summary: &Summary) -> Option<String> {
         "bonnie" => Some(bonnie::lines(summary)),
         "fsmark" => Some(fsmark::text(summary)),
         "ior" => Some(ior::lines(summary)),
+        "mdtest" => Some(mdtest::lines(summary)),
         _ => None,
     }
 }

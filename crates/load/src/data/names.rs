@@ -3,11 +3,13 @@
 //! Names look random where those of an original do, but derive from the set's seed and the file's number. They need not
 //! be stored to open a file again, to remove it, or to name a slow one.
 
+mod items;
 mod name;
 mod tree;
 
 use serde::{Deserialize, Serialize};
 
+pub use items::ItemTree;
 pub use name::FileName;
 use name::LONGEST_NAME;
 
@@ -46,6 +48,8 @@ pub enum FileNames {
     Tree,
     /// As in a maildir: all in one directory, the number first.
     Mails,
+    /// As in mdtest: the items of each rank, in a tree of directories.
+    Items(ItemTree),
     /// As in bonnie++: ten digits and up to twelve random letters.
     Bonnie {
         /// Whether the letters come first.
@@ -69,7 +73,8 @@ impl FileNames {
     pub fn file(&self, number: u64, subdirectory: u64) -> u64 {
         match self {
             FileNames::FsMark { .. } => subdirectory << SUBDIRECTORY_SHIFT | number,
-            FileNames::Numbers | FileNames::Tree | FileNames::Mails | FileNames::Bonnie { .. } => number,
+            FileNames::Numbers | FileNames::Tree | FileNames::Mails => number,
+            FileNames::Items(_) | FileNames::Bonnie { .. } => number,
         }
     }
 
@@ -83,6 +88,7 @@ impl FileNames {
                 name.push_number(file % FILES_PER_DIRECTORY, 10, 3);
             }
             FileNames::Tree => tree::write(file, name),
+            FileNames::Items(items) => items.write(file, name),
             FileNames::Mails => {
                 b"cur/".iter().for_each(|byte| name.push(*byte));
                 name.push_number(file, 10, MAIL_DIGITS);
@@ -137,7 +143,7 @@ impl FileNames {
                 Some(self.file(number(name.get(..NUMBER_DIGITS)?, 16)?, subdirectory))
             }
             // These are never looked up from a listing.
-            FileNames::Tree => None,
+            FileNames::Tree | FileNames::Items(_) => None,
             FileNames::Mails => number(name.get(..MAIL_DIGITS)?, 10),
             FileNames::Bonnie { letters_first: false, .. } => number(name.get(..BONNIE_DIGITS)?, 16),
             FileNames::Bonnie { letters_first: true, .. } => {

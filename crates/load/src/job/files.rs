@@ -118,7 +118,7 @@ impl FilesJob {
 }
 
 /// Opens the set's directory in one of the data directories, and creates it if it is missing.
-fn open_set(worker: &Worker<'_>, directory: usize, set: usize) -> Result<OwnedFd, Errno> {
+pub(super) fn open_set(worker: &Worker<'_>, directory: usize, set: usize) -> Result<OwnedFd, Errno> {
     let load = worker.load;
     let path = load.data_directories.get(directory).ok_or(Errno::NOENT)?.join(&load.file_sets[set].name);
     match rustix::fs::mkdirat(CWD, &path, Mode::from_raw_mode(0o777)) {

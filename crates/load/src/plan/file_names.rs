@@ -1,9 +1,9 @@
 //! The file names of a set, resolved from a recipe.
 
 use super::scope::Scope;
-use crate::data::FileNames;
+use crate::data::{FileId, FileName, FileNames, ItemTree};
 use crate::error::LoadError;
-use crate::recipe::{FileSetRecipe, Formula, Scheme};
+use crate::recipe::{FileSetRecipe, Formula, ItemTreeRecipe, Scheme};
 
 /// The names of a set with `files` files; random letters come from `seed`.
 pub(super) fn resolve(scope: &Scope<'_>, set: &FileSetRecipe, files: u64, seed: u64) -> Result<FileNames, LoadError> {
@@ -12,6 +12,10 @@ pub(super) fn resolve(scope: &Scope<'_>, set: &FileSetRecipe, files: u64, seed: 
         Scheme::Numbers => Ok(FileNames::Numbers),
         Scheme::Tree => Ok(FileNames::Tree),
         Scheme::Mails => Ok(FileNames::Mails),
+        Scheme::Items => {
+            let described = set.names.items.as_ref().expect("read with the scheme");
+            item_tree(scope, set, described).map(FileNames::Items)
+        }
         Scheme::Bonnie { letters_first } => {
             let per_subdirectory = if subdirectories == 0 { 0 } else { files.div_ceil(subdirectories) };
             Ok(FileNames::Bonnie { letters_first, per_subdirectory, seed })
@@ -34,6 +38,39 @@ fn whole(
 ) -> Result<u64, LoadError> {
     let what = format!("{what} of '{}'", set.name);
     formula.as_ref().map_or(Ok(usual), |formula| scope.whole(formula, &what, 0))
+}
+
+/// The tree of a set with names as in mdtest, which has no room for more items than it is said to.
+fn item_tree(scope: &Scope<'_>, set: &FileSetRecipe, recipe: &ItemTreeRecipe) -> Result<ItemTree, LoadError> {
+    let part = |formula: &Option<Formula>, what: &str, usual: u64| whole(scope, set, formula, what, usual);
+    let mut tree = ItemTree {
+        ranks: scope.whole(&recipe.ranks, "ranks", 1)?,
+        per_directory: part(&recipe.per_directory, "items per directory", 0)?,
+        unique: part(&recipe.unique, "'unique'", 0)? != 0,
+        depth: part(&recipe.depth, "depth", 0)?,
+        branch: part(&recipe.branch, "branch", 1)?.max(1),
+        leaves: part(&recipe.leaves, "'leaves'", 0)? != 0,
+    };
+    let at = |formula: &Option<Formula>, why: String| Err(scope.refuse(formula.as_ref().unwrap_or(&recipe.items), why));
+    if tree.depth > 64 || tree.directories() > ItemTree::MOST_DIRECTORIES {
+        return at(&recipe.depth, format!("a tree has at most {} directories", ItemTree::MOST_DIRECTORIES));
+    }
+    if tree.per_directory == 0 {
+        let items = scope.whole(&recipe.items, "items of a rank", 1)?;
+        tree.per_directory = items / tree.holders();
+        if tree.per_directory == 0 {
+            let why = format!("{items} items are fewer than the {} directories that hold them", tree.holders());
+            return Err(scope.refuse(&recipe.items, why));
+        }
+    }
+    let iterations = part(&recipe.iterations, "iterations", 1)?;
+    if tree.longest(iterations) > FileName::CAPACITY as u64 {
+        return at(&recipe.depth, format!("paths would be longer than {} bytes", FileName::CAPACITY));
+    }
+    match tree.numbers(iterations) > FileId::MAX_FILES {
+        true => at(&recipe.per_directory, "more items than supported".to_owned()),
+        false => Ok(tree),
+    }
 }
 
 /// Refuses names that are too long, too many, or not unique.

@@ -7,7 +7,7 @@ use super::definition::Plan;
 use super::scope::Scope;
 use super::totals::PlanTotals;
 use super::{file_names, fit};
-use crate::data::{FileId, FileSet, directory_name};
+use crate::data::{FileId, FileNames, FileSet, directory_name};
 use crate::error::LoadError;
 use crate::facts::MachineFacts;
 use crate::job::{Job, JobResolver, JobValues};
@@ -191,6 +191,8 @@ impl<'a> Resolver<'a> {
             let size_bytes = self.scope.whole(&set.size, &format!("size of the files in '{}'", set.name), least)?;
             let replaced = all_steps().any(|step| step.verb == StepKind::Create && step.from == Some(number));
             let names = file_names::resolve(&self.scope, set, files, self.seed)?;
+            // The tree decides how many items a rank really has.
+            let files = if let FileNames::Items(tree) = &names { tree.all(files) } else { files };
             let stamped = set.stamped.as_ref().map(|flag| self.scope.value(flag, "'stamped'")).transpose()?;
             let stamped = stamped.is_some_and(|stamped| stamped != 0.0);
             Ok(FileSet { name: set.name.clone(), files, size_bytes, replaced, filled: set.filled, stamped, names })

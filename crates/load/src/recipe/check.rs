@@ -83,7 +83,8 @@ fn formulas(recipe: &Recipe) -> impl Iterator<Item = &Formula> {
     let sets = recipe.file_sets.iter().flat_map(|set| {
         let names = &set.names;
         let lengths = [&names.name_bytes, &names.random_bytes, &names.subdirectories].map(Option::as_ref);
-        [Some(&set.count), Some(&set.size), set.stamped.as_ref()].into_iter().chain(lengths)
+        let tree = names.items.iter().flat_map(|tree| tree.formulas().map(Some));
+        [Some(&set.count), Some(&set.size), set.stamped.as_ref()].into_iter().chain(lengths).chain(tree)
     });
     let actors = recipe
         .actors

@@ -1,19 +1,36 @@
 //! The file sets of a recipe file.
 
-use super::items::{FileSetRecipe, NamesRecipe, Scheme};
+use super::items::{FileSetRecipe, ItemTreeRecipe, NamesRecipe, Scheme};
 use super::plain_name::plain_name;
 use super::section::{LocatedText, Section};
 use crate::error::LoadError;
 use crate::suggestion::nearest;
 use crate::value::ValueKind;
 
-const FILE_SET: [&str; 8] =
-    ["count", "size", "fill", "stamped", "names", "name_bytes", "random_bytes", "subdirectories"];
-const SCHEMES: [(&str, Scheme); 6] = [
+const FILE_SET: [&str; 16] = [
+    "count",
+    "size",
+    "fill",
+    "stamped",
+    "names",
+    "name_bytes",
+    "random_bytes",
+    "subdirectories",
+    "ranks",
+    "items",
+    "per_directory",
+    "iterations",
+    "unique",
+    "depth",
+    "branch",
+    "leaves",
+];
+const SCHEMES: [(&str, Scheme); 7] = [
     ("numbers", Scheme::Numbers),
     ("tree", Scheme::Tree),
     ("mails", Scheme::Mails),
     ("fs_mark", Scheme::FsMark),
+    ("mdtest", Scheme::Items),
     ("bonnie", Scheme::Bonnie { letters_first: false }),
     ("bonnie_random", Scheme::Bonnie { letters_first: true }),
 ];
@@ -42,6 +59,7 @@ fn names(section: &Section<'_>, filled: bool) -> Result<NamesRecipe, LoadError> 
         name_bytes: section.formula("name_bytes", ValueKind::Count)?,
         random_bytes: section.formula("random_bytes", ValueKind::Count)?,
         subdirectories: section.formula("subdirectories", ValueKind::Count)?,
+        items: if scheme == Scheme::Items { Some(item_tree(section)?) } else { None },
     };
     let lengths = names.name_bytes.is_some() || names.random_bytes.is_some();
     match scheme {
@@ -50,6 +68,20 @@ fn names(section: &Section<'_>, filled: bool) -> Result<NamesRecipe, LoadError> 
         Scheme::Numbers if names.subdirectories.is_some() => refuse("'subdirectories' needs 'names'"),
         _ => Ok(names),
     }
+}
+
+/// The tree of a set with names as in mdtest.
+fn item_tree(section: &Section<'_>) -> Result<ItemTreeRecipe, LoadError> {
+    Ok(ItemTreeRecipe {
+        ranks: section.required_formula("ranks", ValueKind::Count)?,
+        items: section.required_formula("items", ValueKind::Count)?,
+        per_directory: section.formula("per_directory", ValueKind::Count)?,
+        iterations: section.formula("iterations", ValueKind::Count)?,
+        unique: section.formula("unique", ValueKind::Flag)?,
+        depth: section.formula("depth", ValueKind::Count)?,
+        branch: section.formula("branch", ValueKind::Count)?,
+        leaves: section.formula("leaves", ValueKind::Flag)?,
+    })
 }
 
 /// Index of the file set that a key names.

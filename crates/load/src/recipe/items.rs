@@ -153,6 +153,30 @@ pub(crate) struct NamesRecipe {
     pub(crate) name_bytes: Option<Formula>,
     pub(crate) random_bytes: Option<Formula>,
     pub(crate) subdirectories: Option<Formula>,
+    pub(crate) items: Option<ItemTreeRecipe>,
+}
+
+/// The tree of directories of a set with names as in mdtest.
+#[derive(Debug, Clone)]
+pub(crate) struct ItemTreeRecipe {
+    pub(crate) ranks: Formula,
+    /// Items of a rank.
+    pub(crate) items: Formula,
+    /// The same for each directory; it goes before `items`.
+    pub(crate) per_directory: Option<Formula>,
+    pub(crate) iterations: Option<Formula>,
+    pub(crate) unique: Option<Formula>,
+    pub(crate) depth: Option<Formula>,
+    pub(crate) branch: Option<Formula>,
+    pub(crate) leaves: Option<Formula>,
+}
+
+impl ItemTreeRecipe {
+    /// All formulas, for the check of names.
+    pub(crate) fn formulas(&self) -> impl Iterator<Item = &Formula> {
+        let rest = [&self.per_directory, &self.iterations, &self.unique, &self.depth, &self.branch, &self.leaves];
+        [&self.ranks, &self.items].into_iter().chain(rest.into_iter().flatten())
+    }
 }
 
 /// The original whose file names a set uses.
@@ -163,6 +187,7 @@ pub(crate) enum Scheme {
     Numbers,
     FsMark,
     Bonnie { letters_first: bool },
+    Items,
 }
 
 #[derive(Debug, Clone)]

@@ -4,8 +4,9 @@ use super::job::{JobKey, JobKeyKind, VERIFY};
 use crate::value::ValueKind;
 
 /// The jobs by name, with their keys.
-pub(super) const JOBS: [(&str, &[JobKey]); 8] = [
+pub(super) const JOBS: [(&str, &[JobKey]); 9] = [
     ("checkout", CHECKOUT),
+    ("items", ITEMS),
     ("mails", MAILS),
     ("probe", PROBE),
     ("files", FILES),
@@ -41,6 +42,28 @@ const FILES: &[JobKey] = &[
     JobKey::maybe("linger", JobKeyKind::Formula(ValueKind::Duration)),
     JobKey::maybe("read", JobKeyKind::Formula(ValueKind::Flag)),
     JobKey::maybe("links", JobKeyKind::Word(&["none", "hard", "symbolic"])),
+];
+
+const ITEMS: &[JobKey] = &[
+    JobKey::needed("set", JobKeyKind::Set),
+    JobKey::needed(
+        "action",
+        JobKeyKind::Word(&[
+            "make-tree",
+            "remove-tree",
+            "mkdir",
+            "stat-directory",
+            "rmdir",
+            "create",
+            "stat",
+            "read",
+            "unlink",
+        ]),
+    ),
+    JobKey::maybe("shift", JobKeyKind::Formula(ValueKind::Count)),
+    JobKey::maybe("random", JobKeyKind::Formula(ValueKind::Flag)),
+    JobKey::maybe("bytes", JobKeyKind::Formula(ValueKind::Size)),
+    JobKey::maybe("fsync", JobKeyKind::Formula(ValueKind::Flag)),
 ];
 
 const MAILS: &[JobKey] = &[

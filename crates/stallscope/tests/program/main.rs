@@ -46,6 +46,7 @@ mod launchers;
 mod live;
 mod lossy;
 mod many_requests;
+mod mdtest;
 mod memory_cgroups;
 mod ordinary_user;
 mod packing;

@@ -9,12 +9,13 @@ use crate::stage::disk::text;
 use crate::stage::{Disk, Ended, Running, folder, is_root, run, shown};
 
 /// Every shipped workload.
-const WORKLOADS: [&str; 14] = [
+const WORKLOADS: [&str; 15] = [
     "bonnie",
     "cold-reader",
     "fsmark",
     "fsync-storm",
     "ior",
+    "mdtest",
     "multi-source",
     "paced-writer",
     "randrw",
@@ -184,12 +185,12 @@ fn an_unsupported_output_form_is_refused_and_workloads_that_support_it_are_named
     let (folder, data) = (folder(), tempfile::tempdir().unwrap());
     let out = folder.path().join("run");
     for workload in WORKLOADS {
-        if ["bonnie", "fsmark", "ior", "simoop"].contains(&workload) {
+        if ["bonnie", "fsmark", "ior", "mdtest", "simoop"].contains(&workload) {
             continue;
         }
         let ended = run(&format!("run {workload} --format native --out {} {}", text(&out), text(data.path())));
         let ended = ended.expect_code(2);
-        assert!(ended.error().contains("bonnie, fsmark, ior, simoop"), "{workload}: {}", ended.stderr);
+        assert!(ended.error().contains("bonnie, fsmark, ior, mdtest, simoop"), "{workload}: {}", ended.stderr);
     }
     assert!(!out.exists());
     assert_eq!(std::fs::read_dir(data.path()).unwrap().count(), 0);

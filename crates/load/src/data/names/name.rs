@@ -19,7 +19,7 @@ const LETTERS_PER_DRAW: u64 = 10;
 
 impl FileName {
     /// The longest name in a subdirectory.
-    const CAPACITY: usize = 16 + LONGEST_NAME as usize;
+    pub(crate) const CAPACITY: usize = 16 + LONGEST_NAME as usize;
 
     /// An empty name.
     pub fn new() -> FileName {

@@ -49,6 +49,8 @@ const LEAVE_PATIENCE: Duration = Duration::from_secs(60);
 const FAILED_PATIENCE: Duration = Duration::from_secs(8);
 /// The same where rank 0 or the leader is lost.
 const LOST_PATIENCE: Duration = Duration::from_millis(500);
+/// Time for the launcher to notice a lost node by itself: what MPI's abort sends to that node keeps it from noticing.
+const LAUNCHER_PATIENCE: Duration = Duration::from_secs(3);
 /// Time for all ranks to leave MPI. A node that is cut off just then would hold that up.
 const FINALIZE_PATIENCE: Duration = Duration::from_secs(5);
 /// Time that the data of a killed leader may still be used by other ranks.
@@ -142,7 +144,7 @@ fn first(
                 failure.exit
             }
         };
-        leading.meeting.borrow().link.abort(exit.code());
+        leading.abort(exit, interrupt);
     }
     for (name, clock) in leading.meeting.borrow().clocks() {
         screen.remark(&clock.sentence(&name));
@@ -278,6 +280,19 @@ impl Leading {
             }
             std::thread::sleep(POLL);
         }
+    }
+
+    /// Ends all ranks, some of which do not answer.
+    fn abort(&self, exit: Exit, interrupt: &Interrupt) -> ! {
+        let began = Instant::now();
+        let meeting = self.meeting.borrow();
+        while meeting.has_lost_a_node() && began.elapsed() < LAUNCHER_PATIENCE {
+            if interrupt.requests() > 0 {
+                std::process::exit(exit.code().into());
+            }
+            std::thread::sleep(POLL);
+        }
+        meeting.link.abort(exit.code())
     }
 
     /// Tells rank 0, which shows it.

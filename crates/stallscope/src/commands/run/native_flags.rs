@@ -3,6 +3,7 @@
 
 mod bonnie;
 mod ior;
+mod mdtest;
 
 use clap::{ArgMatches, Command};
 
@@ -23,6 +24,7 @@ pub fn take(workload: &str, matches: &ArgMatches, request: &mut RunRequest) -> R
     match workload {
         "bonnie" => bonnie::take(matches, request),
         "ior" => ior::take(matches, request),
+        "mdtest" => mdtest::take(request),
         _ => Ok(()),
     }
 }

@@ -16,7 +16,7 @@ use super::word::Word;
 const COUNTDOWN_NS: u64 = 10_000_000;
 const ALIVE_EVERY: Duration = Duration::from_secs(1);
 /// A node without a sign of life is given up after this time.
-const SILENCE: Duration = Duration::from_secs(5);
+const SILENCE: Duration = Duration::from_secs(4);
 /// Interval at which a leader that waits looks for a message.
 const LOOK: Duration = Duration::from_millis(2);
 const LOOK_FOR_PROCESSES_EVERY: Duration = Duration::from_millis(100);
@@ -200,6 +200,11 @@ impl Meeting {
         !self.silent.is_empty() || self.ranks.lost().is_some()
     }
 
+    /// Whether a node was given up.
+    pub(super) fn has_lost_a_node(&self) -> bool {
+        !self.silent.is_empty()
+    }
+
     /// Measures the clock of this node again, once rank 0 answers. Another leader's part of the end.
     pub(super) fn measure_again(&mut self, patience: Duration) {
         let began = Instant::now();
@@ -267,7 +272,10 @@ impl Others for Leader {
     }
 
     fn fail(&mut self, why: &str) {
-        self.0.borrow_mut().fails(None, why.to_owned());
+        let mut meeting = self.0.borrow_mut();
+        let node = meeting.ranks.node_name(meeting.link.rank());
+        let why = if meeting.ranks.leaders.len() > 1 { format!("node {node}: {why}") } else { why.to_owned() };
+        meeting.fails(None, why);
     }
 
     fn failure(&mut self) -> Option<String> {
