@@ -36,7 +36,7 @@ pub fn refuse_replaceable(path: &Path) -> Result<(), Failure> {
     }
 }
 
-/// Opens a file to be written anew, for a path that is not refused. Time has passed since it was chosen: in a directory like /tmp
+/// Opens a file and empties it, for a path that is not refused. Time has passed since it was chosen: in a directory like /tmp
 /// another user may have put a link or a file there, which root does not write to.
 pub fn create(path: &Path) -> Result<File, Failure> {
     let failed = |error: io::Error| Failure::path(&error, format_args!("{}: cannot write: {error}", path.display()));

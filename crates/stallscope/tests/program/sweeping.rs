@@ -221,8 +221,9 @@ fn a_sweep_goes_on_beside_a_disk_that_does_not_answer() {
     let place = home.path().join("place");
     let _mounted = Mounted::device(disk.device(), &place).unwrap();
     let file = sweep_file(folder.path(), data.path(), "[[axis]]\nname = 'threads'\nvary = 'variable'\nvalues = [1]\n");
-    let stopped = disk.stop();
+    // Before the disk stops: the write may ask it where there is room.
     fs::write(place.join("dirty"), vec![1; 1 << 20]).unwrap();
+    let stopped = disk.stop();
     let ended = run(&format!("sweep {} -q --out {}", file.display(), folder.path().join("out").display()));
     drop(stopped);
     let ended = ended.expect_code(0);

@@ -1,6 +1,8 @@
 //! Truncations at every byte of a run's files, and flips of bits, answered by the program's own readers in this process.
 //!
-//! Each worker has a copy of the run in memory, damages a file of it in place, asks, and restores it.
+//! Each worker has a copy of the run in memory, damages a file of it in place, asks, and restores it. Damage that is named when a run
+//! is opened is in every answer, whose exit code is then 1, since all have it from there; whether they can be made at all is tried at
+//! some of these points.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -18,6 +20,7 @@ use serde_json::Value;
 use crate::aftermath::ask;
 use crate::random::Random;
 use crate::reading::answer::{Explained, Question, Shown};
+use crate::reading::archived_run;
 use crate::reading::explanation::STALLS_LISTED;
 use crate::remains;
 use crate::report::Report;
@@ -28,6 +31,8 @@ const POLL: Duration = Duration::from_millis(200);
 const SAY_EVERY: Duration = Duration::from_secs(15);
 /// The program itself is asked at one point of so many, and must have the same exit code.
 const PROGRAM_EVERY: usize = 5_000;
+/// Of points whose damage is named when the run is opened, one of so many is answered in full.
+const FULL_EVERY: usize = 17;
 /// Findings that are listed.
 const MOST: usize = 50;
 const VERBS: [&str; 2] = ["show", "explain"];
@@ -145,9 +150,9 @@ impl Shared<'_> {
             *busy.lock().unwrap_or_else(PoisonError::into_inner) = Some((Instant::now(), at));
             // An abort leaves it there.
             let _ = fs::write(worker.run.with_extension("point"), self.name(at));
-            let problems = worker.damaged(file, damage, || self.problems(&worker.run, at));
+            let (how, problems) = worker.damaged(file, damage, || self.problems(&worker.run, at));
             let what = if matches!(damage, Damage::Flip(..)) { "bit flips" } else { "truncations" };
-            self.report().tried(format!("{what} of a {} run", self.kind));
+            self.report().tried(format!("{what} of a {} run, {how}", self.kind));
             problems.into_iter().for_each(|problem| self.find(&format!("{}: {problem}", self.name(at))));
         }
         *busy.lock().unwrap_or_else(PoisonError::into_inner) = None;
@@ -171,8 +176,17 @@ impl Shared<'_> {
         }
     }
 
-    fn problems(&self, run: &Path, at: usize) -> Vec<String> {
+    /// How the run was answered, and what is wrong with that.
+    fn problems(&self, run: &Path, at: usize) -> (&'static str, Vec<String>) {
         let mut problems = Vec::new();
+        if !at.is_multiple_of(FULL_EVERY) {
+            match catch_unwind(|| archived_run::open(run).map(|run| run.damage().is_empty())) {
+                Err(_) => return ("refused", vec!["opening it panicked".to_owned()]),
+                Ok(Err(failure)) if (2..=3).contains(&failure.exit.code()) => return ("refused", problems),
+                Ok(Ok(false)) => return ("with named damage", problems),
+                Ok(_) => {}
+            }
+        }
         for (verb, original) in VERBS.iter().zip(&self.originals) {
             let problem = match catch_unwind(AssertUnwindSafe(|| said(verb, run))) {
                 Err(_) => Some("it panicked".to_owned()),
@@ -185,7 +199,7 @@ impl Shared<'_> {
             };
             problems.extend(problem.map(|problem| format!("{verb}: {problem}")));
         }
-        problems
+        ("answered in full", problems)
     }
 
     /// A thread cannot be ended: the campaign ends.

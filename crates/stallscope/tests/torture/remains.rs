@@ -49,8 +49,13 @@ fn is_of_the_dead(path: &Path) -> bool {
 /// which the kernel answers with errors.
 fn take_down(folder: &Path) -> String {
     let below = folder.display().to_string();
+    let is_served = |kind: &str| kind.starts_with("fuse");
+    // Ends its connection, also if it is in use: a thread of the dead process that waits for its own disk holds it open.
+    for (point, _) in mounts_below(folder).iter().filter(|(_, kind)| is_served(kind)) {
+        let _ = tool("umount", &["--force", point]);
+    }
     for (point, kind) in mounts_below(folder).iter().rev() {
-        if !kind.starts_with("fuse") {
+        if !is_served(kind) {
             let _ = tool("umount", &[point]) || tool("umount", &["--lazy", point]);
         }
     }
