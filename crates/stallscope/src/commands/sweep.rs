@@ -5,6 +5,7 @@
 //! start of the program cleans up after a killed sweep.
 
 pub mod args;
+mod captured;
 mod environment;
 mod preview;
 mod single_run;

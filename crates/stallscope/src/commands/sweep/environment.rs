@@ -9,6 +9,7 @@ use rig::{BlockDevice, Entry, FileSystem, FsKind, Register, Roots, Setting, Temp
 use rig::{devices_under, sync_all, sync_file_system};
 use sweep::{FileSystemSpec, Setup, SweepFile};
 
+use super::captured::captured;
 use crate::recording::own_path::refuse_replaceable;
 use crate::recording::scratch;
 use crate::ui::failure::Failure;
@@ -127,7 +128,7 @@ impl Environment {
 }
 
 fn shell(command: &str) -> Result<(), String> {
-    let output = Command::new("sh").args(["-c", command]).output().map_err(|error| format!("cannot run: {error}"))?;
+    let output = captured(Command::new("sh").args(["-c", command])).map_err(|error| format!("cannot run: {error}"))?;
     match output.status.success() {
         true => Ok(()),
         false => {

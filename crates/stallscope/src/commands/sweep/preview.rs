@@ -9,6 +9,7 @@ use model::quantity::Nanoseconds;
 use serde_json::{Value, json};
 use sweep::{Cell, Setup, SweepFile};
 
+use super::captured::captured;
 use super::words::{complaint, words};
 use crate::ui::failure::Failure;
 
@@ -42,8 +43,8 @@ fn plan(file: &SweepFile, setup: &Setup) -> Result<Value, Failure> {
     if file.simulate.is_none() {
         command.arg("--force");
     }
-    let output =
-        command.output().map_err(|error| Failure::machine(format_args!("cannot run stallscope itself: {error}")))?;
+    let output = captured(&mut command)
+        .map_err(|error| Failure::machine(format_args!("cannot run stallscope itself: {error}")))?;
     let stderr = String::from_utf8_lossy(&output.stderr);
     // A plan that does not fit here may fit the file system to be created.
     serde_json::from_slice(&output.stdout).map_err(|_| {
