@@ -4,30 +4,26 @@ use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
-use arrow_array::RecordBatch;
-use arrow_array::cast::AsArray;
-use export::parquet::ParquetTable;
-use export::table::TableWriter;
-use parquet::arrow::ProjectionMask;
-use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use rustix::fs::{FlockOperation, flock};
 use serde_json::{Value, json};
 
 use crate::contents::Contents;
 use crate::error::LakeError;
+use crate::files::{file_name, parquet_files, synced, write};
 use crate::partition::Partition;
+use crate::runs::runs_held;
 
 /// Version of the lake's tables and directories. Readers and writers of another version refuse it.
 pub const SCHEMA_VERSION: u32 = 1;
 
 const MARKER: &str = "stallscope-lake.json";
-/// Files that are not complete yet: readers of Parquet skip this name, for its dot and for its end.
-const STAGING: &str = ".staging";
+/// Files that are not complete yet, or no longer of the lake: readers skip this name for its dot, and it is below no table.
+pub(crate) const STAGING: &str = ".staging";
 
 /// A lake that this process alone writes to.
 #[derive(Debug)]
 pub struct Lake {
-    directory: PathBuf,
+    pub(crate) directory: PathBuf,
     /// Holds the lock.
     _marker: File,
 }
@@ -43,6 +39,17 @@ impl Lake {
         }
         let file = File::options().read(true).write(true).create(true).truncate(false).open(&marker);
         Lake::locked(directory, file.map_err(LakeError::io(&marker, "open"))?)
+    }
+
+    /// Opens a lake that exists. Waits for another writer.
+    pub fn open(directory: &Path) -> Result<Lake, LakeError> {
+        let marker = directory.join(MARKER);
+        match File::options().read(true).write(true).open(&marker) {
+            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+                Err(LakeError::Missing { path: directory.to_owned() })
+            }
+            file => Lake::locked(directory, file.map_err(LakeError::io(&marker, "open"))?),
+        }
     }
 
     fn locked(directory: &Path, mut file: File) -> Result<Lake, LakeError> {
@@ -74,7 +81,7 @@ impl Lake {
             return Ok(true);
         }
         for file in parquet_files(&folder)? {
-            if runs_of(&file).map_err(LakeError::io(&file, "read"))?.contains(&contents.key.run) {
+            if runs_held(&file)?.contains(&contents.key.run) {
                 return Ok(true);
             }
         }
@@ -84,8 +91,7 @@ impl Lake {
     /// Adds a run. Its files are written aside and renamed, its row in `runs` last: what a crash leaves before that belongs to no run
     /// of the lake, and is replaced when the run is added again.
     pub fn add(&self, contents: &Contents) -> Result<u64, LakeError> {
-        let staging = self.directory.join(STAGING);
-        fs::create_dir_all(&staging).map_err(LakeError::io(&staging, "create"))?;
+        let staging = self.staging()?;
         let name = file_name(&contents.key.run);
         let mut bytes = 0;
         let all = contents.rows.iter().chain([&contents.run]).enumerate();
@@ -116,7 +122,14 @@ impl Lake {
         Ok(())
     }
 
-    fn clear_staging(&self) -> Result<(), LakeError> {
+    /// An empty directory for what is not of the lake yet, or no longer.
+    pub(crate) fn staging(&self) -> Result<PathBuf, LakeError> {
+        let staging = self.directory.join(STAGING);
+        fs::create_dir_all(&staging).map_err(LakeError::io(&staging, "create"))?;
+        Ok(staging)
+    }
+
+    pub(crate) fn clear_staging(&self) -> Result<(), LakeError> {
         let staging = self.directory.join(STAGING);
         match fs::remove_dir_all(&staging) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(LakeError::io(&staging, "remove")(error)),
@@ -134,52 +147,6 @@ fn check(directory: &Path, text: &str) -> Result<(), LakeError> {
     let found =
         version.filter(Value::is_u64).map_or_else(|| "unknown (no number)".to_owned(), |version| version.to_string());
     Err(LakeError::Version { path: directory.to_owned(), marker: MARKER, found, known: SCHEMA_VERSION })
-}
-
-fn file_name(run: &str) -> String {
-    format!("{run}.parquet")
-}
-
-/// A file with these rows, on disk. Returns its size.
-fn write(path: &Path, rows: &RecordBatch) -> io::Result<u64> {
-    let mut table = ParquetTable::begin(File::create(path)?, &rows.schema())?;
-    table.write(rows)?;
-    let file = table.finish()?;
-    file.sync_all()?;
-    Ok(file.metadata()?.len())
-}
-
-/// The names of files survive a crash once their directory is synced.
-fn synced(directory: &Path) -> io::Result<()> {
-    File::open(directory)?.sync_all()
-}
-
-/// Parquet files of a partition, by name; none if it does not exist.
-fn parquet_files(folder: &Path) -> Result<Vec<PathBuf>, LakeError> {
-    let entries = match fs::read_dir(folder) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        entries => entries.map_err(LakeError::io(folder, "list"))?,
-    };
-    let paths: io::Result<Vec<PathBuf>> = entries.map(|entry| Ok(entry?.path())).collect();
-    let mut paths = paths.map_err(LakeError::io(folder, "list"))?;
-    paths.retain(|path| path.extension().is_some_and(|end| end == "parquet"));
-    paths.sort();
-    Ok(paths)
-}
-
-/// The runs that a file has rows of.
-fn runs_of(path: &Path) -> io::Result<Vec<String>> {
-    let builder = ParquetRecordBatchReaderBuilder::try_new(File::open(path)?).map_err(io::Error::other)?;
-    let run = ProjectionMask::columns(builder.parquet_schema(), ["run"]);
-    let mut runs: Vec<String> = Vec::new();
-    for batch in builder.with_projection(run).build().map_err(io::Error::other)? {
-        let batch = batch.map_err(io::Error::other)?;
-        let column = batch.columns().first().and_then(|column| column.as_string_opt::<i32>());
-        let names = column.ok_or_else(|| io::Error::other("has no column 'run'"))?;
-        runs.extend(names.iter().flatten().map(str::to_owned));
-    }
-    runs.dedup();
-    Ok(runs)
 }
 
 #[cfg(test)]

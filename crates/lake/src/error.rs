@@ -12,6 +12,20 @@ pub enum LakeError {
         /// The directory.
         path: PathBuf,
     },
+    /// No lake.
+    #[error("{path}: is not a lake; make one with 'stallscope lake add RUN... --to {path}'")]
+    Missing {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// The file system cannot exchange directories.
+    #[error(
+        "{path}: this file system cannot exchange two directories at once, so that a reader could miss rows; compact the lake where it is on ext4, XFS, Btrfs or tmpfs (of NFS: on the server)"
+    )]
+    Exchange {
+        /// The directory.
+        path: PathBuf,
+    },
     /// The marker is of another program or version.
     #[error(
         "{path}: its marker {marker} has schema version {found}, and this program knows version {known}; use the program that wrote it"

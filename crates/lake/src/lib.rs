@@ -5,20 +5,29 @@
 #![forbid(unsafe_code)]
 
 mod columns;
+mod compaction;
 mod contents;
 mod directory;
 mod error;
+mod files;
 mod fingerprint;
+mod merge;
 mod partition;
+mod retention;
+mod runs;
+#[cfg(test)]
+mod samples;
 mod table;
 mod tables;
 mod time;
 
+pub use compaction::Compaction;
 pub use contents::Contents;
 pub use directory::{Lake, SCHEMA_VERSION};
 pub use error::LakeError;
 pub use fingerprint::{Step, fingerprint};
 pub use partition::{Partition, escaped};
+pub use retention::Retention;
 pub use table::RunKey;
 pub use tables::counters::{CounterMinutes, CounterRow};
 pub use tables::intervals::IntervalMinutes;

@@ -25,6 +25,15 @@ pub fn run_id(run: &RunDescription, end_ns: Option<u64>) -> String {
     format!("{}-{}", formatted(run.started.wall_ns, "%Y%m%dT%H%M%SZ"), hash.digits())
 }
 
+/// The day on which a run began, by its identity; `None` for a text of another form.
+pub(crate) fn day_of_run(run: &str) -> Option<String> {
+    let (begin, hash) = run.split_once('-')?;
+    // The reader of moments also takes shorter numbers.
+    let has_form = begin.len() == 16 && hash.len() == 16 && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let moment = jiff::civil::DateTime::strptime("%Y%m%dT%H%M%SZ", begin).ok().filter(|_| has_form)?;
+    Some(moment.date().to_string())
+}
+
 fn formatted(wall_ns: i64, format: &str) -> String {
     let moment = jiff::Timestamp::from_nanosecond(wall_ns.into()).unwrap_or_default();
     moment.strftime(format).to_string()
@@ -35,7 +44,7 @@ mod tests {
     use model::run::RunDescription;
     use model::time::Moment;
 
-    use super::{date_of, run_id};
+    use super::{date_of, day_of_run, run_id};
 
     #[test]
     fn days_are_those_of_utc() {
@@ -57,6 +66,16 @@ mod tests {
         let run = RunDescription::new("record", Moment { monotonic_ns: 5, wall_ns: 1_795_392_000_000_000_000 });
         let id = run_id(&run, Some(9));
         assert!(id.starts_with("20261123T000000Z-"), "{id}");
+        assert_eq!(day_of_run(&id).as_deref(), Some("2026-11-23"));
+        for other in [
+            "compacted-0123456789abcdef",
+            "20261123T000000Z",
+            "20261323T000000Z-0123456789abcdef",
+            &id[1..],
+            &format!("{id}0"),
+        ] {
+            assert_eq!(day_of_run(other), None, "{other}");
+        }
         assert_eq!(id, run_id(&run.clone(), Some(9)));
         let other = RunDescription { started: Moment { monotonic_ns: 6, ..run.started }, ..run.clone() };
         assert!([run_id(&run, Some(10)), run_id(&run, None), run_id(&other, Some(9))].iter().all(|other| *other != id));
