@@ -11,7 +11,6 @@ mod held;
 mod level;
 mod looped;
 mod memory;
-mod random;
 mod replay;
 mod same_time;
 mod simulated;

@@ -2,7 +2,7 @@
 //! individually.
 
 use super::calls::Drawn;
-use super::random::Random;
+use statistics::SplitMix64;
 
 /// Blocks of time that are drawn with repetition.
 const BLOCKS: usize = 20;
@@ -100,7 +100,7 @@ impl<Figures> Draws<Figures> {
         if blocks == 0 {
             return Draws { figures: Vec::new(), least: Vec::new() };
         }
-        let mut random = Random(blocks as u64);
+        let mut random = SplitMix64::of(blocks as u64);
         let mut drawings = vec![vec![0; blocks]; DRAWS];
         for drawn in &mut drawings {
             (0..blocks.div_ceil(copies)).for_each(|_| drawn[random.below(blocks)] += 1);
@@ -133,7 +133,9 @@ impl<Figures> Draws<Figures> {
 
 #[cfg(test)]
 mod tests {
-    use super::{BLOCKS, DRAWS, Drawn, Draws, Random};
+    use statistics::SplitMix64;
+
+    use super::{BLOCKS, DRAWS, Drawn, Draws};
 
     struct One(u64);
 
@@ -161,7 +163,7 @@ mod tests {
             taken
         });
         let blocks: Vec<&[One]> = all.chunks(all.len().div_ceil(BLOCKS)).collect();
-        let mut random = Random(blocks.len() as u64);
+        let mut random = SplitMix64::of(blocks.len() as u64);
         for nth in 0..DRAWS {
             let taken: Vec<&One> = (0..blocks.len()).flat_map(|_| blocks[random.below(blocks.len())]).collect();
             for (sorted, ns) in

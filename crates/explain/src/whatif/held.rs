@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, HashMap};
 
 use model::cause::Cause;
 
-use super::random::Random;
 use super::simulated::Simulated;
 use crate::waits::{IoLimit, Loop, Path, Waiting, Waits};
+use statistics::SplitMix64;
 
 /// Part of a thread's time that waits for one holder are at least.
 const MOST: f64 = 0.8;
@@ -67,11 +67,11 @@ fn holder(waits: &Waits, operation: &Waiting, loops: &HashMap<u32, &Loop>) -> Op
 
 /// What the threads wait for while their holders make these turns.
 pub(super) fn waits_for(waiters: &[Waiter], turns: &[Simulated], seed: u64) -> Vec<Simulated> {
-    let mut random = Random(seed);
+    let mut random = SplitMix64::of(seed);
     let mut waits = Vec::new();
     for turn in turns {
         for waiter in waiters.iter().filter(|waiter| waiter.holder == turn.tid) {
-            if random.share() < waiter.often {
+            if random.unit() < waiter.often {
                 let duration_ns = (turn.duration_ns as f64 * waiter.part) as u64;
                 waits.push(Simulated { tid: waiter.tid, duration_ns, like: None, ..*turn });
             }

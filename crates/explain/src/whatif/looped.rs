@@ -8,10 +8,10 @@ use model::effect::Edge;
 
 use super::change::{Absence, Change, is_changed};
 use super::held::{waiters, waits_for};
-use super::random::Random;
 use super::simulated::{Simulated, is_delayed};
 use super::throttle::{Rate, Throttle};
 use crate::waits::{IoLimit, Loop, Moved, Step, Turn, Waiting, Waits};
+use statistics::SplitMix64;
 
 /// Simulations, from which results are taken together: each chooses turns by chance.
 const REPEATS: usize = 4;
@@ -266,7 +266,7 @@ fn run(loops: &[(&Loop, &Pace)], (rate, reads): (Rate, bool), seed: u64, wanted:
     let (from_ns, to_ns) = (turns().map(|turn| turn.start_ns).min(), turns().map(Turn::end_ns).max());
     let (Some(from_ns), Some(to_ns)) = (from_ns, to_ns) else { return Ran::default() };
     let mut throttle = Throttle::new(rate);
-    let mut random = Random(seed);
+    let mut random = SplitMix64::of(seed);
     let begin = |of: &Loop| of.turns.first().map_or(0.0, |turn| (turn.start_ns - from_ns) as f64);
     let mut running: Vec<Running> =
         loops.iter().map(|&(of, pace)| Running { of, pace, next_ns: begin(of), at: 0 }).collect();
@@ -296,7 +296,7 @@ fn run(loops: &[(&Loop, &Pace)], (rate, reads): (Rate, bool), seed: u64, wanted:
 
 impl Running<'_> {
     /// The rest of a turn at this moment, the recorded turn that it is like, and the time until the next turn, ns.
-    fn turn(&mut self, from_ns: u64, is_delayed: bool, random: &mut Random) -> (f64, Option<usize>, f64) {
+    fn turn(&mut self, from_ns: u64, is_delayed: bool, random: &mut SplitMix64) -> (f64, Option<usize>, f64) {
         let turns = &self.of.turns;
         let now_ns = from_ns + self.next_ns as u64;
         while turns.get(self.at + 1).is_some_and(|turn| turn.start_ns <= now_ns) {
@@ -309,7 +309,7 @@ impl Running<'_> {
         let like = self.pace.like(&around, is_delayed);
         let short = if is_delayed { 0.0 } else { self.pace.between(&around).1 };
         let all = short + like.len() as f64;
-        if all >= AROUND as f64 && random.share() * all < short {
+        if all >= AROUND as f64 && random.unit() * all < short {
             return (0.0, None, pace_ns);
         }
         // Too few do not say what is usual.

@@ -4,12 +4,12 @@ use model::block::DeviceNumber;
 use model::cause::Cause;
 use model::effect::{Edge, Effect};
 
-use super::super::random::Random;
 use super::super::throttle::{Rate, Throttle};
 use super::super::{Absence, Change, SameTime, predict};
 use super::simulated::{SLOW_NS, close, figures};
 use super::{MS, faster, step};
 use crate::waits::{IoLimit, Loop, Moved, Step, Turn, Waiting, Waits};
+use statistics::SplitMix64;
 
 const RUN_NS: u64 = 30_000 * MS;
 const BYTES_PER_S: u64 = 4 << 20;
@@ -27,7 +27,7 @@ struct Thread {
 fn turns(threads: &[Thread], bytes_per_s: u64, seed: u64) -> Vec<(u32, Turn)> {
     let mut throttle = Throttle::new(Rate { bytes_per_s: Some(bytes_per_s as f64), per_s: None });
     let mut next: Vec<(u64, usize)> = (0..threads.len()).map(|at| (at as u64 * MS, at)).collect();
-    let (mut random, mut turns) = (Random(seed), Vec::new());
+    let (mut random, mut turns) = (SplitMix64::of(seed), Vec::new());
     loop {
         let (start_ns, at) = next.iter().copied().min().expect("threads");
         if start_ns >= RUN_NS {

@@ -3,10 +3,10 @@
 use model::cause::Cause;
 use model::effect::Edge;
 
-use super::super::random::Random;
 use super::super::{Absence, Change, Estimate, SameTime, predict};
 use super::{MS, faster, gone, step};
 use crate::waits::{Waiting, Waits};
+use statistics::SplitMix64;
 
 const SLICE_NS: u64 = 100 * MS;
 const RUN_NS: u64 = 12_000 * MS;
@@ -107,7 +107,7 @@ fn by_moment(at_ns: u64) -> u64 {
 
 /// A call takes 2 to 12 ms, at random.
 fn by_chance(seed: u64) -> impl FnMut(u64) -> u64 {
-    let mut random = Random(seed);
+    let mut random = SplitMix64::of(seed);
     move |_| 2 * MS + random.below(10 * MS as usize) as u64
 }
 
