@@ -11,7 +11,6 @@ fn ended(environment: &[(&str, &str)], words: &str) -> crate::stage::Ended {
 }
 
 #[test]
-#[cfg(not(feature = "mpi"))]
 fn ranks_of_a_launcher_are_refused_without_mpi() {
     let folder = folder();
     let directory = folder.path().display();

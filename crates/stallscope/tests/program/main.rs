@@ -42,6 +42,7 @@ mod interrupts;
 mod ior;
 mod killed;
 mod lake;
+#[cfg(not(feature = "mpi"))]
 mod launchers;
 mod live;
 mod lossy;

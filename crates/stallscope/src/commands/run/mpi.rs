@@ -2,8 +2,10 @@
 
 mod clock;
 mod follow;
+mod leaving;
 mod link;
 mod meeting;
+mod patience;
 mod ranks;
 mod word;
 
@@ -11,7 +13,7 @@ use std::cell::RefCell;
 use std::os::fd::AsRawFd;
 use std::path::PathBuf;
 use std::rc::Rc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use explain::blame::Scope;
 use load::conductor::{Conductor, Launch, Others};
@@ -19,8 +21,13 @@ use load::plan::Plan;
 
 use self::clock::NodeClock;
 use self::follow::follow;
+use self::leaving::{leave_alone, leave_mpi};
 use self::link::Link;
 use self::meeting::{Leader, Meeting};
+use self::patience::{
+    END_PATIENCE, FAILED_PATIENCE, LAUNCHER_PATIENCE, LEAVE_PATIENCE, LOST_PATIENCE, POLL, REMOVAL_PATIENCE,
+    SETUP_PATIENCE, SHORT_PATIENCE,
+};
 use self::ranks::Ranks;
 use self::word::Word;
 use super::company::Company;
@@ -37,25 +44,6 @@ use crate::ui::screen::Screen;
 
 /// Memory for messages that are on their way.
 const BUFFER_BYTES: usize = 8 << 20;
-/// Time for rank 0 to plan, and for a leader to set up its recording.
-const SETUP_PATIENCE: Duration = Duration::from_secs(120);
-/// Time for the load processes of all ranks to exit.
-const END_PATIENCE: Duration = Duration::from_secs(8);
-/// The same after a failure or an interrupt: the launcher kills all soon.
-const SHORT_PATIENCE: Duration = Duration::from_millis(500);
-/// Time for rank 0 to close its recording and let the others leave.
-const LEAVE_PATIENCE: Duration = Duration::from_secs(60);
-/// The same after a failure, which all know.
-const FAILED_PATIENCE: Duration = Duration::from_secs(8);
-/// The same where rank 0 or the leader is lost.
-const LOST_PATIENCE: Duration = Duration::from_millis(500);
-/// Time for the launcher to notice a lost node by itself: what MPI's abort sends to that node keeps it from noticing.
-const LAUNCHER_PATIENCE: Duration = Duration::from_secs(3);
-/// Time for all ranks to leave MPI. A node that is cut off just then would hold that up.
-const FINALIZE_PATIENCE: Duration = Duration::from_secs(5);
-/// Time that the data of a killed leader may still be used by other ranks.
-const REMOVAL_PATIENCE: Duration = Duration::from_secs(9);
-const POLL: Duration = Duration::from_millis(5);
 
 /// Runs the part of this rank.
 pub(super) fn run(request: RunRequest) -> Result<Exit, Failure> {
@@ -83,28 +71,6 @@ pub(super) fn run(request: RunRequest) -> Result<Exit, Failure> {
     Ok(outcome.exit)
 }
 
-/// Leaves MPI, which waits for all ranks. Without them, the process ends at once.
-fn leave_mpi<E: ToString>(universe: ::mpi::environment::Universe, done: &Result<Exit, E>) {
-    let (left, waits) = std::sync::mpsc::channel::<()>();
-    let (message, exit) = match done {
-        Ok(exit) => (None, *exit),
-        Err(failure) => (Some(failure.to_string()), Exit::Machine),
-    };
-    std::thread::spawn(move || {
-        if waits.recv_timeout(FINALIZE_PATIENCE) == Err(std::sync::mpsc::RecvTimeoutError::Timeout) {
-            message.iter().for_each(|message| crate::ui::screen::error(message));
-            std::process::exit(exit.code().into());
-        }
-    });
-    drop(universe);
-    drop(left);
-}
-
-/// Ends this process without MPI: those whom it would wait for do not answer.
-fn leave_alone() -> ! {
-    std::process::exit(Exit::FoundErrors.code().into())
-}
-
 /// Rank 0: plans, leads its node, shows the figures and lets the others go.
 fn first(
     mut request: RunRequest,
@@ -125,31 +91,26 @@ fn first(
             return Err(failure);
         }
     };
-    (1..link.ranks()).for_each(|rank| link.hand(rank, &Word::Plan { plan: Box::new(plan.clone()), out: out.clone() }));
+    hand_out(&link, &ranks, &plan, &out);
+    plan.part = Some(ranks.part());
+    let leading = Leading::new(link, ranks, NodeClock::default());
+    let done = leading.perform(request, plan, out, interrupt, screen);
+    leading.end_all(&done, interrupt);
+    for (name, clock) in leading.meeting.borrow().clocks() {
+        screen.remark(&clock.sentence(&name));
+    }
+    done
+}
+
+/// Gives the plan to all ranks, and the clock to the leaders.
+fn hand_out(link: &Link, ranks: &Ranks, plan: &Plan, out: &Option<PathBuf>) {
+    let word = Word::Plan { plan: Box::new(plan.clone()), out: out.clone() };
+    (1..link.ranks()).for_each(|rank| link.hand(rank, &word));
     let mut others = ranks.leaders.iter().filter(|leader| **leader != 0);
     if let Some(deaf) = others.find(|leader| !link.serve_clock(**leader)) {
         crate::ui::screen::error(&format!("node {} does not answer", ranks.node_name(*deaf)));
         link.abort(Exit::Machine.code());
     }
-    plan.part = Some(ranks.part());
-    let leading = Leading::new(link, ranks, NodeClock::default());
-    let done = leading.perform(request, plan, out, interrupt, screen);
-    leading.let_go(&done.as_ref().err().map(ToString::to_string));
-    if !leading.wait_until_all_are_gone() {
-        // A rank that does not answer would hold MPI's end up.
-        let exit = match &done {
-            Ok(outcome) => outcome.exit,
-            Err(failure) => {
-                crate::ui::screen::error(&failure.to_string());
-                failure.exit
-            }
-        };
-        leading.abort(exit, interrupt);
-    }
-    for (name, clock) in leading.meeting.borrow().clocks() {
-        screen.remark(&clock.sentence(&name));
-    }
-    done
 }
 
 /// What rank 0 planned.
@@ -220,10 +181,6 @@ fn other(request: RunRequest, mut link: Link, ranks: Ranks, interrupt: &Interrup
     Ok(done.map_or(Exit::Done, |outcome| if outcome.exit == Exit::Interrupted { outcome.exit } else { Exit::Done }))
 }
 
-fn launch(cgroup_procs: Vec<PathBuf>) -> Launch {
-    Launch { executable: PathBuf::from("/proc/self/exe"), arguments: vec!["__load".into()], cgroup_procs }
-}
-
 /// The leader of a node.
 struct Leading {
     meeting: Rc<RefCell<Meeting>>,
@@ -265,6 +222,22 @@ impl Leading {
             others.for_each(|leader| meeting.link.send(*leader, &Word::Failed { why: why.clone() }));
         }
         say_to_all(&meeting.link, &Word::Leave);
+    }
+
+    /// Rank 0 lets all ranks go, or ends those that do not answer: they would hold MPI's end up.
+    fn end_all(&self, done: &Result<Outcome, Failure>, interrupt: &Interrupt) {
+        self.let_go(&done.as_ref().err().map(ToString::to_string));
+        if self.wait_until_all_are_gone() {
+            return;
+        }
+        let exit = match done {
+            Ok(outcome) => outcome.exit,
+            Err(failure) => {
+                crate::ui::screen::error(&failure.to_string());
+                failure.exit
+            }
+        };
+        self.abort(exit, interrupt)
     }
 
     /// Waits for the others' last word. `false`: some are lost.

@@ -2,15 +2,17 @@
 
 use std::fs::File;
 use std::os::fd::OwnedFd;
+use std::path::PathBuf;
 use std::time::Instant;
 
-use load::conductor::Follower;
+use load::conductor::{Follower, Launch};
 use load::plan::Plan;
 
+use super::leaving::leave_alone;
 use super::link::Link;
+use super::patience::{LEAVE_PATIENCE, LOST_PATIENCE, POLL, SETUP_PATIENCE, SHORT_PATIENCE};
 use super::ranks::{Ranks, is_gone};
 use super::word::Word;
-use super::{LEAVE_PATIENCE, LOST_PATIENCE, POLL, SETUP_PATIENCE, SHORT_PATIENCE, launch, leave_alone};
 use crate::ui::failure::{Exit, Failure};
 use crate::ui::interrupt::Interrupt;
 
@@ -77,4 +79,8 @@ fn attend(follower: &mut Follower, leader: u32, interrupt: &Interrupt) {
         }
         std::thread::sleep(POLL);
     }
+}
+
+fn launch(cgroup_procs: Vec<PathBuf>) -> Launch {
+    Launch { executable: PathBuf::from("/proc/self/exe"), arguments: vec!["__load".into()], cgroup_procs }
 }

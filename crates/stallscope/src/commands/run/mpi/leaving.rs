@@ -1,0 +1,29 @@
+//! The end of a rank's process.
+
+use std::sync::mpsc::{RecvTimeoutError, channel};
+
+use super::patience::FINALIZE_PATIENCE;
+use crate::ui::failure::Exit;
+use crate::ui::screen;
+
+/// Leaves MPI, which waits for all ranks. Without them, the process ends at once.
+pub(super) fn leave_mpi<E: ToString>(universe: ::mpi::environment::Universe, done: &Result<Exit, E>) {
+    let (left, waits) = channel::<()>();
+    let (message, exit) = match done {
+        Ok(exit) => (None, *exit),
+        Err(failure) => (Some(failure.to_string()), Exit::Machine),
+    };
+    std::thread::spawn(move || {
+        if waits.recv_timeout(FINALIZE_PATIENCE) == Err(RecvTimeoutError::Timeout) {
+            message.iter().for_each(|message| screen::error(message));
+            std::process::exit(exit.code().into());
+        }
+    });
+    drop(universe);
+    drop(left);
+}
+
+/// Ends this process without MPI: those whom it would wait for do not answer.
+pub(super) fn leave_alone() -> ! {
+    std::process::exit(Exit::FoundErrors.code().into())
+}
