@@ -68,6 +68,14 @@ pub enum ArchiveError {
         /// The syntax error and its position.
         source: serde_json::Error,
     },
+    /// `set.json` does not describe a set.
+    #[error("{path}: not the description of a set: {why}")]
+    Set {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
     /// A batch that the journal lists is missing or altered. None of its rows is returned.
     #[error("{path}: {rows} rows of {table} at offset {offset} are damaged: {why}")]
     Damaged {

@@ -6,6 +6,7 @@ mod failures;
 mod findings;
 mod pressure;
 mod remarks;
+mod set;
 mod timeline;
 
 #[cfg(test)]
@@ -18,3 +19,4 @@ pub use findings::{
     MemoryCgroupFigures, OperationSummary, PhaseSummary, Pressure, Progress, Recording, Simulated, SlowCount, Summary,
     TimelineRow, TraceCosts,
 };
+pub use set::{OfNode, Outlier, SetSummary};

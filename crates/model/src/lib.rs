@@ -20,6 +20,7 @@ pub mod prediction;
 pub mod preflight;
 pub mod quantity;
 pub mod run;
+pub mod set;
 pub mod signal;
 pub mod simulation;
 pub mod stall;

@@ -47,6 +47,16 @@ impl Distribution {
         self.max_ns = self.max_ns.max(record.max_ns);
     }
 
+    /// Adds the operations of another distribution.
+    pub fn merge(&mut self, other: &Distribution) {
+        self.histogram.add(&other.histogram).expect("all distributions have the same bounds");
+        self.count = self.count.saturating_add(other.count);
+        self.errors = self.errors.saturating_add(other.errors);
+        self.bytes = self.bytes.saturating_add(other.bytes);
+        self.sum_ns = self.sum_ns.saturating_add(other.sum_ns);
+        self.max_ns = self.max_ns.max(other.max_ns);
+    }
+
     /// Operations that finished.
     pub fn count(&self) -> u64 {
         self.count

@@ -18,7 +18,7 @@ pub use counts::{Count, RateRatio};
 pub use distribution::Distribution;
 pub use random::SplitMix64;
 pub use rank::RankTests;
-pub use rates::{IntervalAmount, RateSummary};
+pub use rates::{IntervalAmount, RateSummary, TimedAmount, together};
 pub use shift::{LogRatios, Ratio};
 pub use signed_rank::BlockRatios;
 pub use steady::{Steadiness, steadiness};

@@ -14,7 +14,7 @@ use super::findings::{OperationSummary, PhaseSummary, Recording, Simulated, Slow
 use super::remarks::Remarks;
 use super::{cgroups, pressure, timeline};
 use crate::series::SeriesSet;
-use statistics::{IntervalAmount, RateSummary};
+use statistics::{IntervalAmount, RateSummary, TimedAmount};
 
 /// Classes whose operations are counted as items, with the name of the rate.
 const COUNTED: [(&str, &str); 1] = [("mail", "mails")];
@@ -43,7 +43,7 @@ pub struct SummaryBuilder {
     printed: Vec<(String, f64)>,
     remarks: Remarks,
     operations: Vec<OperationSummary>,
-    rounds: Vec<IntervalAmount>,
+    rounds: Vec<TimedAmount>,
     /// For each of [`COUNTED`], the count of each interval, by its end.
     counted: [BTreeMap<u64, u64>; COUNTED.len()],
     bytes: HashMap<(u64, u64), u64>,
@@ -124,7 +124,6 @@ impl SummaryBuilder {
         if !measured {
             return;
         }
-        let span_ns = record.end_ns.saturating_sub(record.start_ns);
         if self.boundaries_ns.last() != Some(&record.end_ns) {
             if self.boundaries_ns.is_empty() {
                 self.boundaries_ns.push(record.start_ns);
@@ -132,7 +131,8 @@ impl SummaryBuilder {
             self.boundaries_ns.push(record.end_ns);
         }
         if record.class == ROUND {
-            self.rounds.push(IntervalAmount { amount: record.count as f64, span_ns });
+            let (from_ns, to_ns) = (record.start_ns, record.end_ns);
+            self.rounds.push(TimedAmount { from_ns, to_ns, amount: record.count as f64 });
             return;
         }
         *self.bytes.entry((record.start_ns, record.end_ns)).or_default() += record.bytes;
@@ -207,8 +207,7 @@ impl SummaryBuilder {
     /// The findings so far. May be called at any time, also during the run.
     pub fn summarise(&self, series: &SeriesSet, facts: RecordingFacts) -> Summary {
         let window = self.window(series);
-        let mut rates = self.rates(series);
-        rates.retain(|(_, rate)| rate.mean_per_s.is_finite());
+        let amounts = self.amounts_over_time(series);
         Summary {
             workload: self.description.workload.clone(),
             simulated: self.simulated(),
@@ -223,7 +222,8 @@ impl SummaryBuilder {
             limits: self.description.limits.clone(),
             phases: self.phases.clone(),
             operations: self.operations.clone(),
-            rates,
+            rates: rates(&amounts),
+            amounts,
             printed: self.printed.clone(),
             slow: self.slow.iter().filter(|slow| slow.count > 0).cloned().collect(),
             worst: self.worst.clone(),
@@ -278,35 +278,36 @@ impl SummaryBuilder {
         self.phases.iter().filter(lasted).filter_map(|phase| Some(phase.end_ns?.saturating_sub(phase.start_ns))).sum()
     }
 
-    fn rates(&self, series: &SeriesSet) -> Vec<(String, RateSummary)> {
-        let mut rates = Vec::new();
-        let mut add = |name: &str, amounts: &[IntervalAmount]| {
-            if let Some(rate) = RateSummary::of(amounts) {
-                rates.push((name.to_owned(), rate));
+    /// By name of the rate, without those that have no amount.
+    fn amounts_over_time(&self, series: &SeriesSet) -> Vec<(String, Vec<TimedAmount>)> {
+        let mut all = Vec::new();
+        let mut add = |name: &str, amounts: Vec<TimedAmount>| {
+            if !amounts.is_empty() {
+                all.push((name.to_owned(), amounts));
             }
         };
-        add("work", &self.rounds);
-        COUNTED.iter().zip(&self.counted).for_each(|((_, rate), counts)| add(rate, &self.amounts(counts)));
-        let measured = self.phases.iter().filter(|phase| phase.measured);
-        add("files", &measured.flat_map(PhaseSummary::files_created).collect::<Vec<_>>());
-        add("alloc_stalls", &self.counter_amounts(series, pressure::ALLOCATION_STALLS));
-        add("memcg_reclaims", &self.counter_amounts(series, pressure::MEMORY_CGROUP_RECLAIMS));
+        add("work", self.rounds.clone());
+        COUNTED.iter().zip(&self.counted).for_each(|((_, rate), counts)| add(rate, self.amounts(counts)));
+        let (measured, started_ns) =
+            (self.phases.iter().filter(|phase| phase.measured), self.description.started.monotonic_ns);
+        add("files", measured.flat_map(|phase| phase.files_created(started_ns)).collect());
+        add("alloc_stalls", self.counter_amounts(series, pressure::ALLOCATION_STALLS));
+        add("memcg_reclaims", self.counter_amounts(series, pressure::MEMORY_CGROUP_RECLAIMS));
         let mut moved: Vec<(&(u64, u64), &u64)> = self.bytes.iter().collect();
         moved.sort();
-        let moved: Vec<IntervalAmount> = moved
-            .into_iter()
-            .map(|(&(from, to), &bytes)| IntervalAmount { amount: bytes as f64, span_ns: to - from })
-            .collect();
-        add("bytes", &moved);
-        rates
+        let timed =
+            |(&(from_ns, to_ns), &bytes): (&(u64, u64), &u64)| TimedAmount { from_ns, to_ns, amount: bytes as f64 };
+        add("bytes", moved.into_iter().map(timed).collect());
+        all
     }
 
     /// The counts of each interval from the first to the last with any.
-    fn amounts(&self, counts: &BTreeMap<u64, u64>) -> Vec<IntervalAmount> {
+    fn amounts(&self, counts: &BTreeMap<u64, u64>) -> Vec<TimedAmount> {
         let Some((first, last)) = counts.keys().next().zip(counts.keys().next_back()) else { return Vec::new() };
-        let amount = |&(from_ns, to_ns): &(u64, u64)| {
-            let amount = counts.get(&to_ns).copied().unwrap_or(0) as f64;
-            IntervalAmount { amount, span_ns: to_ns.saturating_sub(from_ns) }
+        let amount = |&(from_ns, to_ns): &(u64, u64)| TimedAmount {
+            from_ns,
+            to_ns,
+            amount: counts.get(&to_ns).copied().unwrap_or(0) as f64,
         };
         let mut spans: Vec<&(u64, u64)> =
             self.bytes.keys().filter(|(_, to_ns)| (first..=last).contains(&to_ns)).collect();
@@ -315,12 +316,12 @@ impl SummaryBuilder {
     }
 
     /// Growth of the counters with that prefix in each report interval, between the last samples at or before its ends.
-    fn counter_amounts(&self, series: &SeriesSet, prefix: &str) -> Vec<IntervalAmount> {
+    fn counter_amounts(&self, series: &SeriesSet, prefix: &str) -> Vec<TimedAmount> {
         let sampled = |pair: &[u64]| {
             let (from, to) = (series.sample_at(pair[0])?, series.sample_at(pair[1])?);
-            let span_ns = series.time_of(to)?.saturating_sub(series.time_of(from)?);
+            let (from_ns, to_ns) = (series.time_of(from)?, series.time_of(to)?);
             let per_s = series.rate_per_s(series.prefixed(prefix), from, to)?;
-            Some(IntervalAmount { amount: per_s * span_ns as f64 / 1e9, span_ns })
+            Some(TimedAmount { from_ns, to_ns, amount: per_s * to_ns.saturating_sub(from_ns) as f64 / 1e9 })
         };
         self.boundaries_ns.windows(2).filter_map(sampled).collect()
     }
@@ -339,6 +340,15 @@ impl SummaryBuilder {
         self.remarks.enter(self.description.started.monotonic_ns, &mut recording);
         recording
     }
+}
+
+/// The rates of these amounts.
+pub(super) fn rates(amounts: &[(String, Vec<TimedAmount>)]) -> Vec<(String, RateSummary)> {
+    let rate = |(name, amounts): &(String, Vec<TimedAmount>)| {
+        let intervals: Vec<IntervalAmount> = amounts.iter().map(TimedAmount::interval).collect();
+        RateSummary::of(&intervals).filter(|rate| rate.mean_per_s.is_finite()).map(|rate| (name.clone(), rate))
+    };
+    amounts.iter().filter_map(rate).collect()
 }
 
 /// Whether a summary needs a metric's values.

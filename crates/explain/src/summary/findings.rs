@@ -9,7 +9,7 @@ use model::simulation::{Course, Origin, Simulation};
 use super::cgroups::CgroupFigures;
 use super::failures::FailureCount;
 use statistics::Distribution;
-use statistics::{IntervalAmount, RateSummary};
+use statistics::{RateSummary, TimedAmount};
 
 /// The class of operations that each create a file. Their rate covers the whole phases that create files, because making
 /// them durable may follow after the last creation.
@@ -46,6 +46,8 @@ pub struct Summary {
     pub operations: Vec<OperationSummary>,
     /// Rates by name, without the `_per_s`: `work`, `alloc_stalls`, ...
     pub rates: Vec<(String, RateSummary)>,
+    /// What these rates are of: amounts over time, on the monotonic clock.
+    pub amounts: Vec<(String, Vec<TimedAmount>)>,
     /// Figures that a recorded command printed, by name.
     pub printed: Vec<(String, f64)>,
     /// Slow operations by class.
@@ -170,21 +172,26 @@ impl PhaseSummary {
         (!self.crew.is_empty()).then(|| self.crew.iter().map(own).sum())
     }
 
-    /// Files created over its time, including intervals without any; empty if the phase creates no files.
-    pub(super) fn files_created(&self) -> Vec<IntervalAmount> {
+    /// Files created over its time, including intervals without any; empty if the phase creates no files. `started_ns` is the
+    /// run's start.
+    pub(super) fn files_created(&self, started_ns: u64) -> Vec<TimedAmount> {
         if self.progress.iter().all(|progress| progress.files == 0) {
             return Vec::new();
         }
         let mut amounts = Vec::new();
         let mut until_ns = self.start_ns;
+        let mut add = |from_ns: u64, to_ns: u64, files: u64| {
+            let (from_ns, to_ns) = (started_ns.saturating_add(from_ns), started_ns.saturating_add(to_ns));
+            if to_ns > from_ns {
+                amounts.push(TimedAmount { from_ns, to_ns, amount: files as f64 });
+            }
+        };
         let end = self.end_ns.map(|end_ns| Progress { start_ns: end_ns, end_ns, ..Progress::default() });
         for progress in self.progress.iter().copied().chain(end) {
-            amounts.push(IntervalAmount { amount: 0.0, span_ns: progress.start_ns.saturating_sub(until_ns) });
-            let span_ns = progress.end_ns.saturating_sub(progress.start_ns);
-            amounts.push(IntervalAmount { amount: progress.files as f64, span_ns });
+            add(until_ns, progress.start_ns, 0);
+            add(progress.start_ns, progress.end_ns, progress.files);
             until_ns = progress.end_ns;
         }
-        amounts.retain(|amount| amount.span_ns > 0);
         amounts
     }
 }
