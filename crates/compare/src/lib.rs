@@ -15,6 +15,7 @@ mod implied_changes;
 mod plane;
 mod reader;
 mod scaling;
+mod set;
 mod verdict;
 
 #[cfg(test)]
@@ -28,4 +29,5 @@ pub use foreign::{ForeignError, foreign_runs};
 pub use plane::{Panel, Plane, Point, plane};
 pub use reader::RunReader;
 pub use scaling::{Cell, Scaling, scaling};
+pub use set::{Part, set_figures};
 pub use verdict::{CONFIDENCE, EQUIVALENCE_CONFIDENCE, FEWEST_RUNS, Findings, SIGNIFICANCE, Verdict};

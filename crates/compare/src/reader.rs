@@ -42,6 +42,19 @@ impl RunReader {
         if record.class == ROUND { *rounds += record.count } else { *operations += record.count }
     }
 
+    /// Of a run whose rows are several nodes': the operations of its phases over time.
+    pub(super) fn of_phases(summary: &Summary) -> RunReader {
+        let mut reader = RunReader::default();
+        for phase in &summary.phases {
+            for progress in &phase.progress {
+                let at_ns = |ns: u64| summary.started_ns.saturating_add(ns);
+                let row = (0, progress.operations, at_ns(progress.end_ns));
+                reader.intervals.insert((at_ns(progress.start_ns), phase.name.clone()), row);
+            }
+        }
+        reader
+    }
+
     /// The figures of the run, from its other findings.
     pub fn figures(
         &self,
@@ -107,7 +120,7 @@ impl RunReader {
     }
 
     /// The work done, and its unit.
-    fn work(&self, run: &RunDescription, summary: &Summary, seconds: f64) -> (f64, &'static str) {
+    pub(super) fn work(&self, run: &RunDescription, summary: &Summary, seconds: f64) -> (f64, &'static str) {
         // What a command does until it ends is the same work in each run.
         if elapsed(run, summary, seconds).is_some() {
             return (1.0, "run");

@@ -29,7 +29,7 @@ mod tests;
 
 pub use builder::RunPage;
 pub use counters::{counter, wanted_counter};
-pub use html::{SCRIPT, STYLE, document, report, shell};
+pub use html::{SCRIPT, STYLE, document, report, report_below, shell};
 pub use limits::Limits;
 pub use longest::Longest;
 pub use request_list::requests;

@@ -62,6 +62,25 @@ pub(crate) fn one_stall(stall: &Stall, style: Style) -> String {
     text
 }
 
+/// The tables of causes and classes.
+pub(crate) fn tables(text: &mut String, explanation: &Explanation, style: Style) {
+    let main = main_part(explanation);
+    tables::causes(text, &main, style);
+    tables::classes(text, &main, style);
+}
+
+/// What limits the confidence in the figures of one node.
+pub(crate) fn cautions_of(explanation: &Explanation, style: Style) -> String {
+    let mut text = String::new();
+    cautions(&mut text, explanation, style);
+    text
+}
+
+/// What was slow in one sentence, where there are no findings.
+pub(crate) fn opening_sentence(explanation: &Explanation) -> String {
+    sentence(explanation)
+}
+
 /// The lines printed when a run ends: the findings, the worst stall, and the command for more.
 pub fn brief(run: &str, explanation: &Explanation, findings: &str, style: Style) -> String {
     let threshold = Nanoseconds(explanation.slower_than_ns);

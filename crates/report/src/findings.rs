@@ -6,6 +6,7 @@
 mod confidence;
 mod help;
 mod sentence;
+mod set;
 mod slow;
 mod unpredicted;
 
@@ -20,6 +21,7 @@ use crate::style::Style;
 use help::{help, help_without_operations};
 pub use sentence::{Fact, Sentence};
 use sentence::{Kind, LEAST, UNBREAKABLE, Writer};
+pub use set::{ExplainedNode, set_document, set_findings};
 use slow::{count_path, none, of_others, sleeps, slow};
 
 /// Sentences at most.

@@ -14,6 +14,8 @@ pub mod json;
 pub mod native;
 pub mod number;
 pub mod phases;
+pub mod set;
+mod set_node;
 pub mod simoop;
 pub mod simulation;
 pub mod sparkline;

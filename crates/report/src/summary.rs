@@ -1,7 +1,7 @@
 //! A run's summary as text: one screen.
 
 mod cgroups;
-mod failures;
+pub(crate) mod failures;
 mod path;
 
 use std::fmt::Write as _;
@@ -40,14 +40,7 @@ pub fn text(run: &str, summary: &Summary, style: Style) -> String {
 }
 
 fn headline(text: &mut String, run: &str, summary: &Summary, style: Style) {
-    let ending = match summary.ending {
-        Some(Ending::Done) => "",
-        Some(Ending::Interrupted) => ", interrupted",
-        Some(Ending::LoadDied) => ", the load died",
-        Some(Ending::LoadFailed) => ", the load failed",
-        Some(Ending::ArchiveFull) => ", stopped because the archive's disk was full",
-        None => ", still running or cut off",
-    };
+    let ending = ending(summary.ending);
     let lasted = Nanoseconds(summary.duration_ns);
     let warmup = if summary.warmup_ns > 0 {
         format!(" after {} of warm-up", Nanoseconds(summary.warmup_ns))
@@ -77,6 +70,18 @@ fn headline(text: &mut String, run: &str, summary: &Summary, style: Style) {
     }
 }
 
+/// How a run ended, after its duration.
+pub(crate) fn ending(ending: Option<Ending>) -> &'static str {
+    match ending {
+        Some(Ending::Done) => "",
+        Some(Ending::Interrupted) => ", interrupted",
+        Some(Ending::LoadDied) => ", the load died",
+        Some(Ending::LoadFailed) => ", the load failed",
+        Some(Ending::ArchiveFull) => ", stopped because the archive's disk was full",
+        None => ", still running or cut off",
+    }
+}
+
 fn simulated(text: &mut String, summary: &Summary, style: Style) {
     let Some(simulated) = &summary.simulated else { return };
     if let Some(course) = &simulated.course {
@@ -84,7 +89,7 @@ fn simulated(text: &mut String, summary: &Summary, style: Style) {
     }
 }
 
-fn operations(text: &mut String, summary: &Summary, style: Style) {
+pub(crate) fn operations(text: &mut String, summary: &Summary, style: Style) {
     if summary.operations.is_empty() {
         return;
     }
@@ -122,7 +127,7 @@ fn operations(text: &mut String, summary: &Summary, style: Style) {
     }
 }
 
-fn phases(text: &mut String, summary: &Summary, style: Style) {
+pub(crate) fn phases(text: &mut String, summary: &Summary, style: Style) {
     if !phases::are_informative(summary) {
         return;
     }
@@ -135,7 +140,7 @@ fn phases(text: &mut String, summary: &Summary, style: Style) {
     }
 }
 
-fn rates(text: &mut String, summary: &Summary, style: Style) {
+pub(crate) fn rates(text: &mut String, summary: &Summary, style: Style) {
     if summary.rates.is_empty() {
         return;
     }
@@ -174,7 +179,8 @@ fn stalls(text: &mut String, summary: &Summary, style: Style) {
     }
 }
 
-fn worst_line(operation: &OperationRecord, summary: &Summary) -> String {
+/// One of the worst operations.
+pub(crate) fn worst_line(operation: &OperationRecord, summary: &Summary) -> String {
     let since_start = operation.start_ns.saturating_sub(summary.started_ns) as f64 / 1e9;
     let state = if operation.kind == OperationKind::Stuck { "unfinished" } else { "finished" };
     let path =
@@ -285,21 +291,24 @@ fn recording(text: &mut String, summary: &Summary, style: Style) {
     let _ = writeln!(text, "{}", if losses.is_empty() { line } else { style.remark(&line) });
 }
 
+/// Losses, clock steps and notes, one line each.
+pub(crate) fn remark_lines(summary: &Summary) -> Vec<String> {
+    let line = |remark: &RunEvent| match remark {
+        RunEvent::ClockStep { by_ns, .. } => {
+            Some(format!("the wall clock stepped by {:.3} s; no duration is affected", *by_ns as f64 / 1e9))
+        }
+        RunEvent::TableDropped { table, why, .. } => Some(format!("table '{table}' was abandoned: {}", printable(why))),
+        RunEvent::Loss { what, count, .. } => {
+            Some(format!("{} {} lost", grouped(*count), printable(&noun(*count, what))))
+        }
+        RunEvent::Note { text, .. } => Some(printable(text)),
+        _ => None,
+    };
+    summary.remarks.iter().filter_map(line).collect()
+}
+
 fn remarks(text: &mut String, summary: &Summary, style: Style) {
-    for remark in &summary.remarks {
-        let line = match remark {
-            RunEvent::ClockStep { by_ns, .. } => {
-                format!("the wall clock stepped by {:.3} s; no duration is affected", *by_ns as f64 / 1e9)
-            }
-            RunEvent::TableDropped { table, why, .. } => {
-                format!("table '{table}' was abandoned: {}", printable(why))
-            }
-            RunEvent::Loss { what, count, .. } => {
-                format!("{} {} lost", grouped(*count), printable(&noun(*count, what)))
-            }
-            RunEvent::Note { text, .. } => printable(text),
-            _ => continue,
-        };
+    for line in remark_lines(summary) {
         let _ = writeln!(text, " {}", style.remark(&line));
     }
     for finding in &summary.missing {

@@ -11,7 +11,7 @@ use crate::style::{Style, printable};
 use crate::table::{push_heading, push_table, table};
 
 /// The failed operations by kind; nothing if none failed.
-pub(super) fn failures(text: &mut String, summary: &Summary, style: Style) {
+pub(crate) fn failures(text: &mut String, summary: &Summary, style: Style) {
     if summary.failures.is_empty() {
         return;
     }

@@ -1,30 +1,68 @@
 //! `check`: integrity of an archive, and losses.
 
-use archive::{CheckReport, RunState};
+use archive::{CheckReport, Run, RunState};
 use report::damage::{OfRun, values};
-use report::number::grouped;
+use report::number::{counted, grouped};
 use report::style::printable;
+use serde_json::{Value, json};
 
 use crate::reading::archived_run;
 use crate::reading::args::RunArgs;
+use crate::reading::run_set::{self, NodeRun, RunSet};
 use crate::ui::failure::{Exit, Failure};
 use crate::ui::screen::Screen;
 
 /// Reads every byte of a run; exit code 1 if it is not whole.
 pub fn check(args: &RunArgs, screen: &Screen) -> Result<Exit, Failure> {
+    if let Some(set) = run_set::open(&args.run)? {
+        return Ok(check_set(&set, args.json, screen));
+    }
     let run = archived_run::open(&args.run)?;
     let report = run.check();
     if args.json {
-        let mut document = serde_json::to_value(&report).map_err(Failure::machine)?;
-        document["damage"] =
-            values(&[OfRun { run: &args.run.display().to_string(), damage: &report.damage, lost: &[] }]);
-        document["simulated"] = serde_json::to_value(run.description().origin()).map_err(Failure::machine)?;
-        screen.json(&document);
+        screen.json(&document(&args.run.display().to_string(), &run, &report));
     } else {
         let badge = run.description().origin().map(|origin| report::simulation::badge(&origin) + "\n");
         screen.result(&(badge.unwrap_or_default() + &text(&report)));
     }
     Ok(if report.whole { Exit::Done } else { Exit::FoundErrors })
+}
+
+fn document(name: &str, run: &Run, report: &CheckReport) -> Value {
+    let mut document = json!(report);
+    document["damage"] = values(&[OfRun { run: name, damage: &report.damage, lost: &[] }]);
+    document["simulated"] = json!(run.description().origin());
+    document
+}
+
+/// Every run of a set, and whether the set has all.
+fn check_set(set: &RunSet, json: bool, screen: &Screen) -> Exit {
+    let reports: Vec<(&NodeRun, &Run, CheckReport)> = set.read().map(|(node, run)| (node, run, run.check())).collect();
+    let damage = set.damage();
+    let whole = damage.is_empty() && reports.iter().all(|(_, _, report)| report.whole);
+    if json {
+        let name = set.directory.display().to_string();
+        let node = |(node, run, report): &(&NodeRun, &Run, CheckReport)| {
+            let mut value = document(&node.name(), run, report);
+            value["node"] = node.node.name.as_str().into();
+            value
+        };
+        screen.json(&json!({
+            "whole": whole,
+            "set": report::set::of_set(&set.description),
+            "nodes": reports.iter().map(node).collect::<Vec<_>>(),
+            "damage": values(&[OfRun { run: &name, damage: &damage, lost: &[] }]),
+        }));
+    } else {
+        let state = if whole { "intact" } else { "NOT intact" };
+        let mut lines = format!("{state}, a set of {}\n", counted(set.nodes.len() as u64, "node"));
+        damage.iter().for_each(|damage| lines.push_str(&format!("lost: {}\n", printable(&damage.to_string()))));
+        for (node, _, report) in &reports {
+            lines.push_str(&format!("\nnode {}: {}", printable(&node.node.name), text(report)));
+        }
+        screen.result(&lines);
+    }
+    if whole { Exit::Done } else { Exit::FoundErrors }
 }
 
 fn text(report: &CheckReport) -> String {

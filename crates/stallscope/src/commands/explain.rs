@@ -1,5 +1,7 @@
 //! `explain`: why the slow operations of a run were slow.
 
+mod set;
+
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -7,6 +9,7 @@ use remedy::Remedies;
 
 use crate::reading::answer::{Explained, Question};
 use crate::reading::explanation::STALLS_LISTED;
+use crate::reading::run_set;
 use crate::reading::scope::ScopeArgs;
 use crate::ui::args::positive_duration;
 use crate::ui::failure::{Exit, Failure};
@@ -41,6 +44,9 @@ pub struct ExplainArgs {
 /// Explains a run; it may still be recording.
 pub fn explain(args: &ExplainArgs, screen: &Screen) -> Result<Exit, Failure> {
     let remedies = remedies(args.remedies.as_deref())?;
+    if let Some(set) = run_set::open(&args.run)? {
+        return set::explain(args, &set, &remedies, screen);
+    }
     let run = Explained::open(&args.run)?;
     let name = args.run.display().to_string();
     let busy = screen.busy(&format!("explaining {name}"));

@@ -146,6 +146,17 @@ pub fn document(runs: &[(&RunDocument, Option<Advice>)]) -> Value {
     page::document(values, compared(&runs.iter().map(|(run, _)| *run).collect::<Vec<_>>()))
 }
 
+/// The document of nodes' runs, each with a line that says which node it is. They are parts of one run, and are not compared.
+pub fn of_nodes(runs: &[(&RunDocument, Option<Advice>, String)]) -> Value {
+    let value = |(run, advice, line): &(&RunDocument, Option<Advice>, String)| {
+        let mut value = run.value(advice.as_ref());
+        let words = [line.as_str(), value["badge"].as_str().unwrap_or_default()].join(" ");
+        value["badge"] = words.trim().into();
+        value
+    };
+    page::document(runs.iter().map(value).collect(), Vec::new())
+}
+
 /// Runs of one configuration are repetitions; if all have the same one, each run is a group.
 fn compared(runs: &[&RunDocument]) -> Vec<Value> {
     let alone = |run: &&RunDocument| Group {

@@ -56,6 +56,7 @@ mod plan;
 mod power_cut;
 mod recording;
 mod replaying;
+mod sets;
 mod side_by_side;
 mod simoop_lines;
 mod simulating;

@@ -4,12 +4,16 @@ use std::collections::BTreeMap;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use archive::{ArchiveError, Run, RunState};
-use compare::{ForeignError, Group, RunFigures, RunReader, foreign_runs, wanted_counter};
+use archive::{ArchiveError, Run, RunState, is_set};
+use compare::{ForeignError, Group, Part, RunFigures, RunReader, foreign_runs, set_figures, wanted_counter};
+use model::damage::Damage;
 use model::event::{Ending, RunEvent};
+use model::lost::Lost;
 use model::run::Configuration;
+use model::set::NodeClock;
 
 use crate::reading::integrity::{Integrity, excluded};
+use crate::reading::run_set::{self, RunSet};
 use crate::reading::{archived_run, document, explanation, summary};
 use crate::ui::failure::Failure;
 use crate::ui::screen::Screen;
@@ -186,8 +190,9 @@ fn name_of(configuration: &Option<Configuration>) -> Option<&str> {
     configuration.as_ref().map(|configuration| configuration.name.as_str())
 }
 
+/// A run on several nodes is one run: its nodes are its parts.
 fn is_run(path: &Path) -> bool {
-    path.join("run.json").exists()
+    path.join("run.json").exists() || is_set(path)
 }
 
 /// Run directories and files below a folder, by name. Files in a run belong to it, and unfinished runs of a sweep are
@@ -219,6 +224,13 @@ struct Found {
 /// Reads a path found in a folder. `None` for a file of another kind, and for an unfinished run, whose path is added to
 /// `unfinished`.
 fn read_found(path: &Path, unfinished: &mut Vec<PathBuf>, screen: &Screen) -> Result<Option<Found>, Failure> {
+    if let Some(set) = run_set::open(path)? {
+        if !set.description.is_final || set.read().any(|(_, run)| !is_finished(run)) {
+            unfinished.push(path.to_owned());
+            return Ok(None);
+        }
+        return read_set(&set, screen).map(Some);
+    }
     if path.is_dir() {
         return match Run::open(path) {
             Ok(run) if is_finished(&run) => {
@@ -270,7 +282,38 @@ fn read(path: &Path, screen: &Screen) -> Result<Found, Failure> {
         let figures = figures.map_err(|error| Failure::usage(format_args!("{}: {error}", path.display())))?;
         return Ok(Found { figures, configuration: None });
     }
-    archived_run::open(path).map(|run| read_run(&run, screen))
+    match run_set::open(path)? {
+        Some(set) => read_set(&set, screen),
+        None => archived_run::open(path).map(|run| read_run(&run, screen)),
+    }
+}
+
+/// A run on several nodes.
+fn read_set(set: &RunSet, screen: &Screen) -> Result<Found, Failure> {
+    let nodes: Vec<Part> = set.read().map(|(node, run)| read_part(node.clock, run, screen)).collect();
+    let configuration = set.read().next().and_then(|(_, run)| run.description().configuration.clone());
+    let name = text(&set.directory);
+    let mut figures = set_figures(&name, &nodes)
+        .ok_or_else(|| Failure::usage(format_args!("{name}: no run of its {} nodes can be read", set.nodes.len())))?;
+    figures.damage = set.damage();
+    for (node, run) in set.read() {
+        let place = |damage: Damage| Damage { file: format!("{}/{}", node.node.directory(), damage.file), ..damage };
+        figures.damage.extend(run.damage().into_iter().map(place));
+        let of_node = |lost: Lost| Lost { what: format!("{} of node {}", lost.what, node.node.name), ..lost };
+        figures.lost.extend(run.lost().into_iter().map(of_node));
+    }
+    figures.lost.extend(nodes.iter().filter_map(|node| node.explanation.as_ref()).filter_map(excluded));
+    Ok(Found { figures: vec![figures], configuration })
+}
+
+fn read_part(clock: NodeClock, run: &Run, screen: &Screen) -> Part {
+    let _busy = screen.busy(&format!("reading {}", text(run.dir())));
+    let warn = |warning: &str| screen.warning(warning);
+    let mut reader = RunReader::default();
+    let (summary, series) =
+        summary::summary_and_series(run, wanted_counter, |interval| reader.interval(interval), warn);
+    let explanation = run.has_trace().then(|| explanation::explanation(run, None, 0, warn));
+    Part { reader, run: run.description().clone(), summary, series, explanation, clock }
 }
 
 fn read_run(run: &Run, screen: &Screen) -> Found {

@@ -1,25 +1,30 @@
 //! Ranks that a launcher started, over MPI (docs/MPI.md).
 
 mod clock;
+mod figures;
 mod follow;
 mod leaving;
 mod link;
 mod meeting;
 mod patience;
 mod ranks;
+mod set;
 mod word;
 
 use std::cell::RefCell;
 use std::os::fd::AsRawFd;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::Instant;
 
 use explain::blame::Scope;
+use explain::summary::Summary;
 use load::conductor::{Conductor, Launch, Others};
 use load::plan::Plan;
+use model::set::ClockOffset;
 
 use self::clock::NodeClock;
+use self::figures::NodeRows;
 use self::follow::follow;
 use self::leaving::{leave_alone, leave_mpi};
 use self::link::Link;
@@ -29,13 +34,14 @@ use self::patience::{
     SETUP_PATIENCE, SHORT_PATIENCE,
 };
 use self::ranks::Ranks;
+use self::set::RunOfSet;
 use self::word::Word;
-use super::company::Company;
+use super::company::{AllNodes, Company};
 use super::performance::{Outcome, Performance, check, plan, show_plan};
 use super::showing::Showing;
 use crate::commands::run::request::RunRequest;
-use crate::reading::explanation;
 use crate::reading::form::Format;
+use crate::reading::{explained_set, explanation};
 use crate::recording::watchdog::Watchdog;
 use crate::recording::{machine, run_directory};
 use crate::ui::failure::{Exit, Failure};
@@ -63,28 +69,30 @@ pub(super) fn run(request: RunRequest) -> Result<Exit, Failure> {
     let only_figures = output.json || request.args.format == Format::Native;
     let screen = Screen::new(output.json, output.quiet);
     let done = first(request, link, ranks, &interrupt, &screen);
-    leave_mpi(universe, &done.as_ref().map(|outcome| outcome.exit));
-    let outcome = done?;
-    if let Some(directory) = outcome.directory.as_ref().filter(|_| !only_figures) {
+    leave_mpi(universe, &done.as_ref().map(|(outcome, _)| outcome.exit));
+    let (outcome, set) = done?;
+    if let Some(directory) = outcome.directory.as_ref().filter(|_| !only_figures)
+        && !set.is_some_and(|set| explained_set::print_brief(&set, &screen))
+    {
         explanation::print_brief(directory, Scope::default(), outcome.exit == Exit::Interrupted, &screen);
     }
     Ok(outcome.exit)
 }
 
-/// Rank 0: plans, leads its node, shows the figures and lets the others go.
+/// Rank 0: plans, leads its node, shows the figures and lets the others go. With the directory of the set.
 fn first(
     mut request: RunRequest,
     link: Link,
     ranks: Ranks,
     interrupt: &Interrupt,
     screen: &Screen,
-) -> Result<Outcome, Failure> {
+) -> Result<(Outcome, Option<PathBuf>), Failure> {
     let planned = plan_for_all(&mut request, &link, &ranks, screen);
     let (mut plan, out) = match planned {
         Ok(Planned::Run(planned)) => *planned,
         Ok(Planned::Shown(exit)) => {
             say_to_all(&link, &Word::Leave);
-            return Ok(Outcome { exit, directory: None });
+            return Ok((Outcome { exit, directory: None }, None));
         }
         Err(failure) => {
             say_to_all(&link, &Word::Leave);
@@ -93,13 +101,16 @@ fn first(
     };
     hand_out(&link, &ranks, &plan, &out);
     plan.part = Some(ranks.part());
-    let leading = Leading::new(link, ranks, NodeClock::default());
-    let done = leading.perform(request, plan, out, interrupt, screen);
+    let set = set_of(&request, out.as_ref());
+    let directory = set.as_ref().map(|set| set.directory.clone());
+    let leading = Leading::new(link, ranks, NodeClock::default(), set);
+    let done = leading.begin_set(interrupt).and_then(|()| leading.perform(request, plan, out, interrupt, screen));
+    let done = leading.end_set(done, screen);
     leading.end_all(&done, interrupt);
     for (name, clock) in leading.meeting.borrow().clocks() {
         screen.remark(&clock.sentence(&name));
     }
-    done
+    done.map(|outcome| (outcome, directory))
 }
 
 /// Gives the plan to all ranks, and the clock to the leaders.
@@ -144,6 +155,7 @@ fn plan_for_all(request: &mut RunRequest, link: &Link, ranks: &Ranks, screen: &S
             let out = request.args.recording.out.as_deref();
             let chosen = run_directory::choose(out, &request.recipe.name, &plan.directories)?;
             chosen.remark.iter().for_each(|remark| screen.remark(remark));
+            RunOfSet::refuse_used(&chosen.directory)?;
             Some(std::path::absolute(chosen.directory).map_err(Failure::machine)?)
         }
     };
@@ -170,7 +182,7 @@ fn other(request: RunRequest, mut link: Link, ranks: Ranks, interrupt: &Interrup
     let Some(begin) = link.measure_clock() else { leave_alone() };
     let clock = NodeClock { begin, end: None };
     link.send(0, &Word::Clock { clock });
-    let leading = Leading::new(link, ranks, clock);
+    let leading = Leading::new(link, ranks, clock, set_of(&request, out.as_ref()));
     let screen = Screen::new(false, true);
     let done = leading.perform(request, *plan, out, interrupt, &screen);
     if let Err(failure) = &done {
@@ -181,14 +193,47 @@ fn other(request: RunRequest, mut link: Link, ranks: Ranks, interrupt: &Interrup
     Ok(done.map_or(Exit::Done, |outcome| if outcome.exit == Exit::Interrupted { outcome.exit } else { Exit::Done }))
 }
 
+/// The set of a run on several nodes.
+fn set_of(request: &RunRequest, out: Option<&PathBuf>) -> Option<RunOfSet> {
+    let (workload, started_wall_ns) = (request.recipe.name.clone(), record::clock::now().wall_ns);
+    out.map(|directory| RunOfSet { directory: directory.clone(), workload, started_wall_ns })
+}
+
 /// The leader of a node.
 struct Leading {
     meeting: Rc<RefCell<Meeting>>,
+    set: Option<RunOfSet>,
 }
 
 impl Leading {
-    fn new(link: Link, ranks: Ranks, clock: NodeClock) -> Leading {
-        Leading { meeting: Rc::new(RefCell::new(Meeting::new(link, ranks, clock))) }
+    fn new(link: Link, ranks: Ranks, clock: NodeClock, set: Option<RunOfSet>) -> Leading {
+        Leading { meeting: Rc::new(RefCell::new(Meeting::new(link, ranks, clock))), set }
+    }
+
+    /// Describes the set once the clocks of all nodes are known. Rank 0's part.
+    fn begin_set(&self, interrupt: &Interrupt) -> Result<(), Failure> {
+        let Some(set) = &self.set else { return Ok(()) };
+        let began = Instant::now();
+        let mut meeting = self.meeting.borrow_mut();
+        while !meeting.knows_clocks() && began.elapsed() < END_PATIENCE && interrupt.requests() == 0 {
+            meeting.listen();
+            std::thread::sleep(POLL);
+        }
+        set.write(&meeting, false)
+    }
+
+    /// The same at the end.
+    fn end_set(&self, done: Result<Outcome, Failure>, screen: &Screen) -> Result<Outcome, Failure> {
+        let Some(set) = &self.set else { return done };
+        let written = set.write(&self.meeting.borrow(), true);
+        match (done, written) {
+            (Ok(_), Err(failure)) => Err(failure),
+            (Err(failure), Err(also)) => {
+                screen.warning(&also.to_string());
+                Err(failure)
+            }
+            (done, Ok(())) => done,
+        }
     }
 
     fn perform(
@@ -314,6 +359,17 @@ impl Company for Leading {
         let board = Word::Board { pid: std::process::id(), descriptor, cgroup_procs: launch.cgroup_procs.clone() };
         let own = meeting.link.rank();
         meeting.ranks.here().filter(|rank| *rank != own).for_each(|rank| meeting.link.send(rank, &board));
+    }
+
+    fn figures_of_all(&self, summary: &Summary, directory: &Path) -> Option<AllNodes> {
+        let set = self.set.as_ref()?;
+        let mut meeting = self.meeting.borrow_mut();
+        if meeting.link.rank() == 0 {
+            return Some(set.figures(&mut meeting, summary));
+        }
+        let rows = NodeRows::of(directory, summary).map(Box::new);
+        rows.into_iter().for_each(|rows| meeting.link.send(0, &Word::Figures { rows }));
+        None
     }
 
     fn wait_for_all(&self) {

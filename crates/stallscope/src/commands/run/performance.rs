@@ -90,11 +90,16 @@ impl Performance<'_> {
         self.complete(plan, session)
     }
 
-    /// Shows the figures, unless another rank does.
-    fn show(&self, summary: &Summary, directory: &Path) {
+    /// Shows the figures, unless another rank does; of several nodes those of all. Whether none of what is shown failed.
+    fn show(&self, summary: &Summary, directory: &Path) -> bool {
+        if let Some(all) = self.company.and_then(|company| company.figures_of_all(summary, directory)) {
+            self.showing.show_set(&all, self.screen);
+            return all.is_clean();
+        }
         if self.company.is_none_or(Company::shows) {
             self.showing.show(summary, directory, self.screen);
         }
+        summary.failures.iter().all(|failure| failure.count == 0)
     }
 
     /// Ends without having started the load.
@@ -118,14 +123,15 @@ impl Performance<'_> {
         };
         let directory = session.directory.clone();
         let patience = if driven.ending == Ending::Interrupted { CLOSE_PATIENCE } else { CALM_PATIENCE };
+        let mut is_clean = true;
         let closed = session.close(driven.ending, patience, |run| self.summarize(run)).map(|closed| {
-            self.show(&closed.summary, &directory);
+            is_clean = self.show(&closed.summary, &directory);
             closed.take_down(patience / 2, self.screen)
         });
         let (ending, complaint) = (driven.ending, driven.complaint.clone());
         self.remove_data(driven);
         let (summary, incomplete) = closed?;
-        let exit = exit(ending, complaint, &summary, incomplete, &directory, self.screen)?;
+        let exit = exit(ending, complaint, (is_clean, &summary), incomplete, &directory, self.screen)?;
         Ok(Outcome { exit, directory: Some(directory) })
     }
 
@@ -250,12 +256,11 @@ struct Driven {
 fn exit(
     ending: Ending,
     complaint: Option<String>,
-    summary: &Summary,
+    (is_clean, summary): (bool, &Summary),
     incomplete: Option<Failure>,
     directory: &Path,
     screen: &Screen,
 ) -> Result<Exit, Failure> {
-    let failed: u64 = summary.failures.iter().map(|failure| failure.count).sum();
     match (ending, incomplete) {
         (Ending::Interrupted, incomplete) => {
             incomplete.iter().for_each(|failure| screen.warning(&failure.to_string()));
@@ -269,7 +274,7 @@ fn exit(
         (Ending::LoadDied | Ending::LoadFailed, None) => {
             Err(Failure::found(complaint.as_deref().unwrap_or("the load ended unexpectedly")))
         }
-        (Ending::Done, None) if failed > 0 => Ok(Exit::FoundErrors),
+        (Ending::Done, None) if !is_clean => Ok(Exit::FoundErrors),
         // What was lost is in the output.
         (Ending::Done, None) => Ok(Integrity::of_recorded(directory, summary).exit()),
     }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use explain::summary::Summary;
 
+use crate::commands::run::company::AllNodes;
 use crate::commands::run::request::RunRequest;
 use crate::reading::form::{Format, no_native};
 use crate::reading::integrity::Integrity;
@@ -43,15 +44,35 @@ impl Showing {
             integrity.warn(screen);
         }
         let native = report::native::text(summary);
-        if let (Some((path, file)), Some(native)) = (&self.log, &native)
-            && let Err(error) = (&mut &*file).write_all(native.as_bytes())
-        {
-            screen.warning(&format!("cannot write the log {}: {error}", path.display()));
-        }
+        self.log(native.as_deref(), screen);
         match native.filter(|_| self.format == Format::Native && summary.workload != "simoop") {
             Some(native) => screen.result(&native),
             None if self.json => screen.json(&integrity.added(report::json::summary(&name, summary))),
             None => screen.result(&(integrity.banner(style) + &report::summary::text(&name, summary, style))),
+        }
+    }
+
+    /// Shows the figures of a run on several nodes.
+    pub(super) fn show_set(&self, all: &AllNodes, screen: &Screen) {
+        let (name, runs) = (all.directory.display().to_string(), all.runs());
+        let (figures, style) = (all.figures(&name, &runs), screen.style());
+        let native = figures.all.and_then(|all| report::native::text(&all.whole));
+        self.log(native.as_deref(), screen);
+        match native.filter(|_| self.format == Format::Native) {
+            Some(native) => {
+                all.integrity.lacks().for_each(|lack| screen.warning(&format!("incomplete: {lack}")));
+                screen.result(&native);
+            }
+            None if self.json => screen.json(&all.integrity.added(report::set::summary_json(&figures))),
+            None => screen.result(&(all.integrity.banner(style) + &report::set::text(&figures, style))),
+        }
+    }
+
+    fn log(&self, native: Option<&str>, screen: &Screen) {
+        if let (Some((path, file)), Some(native)) = (&self.log, native)
+            && let Err(error) = (&mut &*file).write_all(native.as_bytes())
+        {
+            screen.warning(&format!("cannot write the log {}: {error}", path.display()));
         }
     }
 }

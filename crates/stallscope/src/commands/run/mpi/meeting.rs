@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 
 use load::conductor::{Others, PartEnd};
 
-use super::clock::NodeClock;
+use super::clock::{NodeClock, Offset};
+use super::figures::NodeRows;
 use super::link::Link;
 use super::ranks::Ranks;
 use super::word::Word;
@@ -48,6 +49,8 @@ pub(super) struct Meeting {
     last_look: Option<Instant>,
     pub(super) gone: BTreeSet<i32>,
     pub(super) may_leave: bool,
+    /// What other leaders' figures are made of.
+    pub(super) figures: BTreeMap<i32, NodeRows>,
 }
 
 impl Meeting {
@@ -72,6 +75,7 @@ impl Meeting {
             last_look: None,
             gone: BTreeSet::new(),
             may_leave: false,
+            figures: BTreeMap::new(),
         }
     }
 
@@ -114,6 +118,7 @@ impl Meeting {
             }
             Word::Measure => self.is_served = true,
             Word::Clock { clock } => _ = self.clocks.insert(from, clock),
+            Word::Figures { rows } => _ = self.figures.insert(from, *rows),
             Word::Plan { .. } | Word::Board { .. } | Word::Alone => {}
         }
     }
@@ -217,6 +222,17 @@ impl Meeting {
             self.clock.end = self.link.measure_clock();
         }
         self.link.send(0, &Word::Clock { clock: self.clock });
+    }
+
+    /// Whether rank 0 knows the clocks of all other nodes.
+    pub(super) fn knows_clocks(&self) -> bool {
+        self.clocks.len() + 1 >= self.ranks.leaders.len()
+    }
+
+    /// The clock of a leader's node; that of rank 0 is its own.
+    pub(super) fn clock(&self, leader: i32) -> Option<NodeClock> {
+        let own = || NodeClock { begin: Offset::default(), end: Some(Offset::default()) };
+        self.clocks.get(&leader).copied().or_else(|| (leader == 0).then(own))
     }
 
     /// The other nodes by name, and their clocks: as rank 0 knows them.

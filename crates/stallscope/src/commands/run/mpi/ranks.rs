@@ -4,6 +4,7 @@ use mpi::topology::SimpleCommunicator;
 use mpi::traits::{Communicator, CommunicatorCollectives};
 
 use load::plan::Part;
+use model::set::plain;
 
 /// All ranks.
 #[derive(Debug, Clone)]
@@ -68,11 +69,21 @@ impl Ranks {
         Part { ranks: self.leader_of.len() as u64, here, own: self.own as u64 }
     }
 
-    /// The name of a leader's node; one that another node has too gets the leader's rank.
+    /// The ranks of a leader's node.
+    pub(super) fn of(&self, leader: i32) -> impl Iterator<Item = i32> {
+        (0..self.leader_of.len() as i32).filter(move |rank| self.leader_of[*rank as usize] == leader)
+    }
+
+    /// The host of a leader.
+    pub(super) fn host(&self, leader: i32) -> &str {
+        &self.names[leader as usize]
+    }
+
+    /// The name of a leader's node, a plain one; one that another node has too gets the leader's rank.
     pub(super) fn node_name(&self, leader: i32) -> String {
-        let name = &self.names[leader as usize];
-        let same = self.leaders.iter().filter(|other| self.names[**other as usize] == *name).count();
-        if same > 1 { format!("{name}-{leader}") } else { name.clone() }
+        let name = plain(&self.names[leader as usize]);
+        let same = self.leaders.iter().filter(|other| plain(&self.names[**other as usize]) == name).count();
+        if same > 1 { format!("{name}-{leader}") } else { name }
     }
 
     /// A rank of this node whose process is gone, and its process id.

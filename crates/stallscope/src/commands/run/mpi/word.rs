@@ -7,6 +7,7 @@ use load::plan::Plan;
 use serde::{Deserialize, Serialize};
 
 use super::clock::NodeClock;
+use super::figures::NodeRows;
 
 /// A message. Times are on the clock of rank 0.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -27,6 +28,8 @@ pub(super) enum Word {
     Failed { why: String },
     /// Between rank 0 and leaders, once a second: a sign of life.
     Alive,
+    /// A leader to rank 0: the rows of its run that figures are made of.
+    Figures { rows: Box<NodeRows> },
     /// A leader to rank 0: its load is over, and no sign of life follows.
     Over,
     /// A leader to rank 0: it waits to measure its clock; and rank 0 to it: it now answers.

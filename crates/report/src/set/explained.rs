@@ -1,0 +1,113 @@
+//! The explanation of a run on several nodes as text.
+
+use std::fmt::Write as _;
+
+use explain::blame::{Explanation, Stall};
+use model::quantity::Nanoseconds;
+use model::set::SetDescription;
+use serde_json::Value;
+
+use super::{clocks, ranks};
+use crate::findings::ExplainedNode;
+use crate::number::{counted, grouped, share};
+use crate::style::{Style, printable};
+use crate::table::{push_section, table};
+
+/// The whole explanation: the findings on all nodes, and then each node. `all` are the sums, `findings` the sentences as lines, and
+/// `of_nodes` those of each node.
+pub fn explained(
+    (name, set): (&str, &SetDescription),
+    (all, document): (&Explanation, &Value),
+    nodes: &[ExplainedNode<'_>],
+    (findings, of_nodes): (&str, &[String]),
+    (limit, style): (usize, Style),
+) -> String {
+    let mut text = String::new();
+    let threshold = Nanoseconds(all.slower_than_ns);
+    let (count, of_ranks) = (counted(set.nodes.len() as u64, "node"), counted(set.ranks, "rank"));
+    let title = format!("Why operations took longer than {threshold}, on {count}, {of_ranks}");
+    let _ = writeln!(text, "{}", style.heading(&title));
+    let _ = writeln!(text, "{}", style.faint(&printable(name)));
+    let _ = writeln!(text, "{}", style.faint(&clocks(nodes.iter().map(|node| (node.node, node.clock)))));
+    crate::explain::scope(&mut text, all, style);
+    text.push('\n');
+    match findings.is_empty() {
+        true => _ = writeln!(text, " {}", crate::explain::opening_sentence(all)),
+        false => text.push_str(findings),
+    }
+    if all.slow_operations > 0 {
+        overview(&mut text, document, style);
+        crate::explain::tables(&mut text, all, style);
+        worst(&mut text, nodes, limit, style);
+    }
+    for (node, findings) in nodes.iter().zip(of_nodes) {
+        one_node(&mut text, node, findings, style);
+    }
+    text
+}
+
+/// The lines printed when a run ends: the findings, and the command for more.
+pub fn brief(name: &str, all: &Explanation, findings: &str, style: Style) -> String {
+    let threshold = Nanoseconds(all.slower_than_ns);
+    let mut text = format!("\n{}\n", style.heading(&format!("Why operations took longer than {threshold}")));
+    match findings.is_empty() {
+        true => _ = writeln!(text, " {}", crate::explain::opening_sentence(all)),
+        false => text.push_str(findings),
+    }
+    if all.slow_operations > 0 {
+        let _ = writeln!(text, " {}", style.faint(&format!("more: stallscope explain {}", printable(name))));
+    }
+    text
+}
+
+fn overview(text: &mut String, document: &Value, style: Style) {
+    let mut rows = table(&["", "ranks", "slow", "time", "share", "main cause"], 2);
+    if let Some(column) = rows.column_mut(5) {
+        column.set_cell_alignment(comfy_table::CellAlignment::Left);
+    }
+    for node in document["nodes"].as_array().into_iter().flatten() {
+        let of_ranks: Vec<u64> = node["ranks"].as_array().into_iter().flatten().filter_map(Value::as_u64).collect();
+        let part =
+            if document["command"]["operations"].as_u64() > Some(0) { "/explanation/command" } else { "/explanation" };
+        let main = node.pointer(&format!("{part}/causes/0/cause")).and_then(Value::as_str);
+        let main = main.and_then(model::cause::Cause::from_name).map_or("-", crate::explain::words);
+        rows.add_row([
+            printable(node["node"].as_str().unwrap_or_default()),
+            ranks(&of_ranks),
+            grouped(node["slow_operations"].as_u64().unwrap_or(0)),
+            Nanoseconds(node["wall_ns"].as_u64().unwrap_or(0)).to_string(),
+            share(node["share"].as_f64().unwrap_or(0.0)),
+            main.to_owned(),
+        ]);
+    }
+    push_section(text, "By node", &rows, style);
+}
+
+/// The worst stalls of all nodes, each with its node.
+fn worst(text: &mut String, nodes: &[ExplainedNode<'_>], limit: usize, style: Style) {
+    let of_node = |node: &'_ ExplainedNode<'_>| {
+        let name = node.node.name.clone();
+        node.explanation.stalls.iter().map(|stall| (name.clone(), stall.clone())).collect::<Vec<_>>()
+    };
+    let mut stalls: Vec<(String, Stall)> = nodes.iter().flat_map(of_node).collect();
+    stalls.sort_by_key(|(_, stall)| std::cmp::Reverse(stall.duration_ns));
+    if stalls.is_empty() || limit == 0 {
+        return;
+    }
+    let _ = writeln!(text, "\n{}", style.heading("Worst stalls"));
+    for (at, (node, stall)) in stalls.iter().take(limit).enumerate() {
+        let _ = writeln!(text, "{} node {}", if at > 0 { "\n" } else { "" }, printable(node));
+        text.push_str(&crate::explain::one_stall(stall, style));
+    }
+}
+
+fn one_node(text: &mut String, node: &ExplainedNode<'_>, findings: &str, style: Style) {
+    let title = format!("Node {}, ranks {}", printable(&node.node.name), ranks(&node.node.ranks));
+    let _ = writeln!(text, "\n{}", style.heading(&title));
+    match findings.is_empty() {
+        true => _ = writeln!(text, " {}", crate::explain::opening_sentence(node.explanation)),
+        false => text.push_str(findings),
+    }
+    text.push_str(&crate::explain::cautions_of(node.explanation, style));
+    let _ = writeln!(text, " {}", style.faint(&format!("more: stallscope explain {}", printable(node.run))));
+}
