@@ -28,12 +28,14 @@ pub(crate) enum Question {
     Find(FindArgs),
     /// Run a query: tables stalls, runs, intervals and counters, as docs/FLEET.md describes them.
     Sql(SqlArgs),
+    /// Put the runs of a lake in a directory into one in S3, which 'stallscope lake add --to s3://...' does with each run.
+    Put(PutArgs),
 }
 
 /// Options of all questions.
 #[derive(Debug, Args)]
 pub(crate) struct Common {
-    /// Directory of the lake.
+    /// Lake: a directory, or s3://BUCKET/PREFIX with credentials in the environment.
     #[arg(value_name = "LAKE")]
     pub(crate) lake: PathBuf,
     /// Print JSON.
@@ -130,4 +132,18 @@ pub(crate) struct SqlArgs {
     /// Query.
     #[arg(value_name = "SELECT")]
     pub(crate) sql: String,
+}
+
+/// Options of `put`.
+#[derive(Debug, Args)]
+pub(crate) struct PutArgs {
+    /// Directory of the lake.
+    #[arg(value_name = "LAKE")]
+    pub(crate) lake: PathBuf,
+    /// Where to, as s3://BUCKET/PREFIX, with credentials in the environment.
+    #[arg(long, value_name = "URL")]
+    pub(crate) to: PathBuf,
+    /// Suppress notes.
+    #[arg(long, short = 'q')]
+    pub(crate) quiet: bool,
 }

@@ -14,6 +14,34 @@ pub(crate) enum FleetError {
         /// The directory.
         path: PathBuf,
     },
+    /// Something else is there.
+    #[error("{path}: is neither empty nor a lake; choose another prefix with --to")]
+    Foreign {
+        /// Where.
+        path: PathBuf,
+    },
+    /// No credentials for a bucket.
+    #[error("{url}: the environment names no credentials; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY")]
+    NoCredentials {
+        /// The lake.
+        url: String,
+    },
+    /// A store refused.
+    #[error("{object}: cannot {what}: {}", one_line_of(&source.to_string()))]
+    Store {
+        /// Which object.
+        object: String,
+        /// Be what.
+        what: &'static str,
+        /// Why.
+        source: object_store::Error,
+    },
+    /// Files were missing each time.
+    #[error("{path}: files go while they are read (lake compact, lake expire); ask again")]
+    Changing {
+        /// The lake.
+        path: PathBuf,
+    },
     /// A lake of another version.
     #[error(
         "{path}: its marker has schema version {found}, and this program knows version {known}; use the program that fits it"
@@ -75,10 +103,18 @@ impl FleetError {
         move |source| FleetError::Io { path, what, source }
     }
 
+    /// For `map_err`.
+    pub(crate) fn store(object: &str, what: &'static str) -> impl FnOnce(object_store::Error) -> FleetError {
+        let object = object.to_owned();
+        move |source| FleetError::Store { object, what, source }
+    }
+
     /// 2: the command line, or what it names, is wrong; 3: the machine cannot do it.
     pub(crate) fn exit_code(&self) -> u8 {
         match self {
             FleetError::Io { source, .. } if source.kind() != io::ErrorKind::NotFound => 3,
+            FleetError::Store { source: object_store::Error::NotFound { .. }, .. } => 2,
+            FleetError::Store { .. } | FleetError::Changing { .. } => 3,
             FleetError::Sql { source } => match source.find_root() {
                 DataFusionError::IoError(_) | DataFusionError::ResourcesExhausted(_) => 3,
                 _ => 2,
@@ -91,11 +127,15 @@ impl FleetError {
 /// The engine adds hints and back traces in lines of their own. What a person can do about memory is added here.
 fn one_line(error: &DataFusionError) -> String {
     let text = error.strip_backtrace();
-    let line = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("; ");
+    let line = one_line_of(&text);
     match error.find_root() {
         DataFusionError::ResourcesExhausted(_) => format!("{line}; raise --memory, or ask about fewer days"),
         _ => line,
     }
+}
+
+fn one_line_of(text: &str) -> String {
+    text.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("; ")
 }
 
 #[cfg(test)]

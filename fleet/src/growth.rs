@@ -9,7 +9,7 @@
 
 use statistics::{RankTests, Strata, Stratum, all_strata_p, few_strata_p, q_values};
 
-use crate::random::Random;
+use statistics::SplitMix64;
 
 /// Days are summed to stretches of one length, of which the shorter period has at most this many: tests stay quick, and neighbours
 /// depend less.
@@ -97,7 +97,7 @@ fn stretches(days: &[f64], length: usize) -> Vec<f64> {
 
 /// 95 % of the ratios of rates that fleets of hosts drawn from this one have.
 fn interval(hosts: &[[f64; 4]], idle: (f64, f64)) -> Option<(f64, f64)> {
-    let mut random = Random::of(hosts.len() as u64);
+    let mut random = SplitMix64::of(hosts.len() as u64);
     let resample = |_| {
         let drawn = (0..hosts.len()).map(|_| &hosts[random.below(hosts.len())]);
         let [before, before_days, after, after_days] = drawn.fold([0.0, idle.0, 0.0, idle.1], plus);
@@ -144,7 +144,7 @@ pub(crate) fn difference(a: &[HostRate], b: &[HostRate], tests: &mut RankTests) 
         let sums = side.iter().fold((0.0, 0.0), |sums, host| (sums.0 + host.stall_ns, sums.1 + host.days));
         sums.0 / sums.1.max(1.0)
     };
-    let mut random = Random::of((a.len() + b.len()) as u64);
+    let mut random = SplitMix64::of((a.len() + b.len()) as u64);
     let mut drawn = |side: &[HostRate]| -> f64 {
         let hosts: Vec<HostRate> = (0..side.len()).map(|_| side[random.below(side.len())]).collect();
         rate(&hosts)

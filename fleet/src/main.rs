@@ -2,15 +2,19 @@
 #![forbid(unsafe_code)]
 
 mod answer;
+mod bucket;
 mod cli;
 mod columns;
 mod days;
 mod error;
+mod footer;
 mod growth;
 mod lake;
+mod marker;
 mod output;
+mod place;
+mod put;
 mod questions;
-mod random;
 mod template;
 
 use std::io::Write;
@@ -24,6 +28,7 @@ use crate::error::FleetError;
 fn main() -> ExitCode {
     let cli = Cli::parse();
     let text = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
         .build()
         .map_err(FleetError::io(std::path::Path::new("threads"), "start"))
         .and_then(|runtime| runtime.block_on(answered(&cli.question)));
@@ -50,5 +55,6 @@ async fn answered(question: &Question) -> Result<String, FleetError> {
         Question::Diff(args) => questions::diff::diff(args).await,
         Question::Find(args) => questions::find::find(args).await,
         Question::Sql(args) => questions::sql::sql(args).await,
+        Question::Put(args) => put::put(args).await,
     }
 }

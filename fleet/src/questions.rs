@@ -17,13 +17,13 @@ use crate::template::Statement;
 pub(crate) const Q: f64 = 0.02;
 
 /// Opens the lake of a question, unless only its SQL is wanted, which is then the output.
-fn lake_or_sql(common: &Common, statements: &[&Statement]) -> Result<Result<Lake, String>, FleetError> {
+async fn lake_or_sql(common: &Common, statements: &[&Statement]) -> Result<Result<Lake, String>, FleetError> {
     if common.show_sql {
         let texts: Vec<String> =
             statements.iter().map(|statement| format!("{};\n", statement.sql().trim_end())).collect();
         return Ok(Err(texts.join("\n")));
     }
-    Ok(Ok(Lake::open(&common.lake, common.memory as usize * 1024 * 1024)?))
+    Ok(Ok(Lake::open(&common.lake, common.memory as usize * 1024 * 1024).await?))
 }
 
 async fn answer(lake: &Lake, statement: &Statement) -> Result<Answer, FleetError> {

@@ -1,7 +1,8 @@
 """Runs the statements of fleet/sql on a lake with several engines, compares their answers and prints a table of times.
 
-    engines.py LAKE [--engines datafusion,duckdb,spark] [--repeat 3] [--fingerprint DIGITS]
+    engines.py LAKE [--engines datafusion,duckdb,spark] [--repeat 3] [--fingerprint DIGITS] [--before LAKE]
 
+With --before, the first engine also reads another lake, which must give the same answers: a copy from before it was compacted.
 Engines are Python packages; one that is missing is named and left out. The exit code is 1 where answers differ.
 """
 
@@ -134,6 +135,7 @@ def main():
     parser.add_argument("--engines", default="datafusion,duckdb,spark")
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--fingerprint", default="")
+    parser.add_argument("--before", type=lambda path: str(pathlib.Path(path).resolve()))
     parser.add_argument("--child", help=argparse.SUPPRESS)
     args = parser.parse_args()
     find = {"fingerprint": args.fingerprint}
@@ -143,14 +145,18 @@ def main():
         print(json.dumps(measure(args.child, args.lake, questions, args.repeat)))
         return 0
     results = {}
-    for engine in args.engines.split(","):
+    engines = args.engines.split(",")
+    readings = [(engine, engine, args.lake) for engine in engines]
+    if args.before:
+        readings.append((f"{engines[0]}, before", engines[0], args.before))
+    for name, engine, lake in readings:
         # A process for each: memory is its own, and none is warmed by another.
-        child = [sys.executable, __file__, args.lake, "--repeat", str(args.repeat), "--fingerprint", args.fingerprint, "--child", engine]
+        child = [sys.executable, __file__, lake, "--repeat", str(args.repeat), "--fingerprint", args.fingerprint, "--child", engine]
         done = subprocess.run(child, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         if done.returncode:
-            print(f"{engine}: left out: {(done.stderr.strip().splitlines() or ['no reason given'])[-1]}")
+            print(f"{name}: left out: {(done.stderr.strip().splitlines() or ['no reason given'])[-1]}")
             continue
-        results[engine] = json.loads(done.stdout.splitlines()[-1])
+        results[name] = json.loads(done.stdout.splitlines()[-1])
     return compare(results, [title for title, _ in questions])
 
 

@@ -1,8 +1,9 @@
 //! Many files of a partition become one.
 //!
 //! Readers list a partition and then open what they found, without any lock. So a partition is never changed in place: the new
-//! directory is made aside, and changes places with the old one in a single system call. A reader that listed the old one and comes to open its
-//! files finds them missing, which is an error, since no name is used for other contents again; it never reads rows twice or misses some.
+//! directory is made aside, and changes places with the old one in a single system call. A reader that listed the old one and comes
+//! to open its files finds them missing, which is an error, since no name is used for other contents again; it never reads rows
+//! twice, nor misses some.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -9,7 +9,7 @@ use model::cause::Cause;
 use crate::event::{self, Event};
 use crate::host::Host;
 use crate::issue::{ISSUES, Issue};
-use crate::random::Random;
+use statistics::SplitMix64;
 
 pub(crate) const DAY_NS: i64 = 86_400_000_000_000;
 /// What a recorder records individually by default.
@@ -25,7 +25,7 @@ pub(crate) fn stalls(
     (day, begin_ns): (usize, i64),
     seeds: &mut Seeds,
 ) -> Option<Vec<StallRow>> {
-    let mut random = Random::of(&[seed, 3, host.number as u64, day as u64]);
+    let mut random = SplitMix64::of_parts(&[seed, 3, host.number as u64, day as u64]);
     if day < host.since || random.happens(0.02) {
         return None;
     }
@@ -53,7 +53,7 @@ fn stall(
     host: &Host,
     (number, issue): (usize, &Issue),
     (kernel, start_wall_ns, long): (usize, i64, f64),
-    random: &mut Random,
+    random: &mut SplitMix64,
 ) -> StallRow {
     let steps = issue.steps(number, kernel, random);
     let duration_ns = (issue.median_ms * 1e6 * random.lognormal(0.9) * long).max(SLOWER_THAN_NS) as u64;
@@ -91,7 +91,7 @@ fn stall(
 }
 
 /// Time by cause: most of it the main one's, the rest ran or is unexplained.
-fn causes(main: Cause, duration_ns: u64, random: &mut Random) -> [u64; Cause::ALL.len()] {
+fn causes(main: Cause, duration_ns: u64, random: &mut SplitMix64) -> [u64; Cause::ALL.len()] {
     let mut causes_ns = [0; Cause::ALL.len()];
     let main_ns = (duration_ns as f64 * (0.55 + 0.4 * random.unit())) as u64;
     causes_ns[main as usize] += main_ns;

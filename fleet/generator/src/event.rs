@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::host::Host;
-use crate::random::Random;
+use statistics::SplitMix64;
 
 /// Stall time grows by this factor.
 const FACTOR: f64 = 3.0;
@@ -30,7 +30,7 @@ pub(crate) fn events(seed: u64, hosts: &[Host], count: usize, since: usize) -> V
         }
     }
     let mut candidates: Vec<_> = candidates.into_iter().filter(|(_, hosts)| hosts.len() >= wanted).collect();
-    let mut random = Random::of(&[seed, 2]);
+    let mut random = SplitMix64::of_parts(&[seed, 2]);
     let mut events = Vec::new();
     while events.len() < count && !candidates.is_empty() {
         let (seed, mut having) = candidates.swap_remove(random.below(candidates.len()));

@@ -1,7 +1,7 @@
 //! Machines of the fleet.
 
 use crate::issue::ISSUES;
-use crate::random::Random;
+use statistics::SplitMix64;
 
 pub(crate) const KERNELS: [&str; 5] = ["6.1.0-40-amd64", "6.6.99", "6.12.48", "6.12.57", "6.18.1"];
 const MODELS: [&str; 6] = [
@@ -41,7 +41,7 @@ pub(crate) struct Host {
 impl Host {
     /// A machine of a fleet.
     pub(crate) fn of(seed: u64, number: usize, days: usize, stalls: f64) -> Host {
-        let mut random = Random::of(&[seed, 1, number as u64]);
+        let mut random = SplitMix64::of_parts(&[seed, 1, number as u64]);
         let (role, cgroup, task) = *random.one(&ROLES);
         let file_system = *random.one(&FILE_SYSTEMS);
         let model = *random.one(&MODELS);

@@ -3,7 +3,7 @@
 use lake::Step;
 use model::cause::Cause;
 
-use crate::random::Random;
+use statistics::SplitMix64;
 
 /// Functions that a fingerprint takes of a step.
 const FUNCTIONS: usize = 4;
@@ -91,7 +91,7 @@ impl Issue {
     }
 
     /// A chain as it is recorded once: most are alike, some carry what no fingerprint should need. `kernel` numbers the kernel.
-    pub(crate) fn steps(&self, number: usize, kernel: usize, random: &mut Random) -> Vec<Step> {
+    pub(crate) fn steps(&self, number: usize, kernel: usize, random: &mut SplitMix64) -> Vec<Step> {
         let mut steps: Vec<Step> = self.chain.iter().map(|(cause, functions)| step(*cause, functions)).collect();
         // A kernel inlines a function of one issue in 16.
         if (number + 5 * kernel) % 16 == 0 && steps[0].functions.len() > 2 {

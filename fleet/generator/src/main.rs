@@ -6,7 +6,6 @@ mod event;
 mod host;
 mod issue;
 mod minutes;
-mod random;
 mod truth;
 
 use std::path::PathBuf;
@@ -19,7 +18,7 @@ use model::time::Moment;
 
 use crate::day::{DAY_NS, Seeds};
 use crate::host::{Host, KERNELS};
-use crate::random::Random;
+use statistics::SplitMix64;
 
 /// 2026-11-02, a Monday.
 const BEGIN_NS: i64 = 1_793_577_600_000_000_000;
@@ -141,7 +140,7 @@ fn run(
         stall_ns: Some(stalls.iter().map(|stall| stall.explained.duration_ns).sum()),
         description,
     };
-    let mut random = Random::of(&[cli.seed, 4, host.number as u64, begin_ns as u64]);
+    let mut random = SplitMix64::of_parts(&[cli.seed, 4, host.number as u64, begin_ns as u64]);
     let minutes = if cli.minutes { RUN_MINUTES } else { 0 };
     let intervals =
         if minutes > 0 { minutes::intervals(host, begin_ns, minutes, &mut random) } else { IntervalMinutes::default() };

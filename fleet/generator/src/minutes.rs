@@ -6,7 +6,7 @@ use model::operation::Bucket;
 use model::stall::RequestIntervalRecord;
 
 use crate::host::Host;
-use crate::random::Random;
+use statistics::SplitMix64;
 
 /// Metrics of the machine, and of each disk.
 const OF_MACHINE: usize = 15;
@@ -14,7 +14,7 @@ const OF_DISK: usize = 9;
 const DISKS: [&str; 2] = ["nvme0n1", "sda"];
 
 /// Counters of a run's minutes.
-pub(crate) fn counters(begin_ns: i64, minutes: i64, random: &mut Random) -> Vec<CounterRow> {
+pub(crate) fn counters(begin_ns: i64, minutes: i64, random: &mut SplitMix64) -> Vec<CounterRow> {
     let series = (0..OF_MACHINE).map(|at| (format!("vmstat.metric_{at}"), ""));
     let of_disk = DISKS.iter().flat_map(|disk| (0..OF_DISK).map(|at| (format!("block.metric_{at}"), *disk)));
     let mut rows = Vec::new();
@@ -35,7 +35,7 @@ pub(crate) fn counters(begin_ns: i64, minutes: i64, random: &mut Random) -> Vec<
 }
 
 /// Request intervals of a run's minutes.
-pub(crate) fn intervals(host: &Host, begin_ns: i64, minutes: i64, random: &mut Random) -> IntervalMinutes {
+pub(crate) fn intervals(host: &Host, begin_ns: i64, minutes: i64, random: &mut SplitMix64) -> IntervalMinutes {
     let mut sums = IntervalMinutes::default();
     for minute in 0..minutes {
         for disk in DISKS {
@@ -58,7 +58,7 @@ pub(crate) fn intervals(host: &Host, begin_ns: i64, minutes: i64, random: &mut R
     sums
 }
 
-fn buckets(count: u64, around: u32, random: &mut Random) -> Vec<Bucket> {
+fn buckets(count: u64, around: u32, random: &mut SplitMix64) -> Vec<Bucket> {
     let mut counts = std::collections::BTreeMap::<u32, u64>::new();
     (0..count).for_each(|_| *counts.entry((f64::from(around) * random.lognormal(0.2)) as u32).or_default() += 1);
     counts.into_iter().map(|(index, count)| Bucket { index, count }).collect()

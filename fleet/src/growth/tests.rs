@@ -3,7 +3,7 @@
 use statistics::Strata;
 
 use super::{Growth, HostDays, growth, stretches};
-use crate::random::Random;
+use statistics::SplitMix64;
 
 mod power;
 
@@ -19,9 +19,9 @@ fn of_days(
     seed: u64,
     hosts: usize,
     days: (usize, usize),
-    day: impl Fn(&mut Random, usize, bool) -> f64,
+    day: impl Fn(&mut SplitMix64, usize, bool) -> f64,
 ) -> Vec<HostDays> {
-    let mut random = Random::of(seed);
+    let mut random = SplitMix64::of(seed);
     let of = |at: usize| HostDays {
         host: at.to_string(),
         before: (0..days.0).map(|_| day(&mut random, at, false)).collect(),
@@ -44,7 +44,7 @@ fn noise_is_no_growth() {
 #[test]
 fn skewed_noise_in_periods_of_different_lengths_is_no_growth() {
     for days in [(3, 20), (20, 3), (8, 30), (30, 8), (1, 5), (60, 2)] {
-        let skewed = |random: &mut Random, _: usize, _: bool| (1.5 * random.normal()).exp();
+        let skewed = |random: &mut SplitMix64, _: usize, _: bool| (1.5 * random.normal()).exp();
         let found = (0..20).filter(|&seed| tested(&of_days(seed, 500, days, skewed)).p <= 0.05).count();
         assert!(found <= 3, "{days:?}: {found} of 20");
     }
@@ -54,7 +54,7 @@ fn skewed_noise_in_periods_of_different_lengths_is_no_growth() {
 #[test]
 fn days_without_stalls_are_ties_and_no_growth() {
     for days in [(7, 7), (20, 3), (3, 20)] {
-        let rare = |random: &mut Random, _: usize, _: bool| if random.unit() < 0.1 { random.unit() } else { 0.0 };
+        let rare = |random: &mut SplitMix64, _: usize, _: bool| if random.unit() < 0.1 { random.unit() } else { 0.0 };
         let found = (0..20).filter(|&seed| tested(&of_days(seed, 500, days, rare)).p <= 0.05).count();
         assert!(found <= 3, "{days:?}: {found} of 20");
     }

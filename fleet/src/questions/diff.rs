@@ -27,7 +27,7 @@ pub(crate) async fn diff(args: &DiffArgs) -> Result<String, FleetError> {
         .with("where_b", &b.stalls);
     let reporting =
         Statement::of(include_str!("../../sql/diff_reporting.sql")).with("runs_a", &a.runs).with("runs_b", &b.runs);
-    let lake = match lake_or_sql(&args.common, &[&times, &reporting])? {
+    let lake = match lake_or_sql(&args.common, &[&times, &reporting]).await? {
         Ok(lake) => lake,
         Err(sql) => return Ok(sql),
     };

@@ -20,7 +20,7 @@ pub(crate) async fn find(args: &FindArgs) -> Result<String, FleetError> {
     };
     let issue = of(include_str!("../../sql/find.sql"), &wanted);
     let (days, runs) = (include_str!("../../sql/find_days.sql"), include_str!("../../sql/find_runs.sql"));
-    let lake = match lake_or_sql(&args.common, &[&issue, &of(days, &wanted), &of(runs, &wanted)])? {
+    let lake = match lake_or_sql(&args.common, &[&issue, &of(days, &wanted), &of(runs, &wanted)]).await? {
         Ok(lake) => lake,
         Err(sql) => return Ok(sql),
     };

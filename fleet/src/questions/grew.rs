@@ -36,7 +36,7 @@ pub(crate) async fn grew(args: &GrewArgs) -> Result<String, FleetError> {
     let periods = Periods::parse(&args.before, &args.after)?;
     let times = periods.fill(include_str!("../../sql/grew.sql")).with("column", args.by.column());
     let reporting = periods.fill(include_str!("../../sql/reporting.sql"));
-    let lake = match lake_or_sql(&args.common, &[&times, &reporting])? {
+    let lake = match lake_or_sql(&args.common, &[&times, &reporting]).await? {
         Ok(lake) => lake,
         Err(sql) => return Ok(sql),
     };

@@ -11,7 +11,7 @@ use crate::template::Statement;
 /// Answers it.
 pub(crate) async fn sql(args: &SqlArgs) -> Result<String, FleetError> {
     let statement = Statement::of(&args.sql);
-    let lake = match lake_or_sql(&args.common, &[&statement])? {
+    let lake = match lake_or_sql(&args.common, &[&statement]).await? {
         Ok(lake) => lake,
         Err(sql) => return Ok(sql),
     };

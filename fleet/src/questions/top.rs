@@ -21,7 +21,7 @@ pub(crate) async fn top(args: &TopArgs) -> Result<String, FleetError> {
         .with("since", &since.to_string())
         .with("until", &until.to_string())
         .with("limit", &args.limit.to_string());
-    let lake = match lake_or_sql(&args.common, &[&statement])? {
+    let lake = match lake_or_sql(&args.common, &[&statement]).await? {
         Ok(lake) => lake,
         Err(sql) => return Ok(sql),
     };

@@ -1,4 +1,4 @@
-//! `fleet`: questions to a lake, which a program of its own answers: its engine takes longer to build than all else.
+//! `fleet`: questions to a lake, which a program of its own answers.
 
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
@@ -6,10 +6,8 @@ use std::process::Command;
 
 use clap::Args;
 
+use crate::ui::companion::fleet_program;
 use crate::ui::failure::{Exit, Failure};
-
-/// The program's name.
-const PROGRAM: &str = "stallscope-fleet";
 
 /// Options of `fleet`.
 #[derive(Debug, Args)]
@@ -19,14 +17,9 @@ pub struct FleetArgs {
     pub words: Vec<OsString>,
 }
 
-/// Becomes the program where it is beside this one, as `make fleet` and an installation leave it; else says how to get it.
+/// Becomes the program.
 pub fn fleet(args: &FleetArgs) -> Result<Exit, Failure> {
-    let this = std::env::current_exe().map_err(Failure::machine)?;
-    let program = this.with_file_name(PROGRAM);
-    if !program.is_file() {
-        let remedy = "'make fleet' in the sources builds it and puts it there";
-        return Err(Failure::usage(format_args!("{}: is missing; {remedy}", program.display())));
-    }
+    let program = fleet_program()?;
     let error = Command::new(&program).args(&args.words).exec();
     Err(Failure::path(&error, format_args!("{}: cannot be run: {error}", program.display())))
 }

@@ -1,7 +1,11 @@
 //! `lake`: explained stalls of many runs and machines as Parquet files.
 
 mod add;
+mod bucket;
+mod compact;
 mod counters;
+mod expire;
+mod opened;
 mod stalls;
 
 use clap::{Args, Subcommand};
@@ -22,11 +26,17 @@ pub struct LakeArgs {
 pub enum LakeAction {
     /// Add runs to a lake: a directory of Parquet files for DuckDB, Spark and others. A run that it has is not added again.
     Add(add::AddArgs),
+    /// Make one file of the many of each day and host, so that questions open fewer. Readers and writers need not stop.
+    Compact(compact::CompactArgs),
+    /// Remove old days from a lake.
+    Expire(expire::ExpireArgs),
 }
 
 /// Does it.
 pub fn lake(args: &LakeArgs) -> Result<Exit, Failure> {
     match &args.action {
         LakeAction::Add(args) => add::add(args, &Screen::new(false, args.quiet)),
+        LakeAction::Compact(args) => compact::compact(args, &Screen::new(false, args.quiet)),
+        LakeAction::Expire(args) => expire::expire(args, &Screen::new(false, args.quiet)),
     }
 }

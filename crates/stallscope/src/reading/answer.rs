@@ -91,7 +91,8 @@ impl Explained {
     }
 }
 
-fn untraced(run: &Run) -> Failure {
+/// The error of a run without a trace.
+pub fn untraced(run: &Run) -> Failure {
     let missing = |finding: &&Finding| !finding.available && finding.capability == record::TRACE_CAPABILITY;
     let finding = run.description().preflight.iter().find(missing);
     let why = match finding {

@@ -93,3 +93,137 @@ fn a_damaged_run_is_added_as_incomplete_and_wrong_paths_are_refused() {
     let ended = add(&out, &lake).expect_code(2);
     assert!(ended.error().contains("schema version 99"), "{}", ended.stderr);
 }
+
+/// Runs and rows as DuckDB reads them.
+const COUNT: &str = "
+import duckdb, sys
+lake = sys.argv[1]
+for table in ['runs', 'counters']:
+    print(duckdb.sql(f\"select count(distinct run), count(*) from read_parquet('{lake}/table={table}/**/*.parquet', hive_partitioning = true)\").fetchall()[0])
+";
+
+#[test]
+fn a_compacted_lake_has_the_same_rows_and_an_expired_one_none() {
+    let folder = folder();
+    let lake = folder.path().join("lake");
+    let runs: Vec<PathBuf> = (0..3).map(|number| folder.path().join(format!("run{number}"))).collect();
+    for out in &runs {
+        run(&format!("record --runtime 300ms --interval 100ms -q --out {}", out.display())).expect_code(0);
+    }
+    let add = || {
+        run(&format!(
+            "lake add {} {} {} --to {}",
+            runs[0].display(),
+            runs[1].display(),
+            runs[2].display(),
+            lake.display()
+        ))
+    };
+    add().expect_code(0);
+    let lake_of = |words: &str| run(&format!("lake {words}")).expect_code(0).stderr;
+    let count = || {
+        python("duckdb", "reading a compacted lake")
+            .map(|mut python| crate::exporting::output_of(python.args(["-c", COUNT]).arg(&lake)))
+    };
+    let (before, rows) = (files(&lake), count());
+    let planned = lake_of(&format!("compact {} --dry-run", lake.display()));
+    assert!(planned.contains("would compact") && files(&lake) == before, "{planned}");
+    let done = lake_of(&format!("compact {}", lake.display()));
+    // One machine; midnight may lie between the runs.
+    assert!(done.contains("files in") && files(&lake).len() < before.len(), "{done}");
+    assert_eq!(count(), rows);
+    let compact = files(&lake);
+    assert!(lake_of(&format!("compact {}", lake.display())).contains("is compact"));
+    assert!(add().expect_code(0).stderr.contains("in the lake already"));
+    assert!(files(&lake) == compact, "the lake changed");
+    // A day must have ended: today's stays.
+    assert!(lake_of(&format!("expire {} --keep 1d", lake.display())).contains("nothing before"));
+    let host = std::fs::read_dir(lake.join("table=runs")).unwrap().next().unwrap().unwrap().path();
+    std::fs::rename(&host, lake.join("table=runs/date=2020-02-29")).unwrap();
+    let planned = lake_of(&format!("expire {} --keep 52w --dry-run", lake.display()));
+    assert!(planned.contains("would remove 1 days, 2020-02-29"), "{planned}");
+    assert!(lake_of(&format!("expire {} --keep 52w", lake.display())).contains("removed 1 days"));
+    assert!(!lake.join("table=runs/date=2020-02-29").exists());
+}
+
+#[test]
+fn a_wrong_lake_or_a_missing_companion_is_refused() {
+    let folder = folder();
+    let path = folder.path().display();
+    for words in [format!("compact {path}"), format!("expire {path} --keep 90d"), format!("compact {path}/none")] {
+        let ended = run(&format!("lake {words}")).expect_code(2);
+        assert!(ended.error().contains("is not a lake"), "{}", ended.stderr);
+    }
+    run(&format!("lake expire {path} --keep 90")).expect_code(2);
+    let out = folder.path().join("run");
+    run(&format!("record --runtime 300ms --interval 100ms -q --out {}", out.display())).expect_code(0);
+    // Beside the program of the tests there is none.
+    let ended = run(&format!("lake add {} --to s3://fleet/lake", out.display())).expect_code(2);
+    assert!(ended.error().contains("make fleet"), "{}", ended.stderr);
+}
+
+/// Reads rows of each run again and again, with DuckDB and pyarrow, until the lake has a file `stop`.
+const WATCH: &str = "
+import duckdb, json, os, pyarrow.dataset, sys
+lake = sys.argv[1]
+folder = f'{lake}/table=counters'
+def duck():
+    return duckdb.sql(f\"select run, count(*) from read_parquet('{folder}/**/*.parquet', hive_partitioning = true) group by run\").fetchall()
+def arrow():
+    rows = pyarrow.dataset.dataset(folder, format='parquet', partitioning='hive').to_table(columns=['run'])
+    return [(row['run'], row['run_count']) for row in rows.group_by('run').aggregate([('run', 'count')]).to_pylist()]
+found = {'read': 0, 'refused': [], 'seen': set(), 'fewer': 0}
+most = {duck: 0, arrow: 0}
+print('begun', flush=True)
+while not os.path.exists(f'{lake}/stop'):
+    for engine in [duck, arrow]:
+        try:
+            rows = engine()
+        except Exception as error:
+            found['refused'].append(f'{type(error).__name__}: {error}'.splitlines()[0])
+            continue
+        found['read'] += 1
+        found['seen'] |= set(rows)
+        found['fewer'] += len(rows) < most[engine]
+        most[engine] = max(most[engine], len(rows))
+print(json.dumps({**found, 'seen': sorted(found['seen']), 'last': sorted(duck())}))
+";
+
+#[test]
+fn engines_that_read_during_compaction_see_each_row_once_or_fail() {
+    let Some(mut python) = python("duckdb pyarrow", "reading a lake while it is compacted") else { return };
+    let folder = folder();
+    let lake = folder.path().join("lake");
+    let add = |number: u32| {
+        let out = folder.path().join(format!("run{number}"));
+        run(&format!("record --runtime 300ms --interval 100ms -q --out {}", out.display())).expect_code(0);
+        run(&format!("lake add {} --to {}", out.display(), lake.display())).expect_code(0);
+    };
+    add(0);
+    let mut watch = python.args(["-c", WATCH]).arg(&lake).stdout(std::process::Stdio::piped()).spawn().unwrap();
+    let mut said = std::io::BufReader::new(watch.stdout.take().unwrap());
+    let mut line = String::new();
+    std::io::BufRead::read_line(&mut said, &mut line).unwrap();
+    for number in 1..12 {
+        add(number);
+        run(&format!("lake compact {}", lake.display())).expect_code(0);
+    }
+    std::fs::write(lake.join("stop"), "").unwrap();
+    line.clear();
+    std::io::BufRead::read_line(&mut said, &mut line).unwrap();
+    assert!(watch.wait().unwrap().success());
+    let found: Value = serde_json::from_str(&line).unwrap();
+    println!("{} readings, refused: {}", found["read"], found["refused"]);
+    let last = found["last"].as_array().unwrap();
+    assert_eq!(last.len(), 12);
+    assert!(found["seen"].as_array().unwrap().iter().all(|pair| last.contains(pair)), "{found}");
+    assert!(found["fewer"] == 0 && found["read"].as_u64() > Some(10), "{found}");
+    // Those of missing files are the only ones.
+    let is_missing = |text: &Value| {
+        let text = text.as_str().unwrap_or_default();
+        ["No such file", "No files found", "does not exist", "Not Found", "FileNotFound"]
+            .iter()
+            .any(|part| text.contains(part))
+    };
+    assert!(found["refused"].as_array().unwrap().iter().all(is_missing), "{found}");
+}

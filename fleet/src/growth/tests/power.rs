@@ -3,7 +3,7 @@
 use statistics::{Strata, q_values};
 
 use super::super::{HostDays, growth};
-use crate::random::Random;
+use statistics::SplitMix64;
 
 const HOSTS: usize = 1000;
 /// Hosts of an event.
@@ -31,7 +31,7 @@ const OF_KINDS: Fleet = Fleet { kinds: 12, is_everywhere: false, events: 5, days
 const OF_ONE_KIND: Fleet = Fleet { kinds: 1, is_everywhere: true, events: 3, days: 14 };
 
 /// Sum of a day's stalls, as the generator makes them: load of the day, noise of the issue, bursts, and log-normal durations.
-fn day(random: &mut Random, load: f64, rate: f64) -> f64 {
+fn day(random: &mut SplitMix64, load: f64, rate: f64) -> f64 {
     let burst = if random.unit() < 0.01 { 5.0 } else { 1.0 };
     let noise = (0.4 * random.normal()).exp();
     let stalls = random.poisson(rate * load * burst * noise);
@@ -47,7 +47,7 @@ impl Fleet {
 
     /// Hosts with stalls, by issue.
     fn issues(self, seed: u64) -> Vec<Vec<HostDays>> {
-        let mut random = Random::of(seed);
+        let mut random = SplitMix64::of(seed);
         let mut issues = vec![Vec::new(); self.kinds * ISSUES.len()];
         for host in 0..HOSTS {
             let activity = (0.5 * random.normal()).exp();

@@ -2,7 +2,8 @@
 
 use remedy::Remedies;
 
-use super::{ExplainArgs, untraced};
+use super::ExplainArgs;
+use crate::reading::answer::untraced;
 use crate::reading::explained_set::ExplainedSet;
 use crate::reading::explanation::STALLS_LISTED;
 use crate::reading::run_set::RunSet;

@@ -4,18 +4,22 @@ use std::path::{Path, PathBuf};
 
 use archive::{Run, RunState};
 use clap::Args;
-use lake::{Contents, IntervalMinutes, Lake, LakeError, RunKey, RunRow};
+use lake::{Contents, IntervalMinutes, Lake, RunKey, RunRow};
 use model::event::RunEvent;
 use model::quantity::Bytes;
 use model::time::Moment;
 use report::number::grouped;
 
+use super::bucket::Aside;
+use super::opened::{failed, refuse_foreign};
 use super::{counters, stalls};
 use crate::reading::archived_run;
 use crate::reading::integrity::{Integrity, excluded};
-use crate::recording::own_path::{belongs_to_another, refuse_replaceable};
 use crate::ui::failure::{Exit, Failure};
 use crate::ui::screen::Screen;
+
+/// Runs that are explained at the same time: reading and explaining is four fifths of the work. More would take more memory.
+const AT_A_TIME: usize = 2;
 
 /// Options of `lake add`.
 #[derive(Debug, Args)]
@@ -23,8 +27,8 @@ pub struct AddArgs {
     /// Run directories.
     #[arg(value_name = "RUN", required = true)]
     pub runs: Vec<PathBuf>,
-    /// Directory of the lake; made if missing or empty.
-    #[arg(long, value_name = "DIR")]
+    /// Lake: a directory, made if missing or empty, or s3://BUCKET/PREFIX with credentials in the environment.
+    #[arg(long, value_name = "LAKE")]
     pub to: PathBuf,
     /// Suppress progress and notes.
     #[arg(long, short = 'q')]
@@ -35,29 +39,48 @@ pub struct AddArgs {
 pub fn add(args: &AddArgs, screen: &Screen) -> Result<Exit, Failure> {
     // Wrong paths are errors before anything is made.
     let runs = args.runs.iter().map(|run| addable(run)).collect::<Result<Vec<Run>, Failure>>()?;
-    let lake = open(&args.to)?;
+    let aside = Aside::of(&args.to)?;
+    let directory = aside.as_ref().map_or(args.to.as_path(), Aside::directory);
+    refuse_foreign(directory)?;
+    let lake = Lake::open_or_create(directory).map_err(failed)?;
     let mut incomplete = 0;
-    for run in &runs {
-        let name = run.dir().display();
-        let busy = screen.busy(&format!("adding {name}"));
-        let (contents, integrity) = contents(run, screen)?;
-        let added =
-            if lake.has(&contents).map_err(failed)? { None } else { Some(lake.add(&contents).map_err(failed)?) };
+    for some in runs.chunks(AT_A_TIME) {
+        let names: Vec<String> = some.iter().map(|run| run.dir().display().to_string()).collect();
+        let busy = screen.busy(&format!("adding {}", names.join(", ")));
+        let explained = explained(some, screen);
         drop(busy);
-        match added {
-            Some(bytes) => {
-                screen.remark(&format!("{name}: {} rows, {}", grouped(contents.rows() as u64), Bytes(bytes)))
+        for (name, explained) in names.iter().zip(explained) {
+            let (contents, integrity) = explained?;
+            let is_new = !lake.has(&contents).map_err(failed)?;
+            let bytes = if is_new { lake.add(&contents).map_err(failed)? } else { 0 };
+            match (is_new, &aside) {
+                // The bucket may have it.
+                (true, Some(_)) => {}
+                (true, None) => {
+                    screen.remark(&format!("{name}: {} rows, {}", grouped(contents.rows() as u64), Bytes(bytes)))
+                }
+                (false, _) => screen.remark(&format!("{name}: is in the lake already")),
             }
-            None => screen.remark(&format!("{name}: is in the lake already")),
+            integrity.lacks().for_each(|lack| screen.warning(&format!("{name}: incomplete: {lack}")));
+            incomplete += usize::from(!integrity.is_whole());
         }
-        integrity.lacks().for_each(|lack| screen.warning(&format!("{name}: incomplete: {lack}")));
-        incomplete += usize::from(!integrity.is_whole());
     }
+    aside.map_or(Ok(()), |aside| aside.put(screen))?;
     if incomplete > 0 {
         let what = "incomplete (in the lake: 'complete' is false); 'stallscope check RUN' lists what is missing";
         return Err(Failure::found(format_args!("{incomplete} of {} runs: {what}", runs.len())));
     }
     Ok(Exit::Done)
+}
+
+/// What a lake gets of some runs, explained at the same time.
+fn explained(runs: &[Run], screen: &Screen) -> Vec<Result<(Contents, Integrity), Failure>> {
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = runs.iter().map(|run| scope.spawn(|| contents(run, screen))).collect();
+        let done =
+            threads.into_iter().map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        done.collect()
+    })
 }
 
 /// A run that will not change any more, of a machine.
@@ -71,22 +94,6 @@ fn addable(directory: &Path) -> Result<Run, Failure> {
         return wrong("is simulated, and a lake is of machines");
     }
     Ok(run)
-}
-
-fn open(directory: &Path) -> Result<Lake, Failure> {
-    refuse_replaceable(directory)?;
-    if belongs_to_another(directory) {
-        let problem = "belongs to another user, who could replace what is written there; choose another with --to";
-        return Err(Failure::usage(format_args!("{}: {problem}", directory.display())));
-    }
-    Lake::open_or_create(directory).map_err(failed)
-}
-
-fn failed(error: LakeError) -> Failure {
-    match &error {
-        LakeError::Io { source, .. } => Failure::path(source, &error),
-        LakeError::Foreign { .. } | LakeError::Version { .. } => Failure::usage(error),
-    }
 }
 
 fn contents(run: &Run, screen: &Screen) -> Result<(Contents, Integrity), Failure> {

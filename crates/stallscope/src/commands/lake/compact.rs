@@ -1,0 +1,62 @@
+//! `lake compact`: one file for each day and host.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use lake::Lake;
+use model::quantity::Bytes;
+use report::number::grouped;
+
+use super::opened::{failed, refuse_foreign};
+use crate::ui::failure::{Exit, Failure};
+use crate::ui::screen::Screen;
+
+/// Options of `lake compact`.
+#[derive(Debug, Args)]
+pub struct CompactArgs {
+    /// Directory of the lake.
+    #[arg(value_name = "LAKE")]
+    pub lake: PathBuf,
+    /// Change nothing; print what would be compacted.
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Suppress progress and notes.
+    #[arg(long, short = 'q')]
+    pub quiet: bool,
+}
+
+/// Compacts a lake. Exit code 1 where a partition holds something else and stays as it is.
+pub fn compact(args: &CompactArgs, screen: &Screen) -> Result<Exit, Failure> {
+    refuse_foreign(&args.lake)?;
+    let lake = Lake::open(&args.lake).map_err(failed)?;
+    let name = args.lake.display();
+    let busy = screen.busy(&format!("compacting {name}"));
+    let done = lake.compact(args.dry_run).map_err(failed)?;
+    drop(busy);
+    let (files, partitions) = (grouped(done.files), grouped(done.partitions));
+    let before = Bytes(done.bytes_before);
+    screen.remark(&match (done.partitions, args.dry_run) {
+        (0, _) => format!("{name}: is compact"),
+        (_, true) => format!("{name}: would compact {files} files ({before}) in {partitions} partitions"),
+        (_, false) => {
+            format!(
+                "{name}: {files} files in {partitions} partitions, {before} before, {} after",
+                Bytes(done.bytes_after)
+            )
+        }
+    });
+    if !done.removed_runs.is_empty() {
+        let (count, verb) = (done.removed_runs.len(), if args.dry_run { "would remove" } else { "removed" });
+        screen.remark(&format!("{name}: {verb} rows of {count} runs that it does not have (an interrupted 'add' or an expired begin) or has twice"));
+    }
+    let skipped = done.skipped.len();
+    done.skipped.iter().for_each(|folder| {
+        screen.warning(&format!("{}: holds something else than rows; left alone", folder.display()))
+    });
+    if skipped > 0 {
+        return Err(Failure::found(format_args!(
+            "{name}: {skipped} partitions were not compacted; remove what does not belong there"
+        )));
+    }
+    Ok(Exit::Done)
+}
