@@ -1,6 +1,7 @@
 //! A run on several nodes: the figures of all, then a line for each node and the ranks that were slow.
 
 mod explained;
+mod figures;
 mod json;
 mod nodes;
 
@@ -11,13 +12,14 @@ use std::fmt::Write as _;
 
 use explain::summary::{Outlier, SetSummary, Summary};
 use model::quantity::{Bytes, Nanoseconds};
-use model::set::{NodeClock, SetDescription, SetNode};
+use model::set::{NodeClock, SetNode};
 
 use crate::number::{counted, grouped, rate};
 use crate::style::{Style, printable};
 use crate::summary;
 use crate::table::push_heading;
 pub use explained::{brief, explained};
+pub use figures::{NodeFigures, SetFigures};
 pub use json::{of_set, summary as summary_json};
 pub use nodes::ranks;
 
@@ -27,49 +29,6 @@ const OUTLIERS: usize = 3;
 const MOST_OUTLIERS: usize = 12;
 /// Worst operations shown.
 const WORST: usize = 5;
-
-/// A set, as far as it could be read.
-#[derive(Debug, Clone)]
-pub struct SetFigures<'a> {
-    /// Its name: its directory.
-    pub name: &'a str,
-    /// Its description.
-    pub set: &'a SetDescription,
-    /// All its nodes, in the order of the description.
-    pub nodes: Vec<NodeFigures<'a>>,
-    /// The figures of all that could be read; `None`: no node could.
-    pub all: Option<&'a SetSummary>,
-}
-
-/// A node of a set.
-#[derive(Debug, Clone)]
-pub struct NodeFigures<'a> {
-    /// The node.
-    pub node: &'a SetNode,
-    /// Its clock.
-    pub clock: NodeClock,
-    /// Its run directory.
-    pub run: &'a str,
-    /// Its summary; `None`: its run cannot be read.
-    pub summary: Option<&'a Summary>,
-}
-
-impl SetFigures<'_> {
-    /// The node of a place among those that could be read.
-    fn read(&self, at: usize) -> Option<&NodeFigures<'_>> {
-        self.nodes.iter().filter(|node| node.summary.is_some()).nth(at)
-    }
-
-    /// The node of a rank.
-    fn node_of(&self, rank: u64) -> Option<&SetNode> {
-        self.set.nodes.iter().find(|node| node.ranks.contains(&rank))
-    }
-
-    /// The node of an outlier. Thread `n` of an actor belongs to rank `n` modulo the ranks.
-    fn node_of_outlier(&self, outlier: &Outlier) -> Option<&SetNode> {
-        self.node_of(outlier.ordinal % self.set.ranks.max(1))
-    }
-}
 
 /// The figures of all nodes: one screen.
 pub fn text(set: &SetFigures<'_>, style: Style) -> String {

@@ -278,10 +278,9 @@ impl Blame {
         if !is_load && !scope.needs_operation() {
             let outside =
                 Outside { operations: &operations, scope: &scope, window_ns, covered: &covered, disks: &disks };
-            let as_if_none_is_silent;
-            (short, as_if_none_is_silent) = outside.explain(by_rows, &mut index, &mut explanation);
-            built = if silent.is_empty() { as_if_none_is_silent } else { built };
+            (short, built) = outside.explain(by_rows, &mut index, &mut explanation);
         }
+        built = if silent.is_empty() { built } else { Built::default() };
         let mut timelines = TaskTimelines::new(&index, &covered, &silent).with(built);
         if !scope.is_everything() {
             explanation.scoped = Some(scope.apply(&index, &disks, &mut timelines, &mut operations));

@@ -93,8 +93,7 @@ const STOPPED: u32 = 0x4 | 0x8 | 0x8000;
 impl Row {
     /// `None` for an inconsistent record.
     pub(super) fn new(record: &StallRecord, names: &mut Names) -> Option<Row> {
-        let end_ns = end_ns(record)?;
-        Some(Row {
+        end_ns(record).map(|end_ns| Row {
             start_ns: record.start_ns,
             end_ns,
             busy_ns: record.busy_ns.min(record.duration_ns),

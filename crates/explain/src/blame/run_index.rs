@@ -1,6 +1,7 @@
 //! A run's rows, indexed: by task, with stacks and requests.
 
 mod mapped;
+mod of_rows;
 mod workers;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -37,7 +38,6 @@ use super::timeline::Covered;
 use super::usage::Usage;
 use super::user_stacks::UserStacks;
 use crate::hashing::{FastMap, FastSet};
-use crate::threads::map;
 
 /// The rows of a run and what they refer to.
 #[derive(Debug, Default)]
@@ -100,8 +100,6 @@ pub(super) struct RunIndex {
 
 /// Of what a process waits for, less than one part in this many says nothing of it.
 const SELDOM: u64 = 64;
-/// Rows of which a thread finds the causes at once.
-const ROWS_AT_ONCE: usize = 16 << 10;
 /// Loop devices on loop devices that are followed.
 const LEVELS: usize = 8;
 /// Moments of a request at most ([`RequestRecord::moments`]).
@@ -147,16 +145,7 @@ impl RunIndex {
         self.lock_turns = LockTurns::new(&self.rows, &self.names);
         self.dirty_disks = DirtyDisks::new(&self.rows, &self.names);
         self.answers = Answers::new(&self.rows);
-        let parts: Vec<&[Row]> = self.rows.chunks(ROWS_AT_ONCE).collect();
-        let causes = map(&parts, |rows| rows.iter().map(|row| self.find_main_cause(row)).collect::<Vec<Cause>>());
-        self.causes = causes.concat();
-    }
-
-    /// Rows are asked for their requests very often: where each is among them.
-    fn find_requests(&mut self) {
-        for row in &mut self.rows {
-            row.request_at = row.request.get().and_then(|number| self.requests.place(number)).into();
-        }
+        self.causes = self.find_causes();
     }
 
     /// What these rows wait for, by what their tasks and wakers do before and after.

@@ -3,7 +3,7 @@
 use explain::summary::Summary;
 use model::quantity::{Bytes, Nanoseconds};
 
-use super::SetFigures;
+use super::figures::SetFigures;
 use crate::number::{grouped, latency, share};
 use crate::style::{Style, printable};
 use crate::table::{push_section, table};

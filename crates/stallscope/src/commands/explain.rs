@@ -1,45 +1,19 @@
 //! `explain`: why the slow operations of a run were slow.
 
+mod options;
 mod set;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use clap::Args;
 use remedy::Remedies;
+
+pub use options::ExplainArgs;
 
 use crate::reading::answer::{Explained, Question};
 use crate::reading::explanation::STALLS_LISTED;
 use crate::reading::run_set;
-use crate::reading::scope::ScopeArgs;
-use crate::ui::args::positive_duration;
 use crate::ui::failure::{Exit, Failure};
 use crate::ui::screen::Screen;
-
-/// Options of `explain`.
-#[derive(Debug, Args)]
-pub struct ExplainArgs {
-    /// Run directory.
-    #[arg(value_name = "RUN")]
-    pub run: PathBuf,
-    /// Explain operations of at least T [default: those recorded individually].
-    #[arg(long, value_name = "T", value_parser = positive_duration)]
-    pub slower_than: Option<u64>,
-    /// Show the N worst stalls in detail [default: 5; with --json: 200].
-    #[arg(long, value_name = "N")]
-    pub worst: Option<usize>,
-    /// Predict what each remedy that fits would bring, and rank them.
-    #[arg(long)]
-    pub what_if: bool,
-    /// Add remedies of a TOML file to the built-in ones (docs/WHATIF.md).
-    #[arg(long, value_name = "FILE")]
-    pub remedies: Option<PathBuf>,
-    /// Print a single JSON document to standard output.
-    #[arg(long)]
-    pub json: bool,
-    #[command(flatten)]
-    #[allow(missing_docs)]
-    pub scope: ScopeArgs,
-}
 
 /// Explains a run; it may still be recording.
 pub fn explain(args: &ExplainArgs, screen: &Screen) -> Result<Exit, Failure> {

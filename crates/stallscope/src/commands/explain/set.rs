@@ -2,7 +2,7 @@
 
 use remedy::Remedies;
 
-use super::ExplainArgs;
+use super::options::ExplainArgs;
 use crate::reading::answer::untraced;
 use crate::reading::explained_set::ExplainedSet;
 use crate::reading::explanation::STALLS_LISTED;

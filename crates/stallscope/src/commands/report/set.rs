@@ -9,7 +9,8 @@ use remedy::Remedies;
 use report::style::{Style, printable};
 use serde_json::Value;
 
-use super::{ReportArgs, write};
+use super::options::ReportArgs;
+use super::output::write;
 use crate::reading::document::{self, RunDocument};
 use crate::reading::explained_set::ExplainedSet;
 use crate::reading::run_set::{NodeRun, RunSet};

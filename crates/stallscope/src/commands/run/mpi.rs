@@ -21,7 +21,6 @@ use explain::blame::Scope;
 use explain::summary::Summary;
 use load::conductor::{Conductor, Launch, Others};
 use load::plan::Plan;
-use model::set::ClockOffset;
 
 use self::clock::NodeClock;
 use self::figures::NodeRows;
