@@ -74,7 +74,7 @@ fn a_client_that_sends_byte_by_byte_is_sent_away() {
     assert!(began.elapsed() < Duration::from_secs(30), "{:?}", began.elapsed());
     drop(slow);
     std::thread::sleep(Duration::from_millis(200));
-    assert_eq!(status(&get(&address, "/")), "200");
+    assert_eq!(status(&get(&address, "")), "200");
 }
 
 #[test]
