@@ -3,6 +3,7 @@
 mod batch;
 pub(crate) mod check;
 pub(crate) mod damage_log;
+mod ends;
 mod inventory;
 mod lock;
 mod message;

@@ -6,10 +6,8 @@ use model::damage::Damage;
 use model::event::RunEvent;
 use serde::Serialize;
 
-use super::batch::{Batch, SegmentSchema};
 use super::lock::is_locked;
 use super::run::Run;
-use crate::encode::END_OF_STREAM;
 
 /// The result of a check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -71,6 +69,7 @@ impl Run {
                 Err(why) => self.damage.add(batch.damage(&why)),
             }
         }
+        self.verify_ends();
         let damage = self.damage();
         // What a live writer is appending is not torn.
         let torn_bytes =
@@ -87,19 +86,6 @@ impl Run {
             left_out: self.inventory.events.iter().filter_map(left_out).collect(),
             last_flush_ns: self.inventory.last_flush.map(|at| at.monotonic_ns),
         }
-    }
-
-    /// Bytes of segments after the last live batch, without the end-of-stream marker.
-    fn torn_segment_bytes(&self) -> u64 {
-        let batches: Vec<&Batch> = self.inventory.batches.values().flatten().collect();
-        let torn = |segment: &std::sync::Arc<SegmentSchema>| {
-            let of_it = batches.iter().filter(|batch| std::sync::Arc::ptr_eq(&batch.file, &segment.file));
-            let end =
-                of_it.map(|batch| batch.offset.saturating_add(batch.length)).max().unwrap_or(segment.entry.length);
-            let end = if self.inventory.closed { end.saturating_add(END_OF_STREAM.len() as u64) } else { end };
-            segment.file.file.metadata().map_or(0, |file| file.len().saturating_sub(end))
-        };
-        self.inventory.segments.iter().map(torn).sum()
     }
 }
 

@@ -75,6 +75,7 @@ impl Run {
                 });
             }
         }
+        self.verify_ends();
     }
 
     /// What is known to be damaged or missing: found when the run was opened, by [`Run::verify`], and by reading. What a

@@ -270,3 +270,29 @@ fn only_plain_files_of_the_directory_are_opened() {
     assert!(run.damage().iter().any(|damage| damage.may_lack("stalls")));
     assert_eq!(run.stalls().count(), 0);
 }
+
+/// No row is lost with it, but the file is not as it was written.
+#[test]
+fn a_segment_of_a_closed_run_ends_with_its_marker() {
+    let base = tempdir().unwrap();
+    let [_, closed] = runs(base.path());
+    let damage = || {
+        let run = Run::open(&closed).unwrap();
+        run.verify();
+        run.damage()
+    };
+    assert_eq!(damage(), []);
+    for path in files(&closed).iter().filter(|path| path.extension().is_some_and(|extension| extension == "arrows")) {
+        let whole = fs::read(path).unwrap();
+        let mut changed: Vec<Vec<u8>> = (1..=8).map(|lost| whole[..whole.len() - lost].to_vec()).collect();
+        changed.push([&whole[..], b"x"].concat());
+        changed.push([&whole[..whole.len() - 1], b"x"].concat());
+        for bytes in changed {
+            fs::write(path, &bytes).unwrap();
+            let why: Vec<String> = damage().into_iter().map(|damage| damage.why).collect();
+            assert_eq!(why, ["its end is not as it was written"], "{} with {} bytes", path.display(), bytes.len());
+            assert!(!Run::open(&closed).unwrap().check().whole);
+        }
+        fs::write(path, whole).unwrap();
+    }
+}
