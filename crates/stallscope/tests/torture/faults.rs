@@ -27,9 +27,23 @@ enum Fault {
 impl Fault {
     fn name(self) -> String {
         match self {
-            Fault::Error(errno) => format!("{:?}", rustix::io::Errno::from_raw_os_error(errno)),
+            Fault::Error(errno) => error_name(errno).to_owned(),
             Fault::Half => "half of it".to_owned(),
         }
+    }
+}
+
+/// As the manual calls it.
+fn error_name(errno: i32) -> &'static str {
+    match errno {
+        libc::EIO => "EIO",
+        libc::ENOSPC => "ENOSPC",
+        libc::EINTR => "EINTR",
+        libc::ENOMEM => "ENOMEM",
+        libc::EAGAIN => "EAGAIN",
+        libc::EMFILE => "EMFILE",
+        libc::EPERM => "EPERM",
+        _ => "another error",
     }
 }
 
