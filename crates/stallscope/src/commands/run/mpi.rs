@@ -327,6 +327,8 @@ impl Leading {
             let mut meeting = self.meeting.borrow_mut();
             meeting.listen();
             let patience = match meeting.has_failed() {
+                // A rank's end is something that the launcher's daemon would send.
+                _ if meeting.has_lost_a_node() => LAUNCHER_PATIENCE,
                 _ if meeting.is_broken() => LOST_PATIENCE,
                 true => FAILED_PATIENCE,
                 false => LEAVE_PATIENCE,
@@ -334,10 +336,11 @@ impl Leading {
             if meeting.may_leave {
                 return;
             }
-            if interrupt.requests() > 0 {
+            let is_interrupted = interrupt.requests() > 0;
+            if is_interrupted && !meeting.has_lost_a_node() {
                 meeting.link.abort(Exit::Interrupted.code());
             }
-            if began.elapsed() > patience {
+            if is_interrupted || began.elapsed() > patience {
                 meeting.end_alone();
                 leave_alone();
             }
