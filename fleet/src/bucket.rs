@@ -39,8 +39,7 @@ impl Bucket {
     /// Of `s3://BUCKET/PREFIX`, with credentials, region and endpoint of the environment.
     pub(crate) fn of(text: &str) -> Result<Bucket, FleetError> {
         let (bucket, prefix) = parts(text)?;
-        let is_set = |name: &&str| env::var_os(name).is_some_and(|value| !value.is_empty());
-        if !CREDENTIALS.iter().any(|name| is_set(&name)) {
+        if !CREDENTIALS.iter().any(|name| env::var_os(name).is_some_and(|value| !value.is_empty())) {
             return Err(FleetError::NoCredentials { url: text.to_owned() });
         }
         // Who names an endpoint without TLS wants that one.

@@ -26,6 +26,12 @@ pub(crate) enum FleetError {
         /// The lake.
         url: String,
     },
+    /// No bucket.
+    #[error("{object}: the bucket is missing; make it first")]
+    NoBucket {
+        /// What was to be used.
+        object: String,
+    },
     /// A store refused.
     #[error("{object}: cannot {what}: {}", one_line_of(&source.to_string()))]
     Store {
@@ -106,7 +112,11 @@ impl FleetError {
     /// For `map_err`.
     pub(crate) fn store(object: &str, what: &'static str) -> impl FnOnce(object_store::Error) -> FleetError {
         let object = object.to_owned();
-        move |source| FleetError::Store { object, what, source }
+        // The client has no kind of error for it.
+        move |source| match source.to_string().contains("<Code>NoSuchBucket</Code>") {
+            true => FleetError::NoBucket { object },
+            false => FleetError::Store { object, what, source },
+        }
     }
 
     /// 2: the command line, or what it names, is wrong; 3: the machine cannot do it.

@@ -1,6 +1,7 @@
 //! A lake as tables of the engine.
 
 use std::error::Error;
+use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -32,30 +33,31 @@ impl Lake {
     pub(crate) async fn open(lake: &Path, memory_bytes: usize) -> Result<Lake, FleetError> {
         let place = Place::of(lake)?;
         place.check().await?;
-        let context = session(&place, memory_bytes).await?;
+        let context = repeated(&place, async || session(&place, memory_bytes).await).await?;
         Ok(Lake { place, memory_bytes, context })
     }
 
     /// The rows of a query. A statement that changes something is refused. Files that were compacted or removed after they were listed
     /// are missing then: the question is asked again, of what is there now.
     pub(crate) async fn rows(&self, sql: &str) -> Result<Vec<RecordBatch>, FleetError> {
-        let mut found = rows(&self.context, sql).await;
-        for _ in 0..REPEATS {
-            match found {
-                Err(FleetError::Sql { source }) if has_vanished(&source) => {
-                    // The engine remembers what it listed.
-                    found = rows(&session(&self.place, self.memory_bytes).await?, sql).await;
-                }
-                found => return found,
-            }
+        match rows(&self.context, sql).await {
+            Err(error) if has_vanished(&error) => {}
+            found => return found,
         }
-        match found {
-            Err(FleetError::Sql { source }) if has_vanished(&source) => {
-                Err(FleetError::Changing { path: self.place.name() })
-            }
-            found => found,
+        // The engine remembers what it listed.
+        repeated(&self.place, async || rows(&session(&self.place, self.memory_bytes).await?, sql).await).await
+    }
+}
+
+/// Asks again where a file is missing that was listed, but not for ever.
+async fn repeated<T>(place: &Place, ask: impl AsyncFn() -> Result<T, FleetError>) -> Result<T, FleetError> {
+    for _ in 0..REPEATS {
+        match ask().await {
+            Err(error) if has_vanished(&error) => {}
+            done => return done,
         }
     }
+    Err(FleetError::Changing { path: place.name() })
 }
 
 async fn rows(context: &SessionContext, sql: &str) -> Result<Vec<RecordBatch>, FleetError> {
@@ -64,13 +66,20 @@ async fn rows(context: &SessionContext, sql: &str) -> Result<Vec<RecordBatch>, F
 }
 
 /// Whether a file or an object is missing that was listed.
-fn has_vanished(error: &DataFusionError) -> bool {
-    let mut next: Option<&(dyn Error + 'static)> = Some(error);
+fn has_vanished(error: &FleetError) -> bool {
+    let mut next: Option<&(dyn Error + 'static)> = match error {
+        FleetError::Io { source, .. } => return source.kind() == ErrorKind::NotFound,
+        FleetError::Store { source, .. } => Some(source),
+        FleetError::Sql { source } => Some(source),
+        _ => None,
+    };
     while let Some(error) = next {
         if let Some(object_store::Error::NotFound { .. }) = error.downcast_ref() {
             return true;
         }
-        if error.downcast_ref().is_some_and(|io: &std::io::Error| io.kind() == std::io::ErrorKind::NotFound) {
+        // Of a footer the engine keeps the text alone.
+        let text = error.to_string();
+        if text.contains("Object at location") && text.contains("not found") {
             return true;
         }
         next = error.source();
@@ -121,13 +130,21 @@ mod tests {
     use datafusion::parquet::errors::ParquetError;
 
     use super::has_vanished;
+    use crate::error::FleetError;
 
     #[test]
     fn a_missing_file_is_found_below_what_the_engine_wraps_around_it() {
         let missing = || object_store::Error::NotFound { path: "a".into(), source: "gone".into() };
-        let wrapped = DataFusionError::ParquetError(Box::new(ParquetError::External(Box::new(missing()))));
-        assert!(has_vanished(&wrapped.context("reading")));
-        assert!(has_vanished(&DataFusionError::ObjectStore(Box::new(missing()))));
-        assert!(!has_vanished(&DataFusionError::Plan("a: not found".into())));
+        let parquet = |error| DataFusionError::ParquetError(Box::new(error));
+        for error in [
+            parquet(ParquetError::External(Box::new(missing()))).context("reading"),
+            parquet(ParquetError::General(format!("Failed to fetch metadata for file a: {}", missing()))),
+            DataFusionError::ObjectStore(Box::new(missing())),
+        ] {
+            assert!(has_vanished(&FleetError::from(error)));
+        }
+        let gone = std::io::Error::from(std::io::ErrorKind::NotFound);
+        assert!(has_vanished(&FleetError::io("a".as_ref(), "open")(gone)));
+        assert!(!has_vanished(&DataFusionError::Plan("a: not found".into()).into()));
     }
 }

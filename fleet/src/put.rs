@@ -54,8 +54,8 @@ async fn sign(bucket: &Bucket) -> Result<(), FleetError> {
     }
     let (folders, objects) = bucket.list("").await?;
     // Another writer may have signed it since.
-    let is_foreign = !(folders.is_empty() && objects.is_empty()) && !objects.iter().any(|object| object == MARKER);
-    if is_foreign {
+    let is_empty = folders.is_empty() && objects.is_empty();
+    if !is_empty && !objects.iter().any(|object| object == MARKER) {
         return Err(FleetError::Foreign { path: name });
     }
     bucket.put(MARKER, new_marker().into_bytes(), true).await?;

@@ -1,8 +1,8 @@
 //! Lakes in S3, on a server of this machine (Python package moto), which is started for the test. Without it nothing is tested.
 
 mod s3 {
-    pub mod lake;
-    pub mod server;
+    pub(crate) mod lake;
+    pub(crate) mod server;
 }
 
 use std::path::Path;
@@ -30,7 +30,9 @@ fn fleet(server: &str, words: &[&str]) -> Output {
 fn bare(words: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_stallscope-fleet"));
     let names: Vec<String> = std::env::vars().map(|(name, _)| name).filter(|name| name.starts_with("AWS_")).collect();
-    names.iter().for_each(|name| drop(command.env_remove(name)));
+    for name in names {
+        command.env_remove(name);
+    }
     command.args(words);
     command
 }
@@ -93,10 +95,12 @@ fn what_cannot_be_used_is_refused_with_its_reason() {
     server.put("/fleet/old/stallscope-lake.json", b"{\"stallscope_lake\":9}");
     let folder = tempfile::tempdir().unwrap();
     lake(folder.path());
-    let check = |to: &str, code: i32, text: &str| drop(expect(&put(&server, folder.path(), to), code, text));
+    let check = |to: &str, code: i32, text: &str| {
+        expect(&put(&server, folder.path(), to), code, text);
+    };
     check("s3://fleet/mine", 2, "neither empty nor a lake");
     check("s3://fleet/old", 2, "schema version 9");
-    check("s3://none/lake", 2, "none/lake");
+    check("s3://none/lake", 2, "s3://none/lake/: the bucket is missing");
     check("s3://fleet/a?b", 2, "write it as s3://BUCKET");
     expect(&fleet(&server.url, &["top", "s3://fleet/empty"]), 2, "is not a lake");
     expect(&bare(&["top", "s3://fleet/lake"]).output().unwrap(), 2, "AWS_ACCESS_KEY_ID");

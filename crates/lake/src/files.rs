@@ -91,3 +91,27 @@ pub(crate) fn exchange(one: &Path, other: &Path) -> Result<(), LakeError> {
         error => LakeError::io(other, "exchange")(error.into()),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::exchange;
+
+    #[test]
+    fn a_reader_never_misses_a_directory_that_is_exchanged() {
+        let folder = tempfile::tempdir().unwrap();
+        let (one, other) = (folder.path().join("staged"), folder.path().join("host=a"));
+        for path in [&one, &other] {
+            fs::create_dir(path).unwrap();
+            fs::write(path.join(path.file_name().unwrap()), "").unwrap();
+        }
+        std::thread::scope(|scope| {
+            let writer = scope.spawn(|| (0..5_000).for_each(|_| exchange(&one, &other).unwrap()));
+            while !writer.is_finished() {
+                assert_eq!(fs::read_dir(&other).map(Iterator::count).ok(), Some(1));
+            }
+        });
+        assert!(other.join("host=a").exists());
+    }
+}

@@ -58,11 +58,12 @@ pub(crate) fn files(lake: &Path) -> Vec<String> {
     found
 }
 
-/// Rows of each run in a partition, as an engine reads them without a lock: list, then open.
+/// Rows of each run in a partition, as an engine reads them without a lock: list, then open. A directory that is missing has no rows, for
+/// engines that list from above; a file that was listed and is missing is an error.
 pub(crate) fn rows(partition: &Path) -> io::Result<BTreeMap<String, usize>> {
     let mut rows = BTreeMap::new();
-    let paths: Vec<_> =
-        fs::read_dir(partition)?.map(|entry| entry.map(|entry| entry.path())).collect::<io::Result<_>>()?;
+    let entries = fs::read_dir(partition).into_iter().flatten();
+    let paths: Vec<_> = entries.map(|entry| entry.map(|entry| entry.path())).collect::<io::Result<_>>()?;
     for path in paths {
         let read = ParquetRecordBatchReaderBuilder::try_new(File::open(path)?).unwrap().build().unwrap();
         for batch in read.map(Result::unwrap) {

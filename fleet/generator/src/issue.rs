@@ -94,7 +94,7 @@ impl Issue {
     pub(crate) fn steps(&self, number: usize, kernel: usize, random: &mut SplitMix64) -> Vec<Step> {
         let mut steps: Vec<Step> = self.chain.iter().map(|(cause, functions)| step(*cause, functions)).collect();
         // A kernel inlines a function of one issue in 16.
-        if (number + 5 * kernel) % 16 == 0 && steps[0].functions.len() > 2 {
+        if (number + 5 * kernel).is_multiple_of(16) && steps[0].functions.len() > 2 {
             steps[0].functions.remove(1);
         }
         // The task was preempted before the disk's answer, wherever it was.

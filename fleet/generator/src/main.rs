@@ -103,7 +103,7 @@ fn runs(
         let at = (stall.explained.start_wall_ns - begin_ns) / length_ns;
         by_run[at.clamp(0, i64::from(cli.runs) - 1) as usize].push(stall);
     }
-    let of = |(at, stalls)| Ok(run(cli, host, (day, begin_ns + at as i64 * length_ns, length_ns), stalls)?);
+    let of = |(at, stalls)| run(cli, host, (day, begin_ns + at as i64 * length_ns, length_ns), stalls);
     by_run.into_iter().enumerate().map(of).collect()
 }
 

@@ -13,7 +13,7 @@ use datafusion::parquet::arrow::ArrowWriter;
 const NOON_US: i64 = 1_795_435_200_000_000;
 
 /// Makes one of two hosts with a run each, and returns the runs.
-pub fn lake(folder: &Path) -> [String; 2] {
+pub(crate) fn lake(folder: &Path) -> [String; 2] {
     fs::write(folder.join("stallscope-lake.json"), "{\"stallscope_lake\":1}\n").unwrap();
     // The name of the first is one that Hive escapes.
     [("db%201%2Fa", 1), ("web", 2)].map(|(host, number)| {

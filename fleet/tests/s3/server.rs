@@ -6,16 +6,16 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// A server that ends when it is dropped.
-pub struct Server {
+pub(crate) struct Server {
     /// `http://127.0.0.1:PORT`.
-    pub url: String,
+    pub(crate) url: String,
     address: String,
     child: Child,
 }
 
 impl Server {
     /// Starts one; `None`, and a line about it, where Python lacks moto.
-    pub fn started() -> Option<Server> {
+    pub(crate) fn started() -> Option<Server> {
         let python = std::env::var_os("STALLSCOPE_PYTHON").unwrap_or_else(|| "python3".into());
         let has = Command::new(&python).args(["-c", "import moto.server, flask"]).stderr(Stdio::null()).status();
         if !has.is_ok_and(|status| status.success()) {
@@ -41,7 +41,7 @@ impl Server {
     }
 
     /// Makes a bucket or an object, which this server takes without a signature.
-    pub fn put(&self, path: &str, bytes: &[u8]) {
+    pub(crate) fn put(&self, path: &str, bytes: &[u8]) {
         let mut stream = TcpStream::connect(&self.address).unwrap();
         let head = format!(
             "PUT {path} HTTP/1.1\r\nHost: {}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
