@@ -2,7 +2,9 @@
 
 use model::simulation::Origin;
 
+use super::comparison::Compared;
 use super::figures::{Group, RunFigures};
+use super::machines::{Block, Blocks};
 use super::verdict::FEWEST_RUNS;
 use statistics::Steadiness;
 
@@ -10,13 +12,14 @@ use statistics::Steadiness;
 const NAMED: usize = 3;
 
 /// One sentence each, the most important first.
-pub(super) fn cautions(a: &Group, b: &Group) -> Vec<String> {
+pub(super) fn cautions(a: &Group, b: &Group, blocks: &Blocks<'_>) -> Vec<String> {
     let mut found = Vec::new();
     found.extend(simulated(a, b));
-    found.extend(too_few(a, b));
+    found.extend(one_sided(blocks));
+    found.extend(too_few(blocks));
     let is_simulated = a.runs.iter().chain(&b.runs).any(|run| run.simulated.is_some());
     if !is_simulated {
-        found.extend(not_interleaved(&a.runs, &b.runs));
+        found.extend(not_interleaved(blocks));
     }
     let runs: Vec<&RunFigures> = a.runs.iter().chain(&b.runs).collect();
     found.extend(unsteady(&runs));
@@ -58,27 +61,73 @@ fn key(origin: &Origin) -> (&str, &str, Option<u64>) {
     (&origin.model, &origin.policy, origin.seed)
 }
 
-fn too_few(a: &Group, b: &Group) -> Option<String> {
-    let fewest = a.runs.len().min(b.runs.len());
+/// Runs that are compared with none.
+fn one_sided(blocks: &Blocks<'_>) -> Option<String> {
+    let count: usize = blocks.one_sided.iter().map(|block| block.a.len() + block.b.len()).sum();
+    (count > 0).then(|| {
+        format!(
+            "{count} runs are left out of every figure: their machines ({}) ran one side alone, so that machines and sides \
+             cannot be distinguished",
+            named(blocks.one_sided.iter().map(|block| block.name()))
+        )
+    })
+}
+
+/// Metrics whose change is not the same on all machines: their intervals exclude each other.
+pub(super) fn disagreeing(metrics: &[Compared], blocks: &Blocks<'_>) -> Option<String> {
+    let apart: Vec<String> = metrics.iter().filter_map(|metric| apart(metric, blocks)).collect();
+    (!apart.is_empty()).then(|| {
+        format!(
+            "machines disagree, so that one ratio is none of theirs: {}; compare the runs of each",
+            named(apart.iter().map(String::as_str))
+        )
+    })
+}
+
+fn apart(metric: &Compared, blocks: &Blocks<'_>) -> Option<String> {
+    let known =
+        || metric.by_machine.iter().zip(&blocks.blocks).filter_map(|(ratio, block)| Some((block.name(), (*ratio)?)));
+    let with_ends = || known().filter_map(|(name, ratio)| Some((name, ratio.ratio, ratio.interval?)));
+    let least = with_ends().min_by(|x, y| x.2.1.total_cmp(&y.2.1))?;
+    let most = with_ends().max_by(|x, y| x.2.0.total_cmp(&y.2.0))?;
+    let side = |(name, ratio, _): (&str, f64, _)| format!("x {ratio:.2} on {name}");
+    (least.2.1 < most.2.0).then(|| format!("{} ({}, {})", metric.name, side(least), side(most)))
+}
+
+fn too_few(blocks: &Blocks<'_>) -> Option<String> {
+    let count = |of: fn(&Block<'_>) -> usize| blocks.blocks.iter().map(of).sum::<usize>();
+    let fewest = count(|block| block.a.len()).min(count(|block| block.b.len()));
     (fewest < FEWEST_RUNS)
         .then(|| format!("too few runs for a verdict ({fewest} per side); use at least {FEWEST_RUNS}, preferably 10"))
 }
 
 /// Unless the runs alternate, changes over time (a disk filling up, another load starting) look like a difference between
-/// the sides.
-fn not_interleaved(a: &[RunFigures], b: &[RunFigures]) -> Option<String> {
-    let started = |runs: &[RunFigures]| runs.iter().map(|run| run.started_wall_ns).collect::<Option<Vec<u64>>>();
-    let (a, b) = (started(a)?, started(b)?);
+/// the sides. On machines that run at the same time each other's order does not matter.
+fn not_interleaved(blocks: &Blocks<'_>) -> Option<String> {
+    let apart: Vec<(&Block<'_>, &str)> =
+        blocks.blocks.iter().filter_map(|block| Some((block, first_side(block)?))).collect();
+    let (_, first) = apart.first()?;
+    let which = match apart.iter().all(|(_, side)| side == first) {
+        true => format!("all runs of {first} precede the others"),
+        false => "all runs of one side precede the others".to_owned(),
+    };
+    let place = match blocks.are_machines() {
+        true => format!("on {}, ", named(apart.iter().map(|(block, _)| block.name()))),
+        false => String::new(),
+    };
+    Some(format!(
+        "{place}{which}: changes over time look like a difference between the sides; alternate them (A B B A ...)"
+    ))
+}
+
+/// The side whose runs all precede the others.
+fn first_side(block: &Block<'_>) -> Option<&'static str> {
+    let started = |runs: &[&RunFigures]| runs.iter().map(|run| run.started_wall_ns).collect::<Option<Vec<u64>>>();
+    let (a, b) = (started(&block.a)?, started(&block.b)?);
     let (a_first, a_last) = (a.iter().min()?, a.iter().max()?);
     let (b_first, b_last) = (b.iter().min()?, b.iter().max()?);
     let apart = a.len() + b.len() > 2 && (a_last < b_first || b_last < a_first);
-    apart.then(|| {
-        let first = if a_last < b_first { "A" } else { "B" };
-        format!(
-            "all runs of {first} precede the others: changes over time look like a difference between the sides; alternate \
-             them (A B B A ...)"
-        )
-    })
+    apart.then_some(if a_last < b_first { "A" } else { "B" })
 }
 
 fn unsteady(runs: &[&RunFigures]) -> Option<String> {

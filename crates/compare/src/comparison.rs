@@ -2,14 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::cautions::cautions;
+use super::cautions::{cautions, disagreeing};
 use super::differences::{Difference, are_comparable_as_runs, differences};
+use super::estimate::{Estimate, ratio_of_block};
 use super::figures::{Amount, Better, Figure, Group, RunFigures};
-use super::verdict::{CONFIDENCE, EQUIVALENCE_CONFIDENCE, FEWEST_RUNS, Findings, SIGNIFICANCE, Verdict, log_variance};
+use super::machines::{Blocks, Machine};
+use super::verdict::{CONFIDENCE, FEWEST_RUNS, Findings, Verdict};
 use statistics::RankTests;
+use statistics::Ratio;
 use statistics::q_values;
-use statistics::{Count, RateRatio};
-use statistics::{LogRatios, Ratio};
 
 /// The default margin: smaller differences do not matter.
 pub const MARGIN: f64 = 0.05;
@@ -39,6 +40,10 @@ pub struct Comparison {
     pub a: (String, usize),
     /// Name and number of runs of the other side, B.
     pub b: (String, usize),
+    /// Machines within which runs are compared, where there are several; else empty.
+    pub machines: Vec<Machine>,
+    /// Conditions in which these machines differ.
+    pub machines_differ_in: Vec<String>,
     /// Conditions that differ, the unintended ones first.
     pub differences: Vec<Difference>,
     /// Cautions, one sentence each.
@@ -66,6 +71,9 @@ pub struct Compared {
     pub b: Vec<f64>,
     /// B to A.
     pub ratio: Ratio,
+    /// The same on each machine, in the order of [`Comparison::machines`], each with an interval that holds for all of them together;
+    /// `None` where a side has no value.
+    pub by_machine: Vec<Option<Ratio>>,
     /// Differences up to this share do not matter.
     pub margin: f64,
     /// Exact, two-sided.
@@ -160,14 +168,20 @@ fn order(x: (Verdict, f64), y: (Verdict, f64)) -> std::cmp::Ordering {
 }
 
 fn uncorrected(a: &Group, b: &Group, margins: &Margins, tests: &mut RankTests) -> Comparison {
+    let blocks = Blocks::of(a, b);
+    let metrics = all_compared(&blocks, |run| &run.metrics, margins, tests);
+    let mut cautions = cautions(a, b, &blocks);
+    cautions.extend(disagreeing(&metrics, &blocks));
     Comparison {
         a: (a.name.clone(), a.runs.len()),
         b: (b.name.clone(), b.runs.len()),
-        differences: differences(a, b),
-        cautions: cautions(a, b),
-        metrics: all_compared(&a.runs, &b.runs, |run| &run.metrics, margins, tests),
-        stalls: stalls(&a.runs, &b.runs, margins, tests),
-        counters: all_compared(&a.runs, &b.runs, |run| &run.counters, margins, tests),
+        machines: blocks.machines(),
+        machines_differ_in: blocks.differ_in(),
+        differences: differences(a, b, &blocks),
+        cautions,
+        metrics,
+        stalls: stalls(a, b, &blocks, margins, tests),
+        counters: all_compared(&blocks, |run| &run.counters, margins, tests),
     }
 }
 
@@ -199,43 +213,37 @@ impl Margins {
 
 /// Every metric that runs of both sides have, in order of first appearance.
 fn all_compared(
-    a: &[RunFigures],
-    b: &[RunFigures],
+    blocks: &Blocks<'_>,
     figures: impl Fn(&RunFigures) -> &Vec<Figure>,
     margins: &Margins,
     tests: &mut RankTests,
 ) -> Vec<Compared> {
     let mut seen = BTreeSet::new();
     let mut all = Vec::new();
-    for figure in a.iter().flat_map(&figures) {
+    let of_a = blocks.blocks.iter().flat_map(|block| &block.a);
+    for figure in of_a.flat_map(|run| figures(run)) {
         if seen.insert(figure.name.as_str()) {
-            let amounts = |runs: &[RunFigures]| -> Vec<Amount> {
-                let of_run = |run| {
-                    figures(run).iter().find(|other: &&Figure| other.name == figure.name && other.unit == figure.unit)
-                };
-                runs.iter().filter_map(of_run).map(|figure| figure.amount).collect()
+            let amount = |run: &RunFigures| {
+                let same = |other: &&Figure| other.name == figure.name && other.unit == figure.unit;
+                figures(run).iter().find(same).map(|figure| figure.amount)
             };
-            all.extend(compared(figure, &amounts(a), &amounts(b), margins, tests));
+            all.extend(compared(figure, &blocks.values(amount), margins, tests));
         }
     }
     all
 }
 
 /// `None` where a side has no value, or all values on both are zero.
-fn compared(what: &Figure, a: &[Amount], b: &[Amount], margins: &Margins, tests: &mut RankTests) -> Option<Compared> {
-    let values = |amounts: &[Amount]| amounts.iter().filter_map(|amount| amount.value()).collect::<Vec<f64>>();
-    let (a_values, b_values) = (values(a), values(b));
-    let p = tests.p(&a_values, &b_values)?;
-    if a_values.iter().chain(&b_values).all(|&value| value == 0.0) {
-        return None;
-    }
-    let estimate = match (counts(a), counts(b)) {
-        (Some(a), Some(b)) => Estimate::of_counts(&a, &b, p)?,
-        _ => Estimate::of_levels(&a_values, &b_values, tests)?,
-    };
+fn compared(
+    what: &Figure,
+    blocks: &[(Vec<Amount>, Vec<Amount>)],
+    margins: &Margins,
+    tests: &mut RankTests,
+) -> Option<Compared> {
+    let estimate = Estimate::of(blocks, tests)?;
     let findings = Findings {
         better: what.better,
-        runs: a_values.len().min(b_values.len()),
+        runs: estimate.a.len().min(estimate.b.len()),
         fewest: FEWEST_RUNS,
         ratio: estimate.ratio,
         narrow: estimate.narrow.interval,
@@ -243,16 +251,21 @@ fn compared(what: &Figure, a: &[Amount], b: &[Amount], margins: &Margins, tests:
         variance: estimate.variance,
         margin: margins.margin(&what.name),
     };
+    // Bonferroni: all intervals hold together with the confidence of one.
+    let confidence = 1.0 - (1.0 - CONFIDENCE) / blocks.len() as f64;
+    let of_block = |block: &(Vec<Amount>, Vec<Amount>)| ratio_of_block(block, confidence, tests);
+    let by_machine = if blocks.len() > 1 { blocks.iter().map(of_block).collect() } else { Vec::new() };
     Some(Compared {
         name: what.name.clone(),
         unit: what.unit.clone(),
         better: what.better,
-        a: a_values,
-        b: b_values,
+        a: estimate.a,
+        b: estimate.b,
         ratio: findings.ratio,
+        by_machine,
         margin: findings.margin,
-        p,
-        q: p,
+        p: estimate.p,
+        q: estimate.p,
         verdict: Verdict::NotEnoughData,
         need_runs: None,
         typical: estimate.typical,
@@ -260,99 +273,54 @@ fn compared(what: &Figure, a: &[Amount], b: &[Amount], margins: &Margins, tests:
     })
 }
 
-/// The estimated ratio of a metric.
-struct Estimate {
-    ratio: Ratio,
-    narrow: Ratio,
-    variance: Option<f64>,
-    log_ratio: f64,
-    typical: (f64, f64),
-}
-
-impl Estimate {
-    fn of_counts(a: &[Count], b: &[Count], p: f64) -> Option<Estimate> {
-        let rates = RateRatio::of(a, b)?;
-        Some(Estimate {
-            ratio: agreeing(rates.ratio(CONFIDENCE), p),
-            narrow: rates.ratio(EQUIVALENCE_CONFIDENCE),
-            variance: Some(rates.variance_of_one_run),
-            log_ratio: rates.log_ratio,
-            typical: (rate(a), rate(b)),
-        })
-    }
-
-    fn of_levels(a: &[f64], b: &[f64], tests: &mut RankTests) -> Option<Estimate> {
-        let ratios = LogRatios::of(a, b)?;
-        let ratio = ratios.ratio(CONFIDENCE, tests);
-        Some(Estimate {
-            ratio,
-            narrow: ratios.ratio(EQUIVALENCE_CONFIDENCE, tests),
-            variance: log_variance(a, b),
-            log_ratio: ratio.ratio.ln(),
-            typical: (median(a), median(b)),
-        })
-    }
-}
-
-fn rate(counts: &[Count]) -> f64 {
-    counts.iter().map(|count| count.events).sum::<f64>() / counts.iter().map(|count| count.over).sum::<f64>()
-}
-
-/// The interval of a rate ratio assumes a model, the test does not: where the test finds no difference, the interval is
-/// extended to contain 1.
-fn agreeing(ratio: Ratio, p: f64) -> Ratio {
-    let interval =
-        ratio.interval.map(|(low, high)| if p > SIGNIFICANCE { (low.min(1.0), high.max(1.0)) } else { (low, high) });
-    Ratio { interval, ..ratio }
-}
-
-/// The counts, if all amounts are counts.
-fn counts(amounts: &[Amount]) -> Option<Vec<Count>> {
-    let count = |amount: &Amount| match *amount {
-        Amount::Count { events, over } if over > 0.0 => Some(Count { events, over }),
-        _ => None,
-    };
-    amounts.iter().map(count).collect()
+/// Stalls of one cause in one run.
+#[derive(Clone, Copy)]
+struct Stalled {
+    operations: f64,
+    time_ns: f64,
+    /// 1, or the run's length.
+    over: f64,
 }
 
 /// Stalls by cause. Runs without a trace do not count.
-fn stalls(a: &[RunFigures], b: &[RunFigures], margins: &Margins, tests: &mut RankTests) -> Vec<ComparedStalls> {
-    let all = a.iter().chain(b).filter_map(|run| run.stalls.as_ref()).flatten();
-    let causes: BTreeSet<&'static str> = all.map(|stall| stall.cause).collect();
+fn stalls(a: &Group, b: &Group, blocks: &Blocks<'_>, margins: &Margins, tests: &mut RankTests) -> Vec<ComparedStalls> {
+    let runs = || blocks.blocks.iter().flat_map(|block| block.runs());
+    let causes: BTreeSet<&'static str> =
+        runs().filter_map(|run| run.stalls.as_ref()).flatten().map(|stall| stall.cause).collect();
     // One unit for values and ratio: of runs that end with their work, a shorter one has fewer stalls, not more per second.
-    let per_run = are_comparable_as_runs(a, b);
+    let per_run = are_comparable_as_runs(&a.runs, &b.runs);
     let unit = |of: &str| format!("{of}/{}", if per_run { "run" } else { "s" });
     let of_cause = |cause: &'static str| {
-        let of = |runs: &[RunFigures]| -> Vec<(f64, f64, f64)> {
-            let known = |run: &RunFigures| {
-                let stall = run.stalls.as_ref()?.iter().find(|stall| stall.cause == cause);
-                let (operations, time_ns) = stall.map_or((0, 0), |stall| (stall.operations, stall.time_ns));
-                let seconds = run.measured_ns? as f64 / 1e9;
-                Some((operations as f64, time_ns as f64, if per_run { 1.0 } else { seconds }))
-            };
-            runs.iter().filter_map(known).collect()
+        let stalled = |run: &RunFigures| {
+            let stall = run.stalls.as_ref()?.iter().find(|stall| stall.cause == cause);
+            let (operations, time_ns) = stall.map_or((0, 0), |stall| (stall.operations, stall.time_ns));
+            let seconds = run.measured_ns? as f64 / 1e9;
+            let over = if per_run { 1.0 } else { seconds };
+            Some(Stalled { operations: operations as f64, time_ns: time_ns as f64, over })
         };
-        let (a, b) = (of(a), of(b));
+        let count = |run: &RunFigures| {
+            stalled(run).map(|stalled| Amount::Count { events: stalled.operations, over: stalled.over })
+        };
+        let time = |run: &RunFigures| stalled(run).map(|stalled| Amount::Level(stalled.time_ns / stalled.over));
         let figure =
             |name: String, of: &str| Figure { name, unit: unit(of), better: Better::Lower, amount: Amount::Level(0.0) };
-        let count = |side: &[(f64, f64, f64)]| -> Vec<Amount> {
-            side.iter().map(|&(events, _, over)| Amount::Count { events, over }).collect()
-        };
-        let time = |side: &[(f64, f64, f64)]| -> Vec<Amount> {
-            side.iter().map(|&(_, time_ns, over)| Amount::Level(time_ns / over)).collect()
-        };
-        let mean = |side: &[(f64, f64, f64)], figure: fn(&(f64, f64, f64)) -> f64| {
-            side.iter().map(figure).sum::<f64>() / side.len() as f64
-        };
+        let by_block = blocks.values(stalled);
         Some(ComparedStalls {
             cause,
-            count: compared(&figure(format!("stalls.{cause}"), ""), &count(&a), &count(&b), margins, tests),
-            per_run: (mean(&a, |run| run.0), mean(&b, |run| run.0)),
-            time_per_run_ns: (mean(&a, |run| run.1), mean(&b, |run| run.1)),
-            time: compared(&figure(format!("stall_time.{cause}"), "ns"), &time(&a), &time(&b), margins, tests)?,
+            count: compared(&figure(format!("stalls.{cause}"), ""), &blocks.values(count), margins, tests),
+            per_run: means(&by_block, |stalled| stalled.operations),
+            time_per_run_ns: means(&by_block, |stalled| stalled.time_ns),
+            time: compared(&figure(format!("stall_time.{cause}"), "ns"), &blocks.values(time), margins, tests)?,
         })
     };
     causes.into_iter().filter_map(of_cause).collect()
+}
+
+/// Means over the runs of A and of B.
+fn means(blocks: &[(Vec<Stalled>, Vec<Stalled>)], figure: fn(&Stalled) -> f64) -> (f64, f64) {
+    let mean = |values: Vec<f64>| values.iter().sum::<f64>() / values.len() as f64;
+    let of_a = blocks.iter().flat_map(|(a, _)| a).map(figure).collect();
+    (mean(of_a), mean(blocks.iter().flat_map(|(_, b)| b).map(figure).collect()))
 }
 
 /// Corrects for the number of tests and sets the verdicts. Metrics with too few runs are not tested.
@@ -368,10 +336,4 @@ fn correct<'a>(family: impl Iterator<Item = &'a mut Compared>) {
         metric.verdict = metric.findings.verdict(metric.q);
         metric.need_runs = (metric.verdict == Verdict::NotEnoughData).then(|| metric.findings.need_runs()).flatten();
     }
-}
-
-fn median(values: &[f64]) -> f64 {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    0.5 * (sorted[(sorted.len() - 1) / 2] + sorted[sorted.len() / 2])
 }

@@ -6,6 +6,7 @@ use model::run::Varied;
 
 use super::figures::{Group, RunFigures};
 use super::implied_changes::{is_implied_by, is_set_by};
+use super::machines::{Block, Blocks};
 
 /// A condition that differs between runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,17 +30,20 @@ const LAST_OPERATIONS_NS: f64 = 1e8;
 
 /// Unintended differences first, in the order of the runs' facts; then settings under test, which also stand for conditions
 /// with the same change; then changes implied by these.
-pub(super) fn differences(a: &Group, b: &Group) -> Vec<Difference> {
+///
+/// A condition in which machines differ, but the runs of none of them do, is no difference between runs that are compared.
+pub(super) fn differences(a: &Group, b: &Group, blocks: &Blocks<'_>) -> Vec<Difference> {
     let tested = tested(a, b);
     let mut others: Vec<Difference> = Vec::new();
     for what in facts_in_order(a, b) {
-        let (of_a, of_b) = (values(&a.runs, what), values(&b.runs, what));
-        let all: BTreeSet<&Option<&str>> = of_a.keys().chain(of_b.keys()).collect();
+        let varying: Vec<&Block<'_>> = blocks.blocks.iter().filter(|block| varies(block, what)).collect();
+        let of_a = values(varying.iter().flat_map(|block| block.a.iter().copied()), what);
+        let of_b = values(varying.iter().flat_map(|block| block.b.iter().copied()), what);
         let found =
             Difference { what: what.to_owned(), a: shown(&of_a), b: shown(&of_b), intended: false, implied_by: None };
         // A condition that varies within a side is not implied by a setting that the side shares.
-        let alike = of_a.len() == 1 && of_b.len() == 1;
-        if all.len() < 2 || tested.iter().any(|setting| setting.covers(&found, alike)) {
+        let alike = varying.iter().all(|block| is_one(&block.a, what) && is_one(&block.b, what));
+        if varying.is_empty() || tested.iter().any(|setting| setting.covers(&found, alike)) {
             continue;
         }
         let implied_by = if alike { source(&tested, what) } else { None };
@@ -49,7 +53,7 @@ pub(super) fn differences(a: &Group, b: &Group) -> Vec<Difference> {
         let implied_by = source(&tested, &found.what);
         others.push(Difference { intended: implied_by.is_some(), implied_by, ..found });
     }
-    let others = merge_passing_mounts(merge_unknown(others, a, b), a, b);
+    let others = merge_passing_mounts(merge_unknown(others, a, b), blocks);
     let (following, mut found): (Vec<_>, Vec<_>) = others.into_iter().partition(|one| one.intended);
     found.extend(tested.into_iter().map(|setting| setting.difference));
     found.extend(following);
@@ -81,23 +85,30 @@ fn merge_unknown(others: Vec<Difference>, a: &Group, b: &Group) -> Vec<Differenc
 
 /// Mounts that are not under test and that some run lacks come and go with other programs, by the dozen on some machines. They
 /// are one line.
-fn merge_passing_mounts(mut others: Vec<Difference>, a: &Group, b: &Group) -> Vec<Difference> {
+fn merge_passing_mounts(mut others: Vec<Difference>, blocks: &Blocks<'_>) -> Vec<Difference> {
     let of_run = |run: &'_ RunFigures| -> BTreeSet<String> {
         run.facts.iter().filter_map(|fact| fact.foreign_mount.clone()).collect()
     };
-    let of_side = |side: &Group| -> BTreeSet<String> { side.runs.iter().flat_map(of_run).collect() };
-    let in_all = |mount: &String| a.runs.iter().chain(&b.runs).all(|run| of_run(run).contains(mount));
-    let (of_a, of_b) = (of_side(a), of_side(b));
-    let passing: BTreeSet<&String> = of_a.union(&of_b).filter(|mount| !in_all(mount)).collect();
-    let facts = || a.runs.iter().chain(&b.runs).flat_map(|run| &run.facts);
+    let passing_in = |block: &Block<'_>| -> Vec<String> {
+        let of_runs: Vec<BTreeSet<String>> = block.runs().map(of_run).collect();
+        let in_some: BTreeSet<&String> = of_runs.iter().flatten().collect();
+        let lacked = |mount: &&String| !of_runs.iter().all(|mounts| mounts.contains(*mount));
+        in_some.into_iter().filter(lacked).cloned().collect()
+    };
+    let passing: BTreeSet<String> = blocks.blocks.iter().flat_map(passing_in).collect();
+    let of_side = |of_a: bool| -> BTreeSet<String> {
+        let runs = blocks.blocks.iter().flat_map(|block| if of_a { &block.a } else { &block.b });
+        runs.flat_map(|run| of_run(run)).collect()
+    };
+    let (of_a, of_b) = (of_side(true), of_side(false));
+    let facts = || blocks.blocks.iter().flat_map(|block| block.runs()).flat_map(|run| &run.facts);
     let of_passing: BTreeSet<&str> = facts()
         .filter(|fact| fact.foreign_mount.as_ref().is_some_and(|mount| passing.contains(mount)))
         .map(|fact| fact.what.as_str())
         .collect();
     others.retain(|one| !of_passing.contains(one.what.as_str()));
     if !passing.is_empty() {
-        let count =
-            |side: &BTreeSet<String>| Some(side.iter().filter(|mount| passing.contains(mount)).count().to_string());
+        let count = |side: &BTreeSet<String>| Some(side.intersection(&passing).count().to_string());
         others.push(Difference {
             what: "mounts not under test, and not in every run".to_owned(),
             a: count(&of_a),
@@ -156,12 +167,27 @@ fn facts_in_order<'a>(a: &'a Group, b: &'a Group) -> Vec<&'a str> {
     all.filter(|what| seen.insert(*what)).collect()
 }
 
+fn value_of<'a>(run: &'a RunFigures, what: &str) -> Option<&'a str> {
+    run.facts.iter().find(|fact| fact.what == what).map(|fact| fact.value.as_str())
+}
+
+/// Whether a condition differs between runs of a block.
+fn varies(block: &Block<'_>, what: &str) -> bool {
+    let mut values = block.runs().map(|run| value_of(run, what));
+    let first = values.next();
+    values.any(|value| Some(value) != first)
+}
+
+/// Whether it is the same in all of these runs.
+fn is_one(runs: &[&RunFigures], what: &str) -> bool {
+    runs.windows(2).all(|pair| value_of(pair[0], what) == value_of(pair[1], what))
+}
+
 /// Number of runs with each value; `None` for runs without it.
-fn values<'a>(runs: &'a [RunFigures], what: &str) -> BTreeMap<Option<&'a str>, usize> {
+fn values<'a>(runs: impl Iterator<Item = &'a RunFigures>, what: &str) -> BTreeMap<Option<&'a str>, usize> {
     let mut values = BTreeMap::new();
     for run in runs {
-        let value = run.facts.iter().find(|fact| fact.what == what).map(|fact| fact.value.as_str());
-        *values.entry(value).or_insert(0) += 1;
+        *values.entry(value_of(run, what)).or_insert(0) += 1;
     }
     values
 }

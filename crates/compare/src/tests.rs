@@ -6,6 +6,7 @@ use simulate::random::Random;
 
 use super::{Amount, Better, Comparison, Fact, Figure, Group, Options, RunFigures, StallFigure, Verdict, compare};
 
+mod machines;
 mod simulated;
 
 /// A standard normal number (Box, Muller 1958).

@@ -109,17 +109,6 @@ impl Findings {
     }
 }
 
-/// Variance of the logarithms about their sides' means; `None` with fewer than two values on a side, or a zero.
-pub(super) fn log_variance(a: &[f64], b: &[f64]) -> Option<f64> {
-    let squares = |values: &[f64]| {
-        let mean = values.iter().map(|value| value.ln()).sum::<f64>() / values.len() as f64;
-        values.iter().map(|value| (value.ln() - mean).powi(2)).sum::<f64>()
-    };
-    let enough = a.len() > 1 && b.len() > 1;
-    let variance = enough.then(|| (squares(a) + squares(b)) / (a.len() + b.len() - 2) as f64);
-    variance.filter(|variance| variance.is_finite())
-}
-
 #[cfg(test)]
 mod tests {
     use super::{Findings, Verdict};

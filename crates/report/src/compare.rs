@@ -2,6 +2,7 @@
 
 mod benchstat;
 mod csv;
+mod machines;
 mod many;
 mod markdown;
 mod mmtests;

@@ -9,6 +9,8 @@
 //! 94.6 to 96.6 % of cases for 5 to 20 runs per side and d from 0 to 1 where a side has 15 events or more, and more often
 //! with fewer.
 
+mod stratified;
+
 use super::beta::student_quantile;
 use super::shift::Ratio;
 

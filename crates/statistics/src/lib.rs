@@ -12,6 +12,7 @@ mod shift;
 mod signed_rank;
 mod steady;
 mod strata;
+mod stratified;
 
 pub use correction::q_values;
 pub use counts::{Count, RateRatio};
@@ -23,3 +24,4 @@ pub use shift::{LogRatios, Ratio};
 pub use signed_rank::BlockRatios;
 pub use steady::{Steadiness, steadiness};
 pub use strata::{Strata, Stratum, all_strata_p, few_strata_p};
+pub use stratified::StratifiedRatios;

@@ -58,6 +58,12 @@ impl Null {
         (k > 0).then_some(k)
     }
 
+    /// P(U = u) of each u.
+    pub(crate) fn chances(&self) -> Vec<f64> {
+        let below = [0.0].into_iter().chain(self.cumulative.iter().copied());
+        self.cumulative.iter().zip(below).map(|(upto, below)| upto - below).collect()
+    }
+
     /// The confidence for k.
     pub(crate) fn confidence(&self, k: usize) -> f64 {
         1.0 - 2.0 * self.cumulative[k - 1]
@@ -143,14 +149,18 @@ impl DoubledRanks {
         below.min(above) / all
     }
 
-    /// The tail by the normal approximation, with the variance reduced for ties and half a step for continuity.
-    fn normal_tail(&self, m: usize, n: usize) -> f64 {
+    /// How far the sum of the ranks of side A is from its mean, and its variance, reduced for ties.
+    pub(crate) fn excess(&self, m: usize, n: usize) -> (f64, f64) {
         let (m, n) = (m as f64, n as f64);
         let all = m + n;
         let ties: f64 = self.ties.iter().map(|&size| (size as f64).powi(3) - size as f64).sum();
-        let variance = m * n / 12.0 * (all + 1.0 - ties / (all * (all - 1.0)));
-        let off = (self.sum as f64 / 2.0 - m * (all + 1.0) / 2.0).abs();
-        if variance > 0.0 { normal_upper_tail((off - 0.5).max(0.0) / variance.sqrt()) } else { 0.5 }
+        (self.sum as f64 / 2.0 - m * (all + 1.0) / 2.0, m * n / 12.0 * (all + 1.0 - ties / (all * (all - 1.0))))
+    }
+
+    /// The tail by the normal approximation, with half a step for continuity.
+    fn normal_tail(&self, m: usize, n: usize) -> f64 {
+        let (off, variance) = self.excess(m, n);
+        if variance > 0.0 { normal_upper_tail((off.abs() - 0.5).max(0.0) / variance.sqrt()) } else { 0.5 }
     }
 }
 

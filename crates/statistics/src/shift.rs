@@ -40,6 +40,11 @@ impl LogRatios {
         Some(LogRatios { sorted, sides: (a.len(), b.len()) })
     }
 
+    /// The log ratios, ascending.
+    pub(crate) fn into_sorted(self) -> Vec<f64> {
+        self.sorted
+    }
+
     /// The median.
     fn estimate(&self) -> f64 {
         let (low, high) = (self.sorted[(self.sorted.len() - 1) / 2], self.sorted[self.sorted.len() / 2]);

@@ -73,7 +73,7 @@ fn verdict(a: &[f64], b: &[f64]) -> Verdict {
     one(&levels("a", a), &levels("b", b)).metrics[0].verdict
 }
 
-fn percent(of: usize, all: usize) -> f64 {
+pub(super) fn percent(of: usize, all: usize) -> f64 {
     100.0 * of as f64 / all as f64
 }
 
@@ -94,7 +94,7 @@ fn without_an_effect_at_most_5_percent_of_verdicts_claim_one() {
 }
 
 /// Counts of stalls whose rate varies from run to run.
-fn count(random: &mut Random, mean: f64, dispersion: f64) -> f64 {
+pub(super) fn count(random: &mut Random, mean: f64, dispersion: f64) -> f64 {
     let rate = if dispersion > 0.0 { mean * gamma(random, 1.0 / dispersion) * dispersion } else { mean };
     poisson(random, rate)
 }

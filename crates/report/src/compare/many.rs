@@ -1,10 +1,11 @@
 //! Many configurations against a baseline, one row for each.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use compare::{Compared, Comparison, Verdict};
 
+use super::machines;
 use super::text::{cut, push};
 use super::value::{change, interval};
 use crate::number::counted;
@@ -39,6 +40,10 @@ pub fn many(baseline: &str, found: &[Comparison], style: Style) -> String {
         "{}",
         style.faint(" + better, - worse, = the same, ? not enough data; --only NAME shows one configuration")
     );
+    let by_machine: BTreeSet<String> = found.iter().filter_map(machines::sentence).collect();
+    if let Some(machines) = by_machine.iter().max_by_key(|line| line.len()) {
+        let _ = writeln!(text, " {}", style.faint(machines));
+    }
     largest_differences(&mut text, found, style);
     remarks(&mut text, found, style);
     text

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use compare::{Compared, ComparedStalls, Comparison, Difference};
 
+use super::machines;
 use super::text::{per_what, stalls_of};
 use super::value::{change, interval, probability, value, verdict};
 use super::words;
@@ -15,6 +16,9 @@ pub fn markdown(found: &[Comparison]) -> String {
         let (a, b) = (cell(&comparison.a.0), cell(&comparison.b.0));
         let (a_runs, b_runs) = (comparison.a.1, comparison.b.1);
         let _ = writeln!(text, "## {b} against {a}\n\n{b_runs} runs of {b}, {a_runs} of {a}.\n");
+        if let Some(machines) = machines::sentence(comparison) {
+            let _ = writeln!(text, "- {}", cell(&machines));
+        }
         comparison.differences.iter().for_each(|found| difference(&mut text, found));
         for caution in &comparison.cautions {
             let _ = writeln!(text, "- **Caution:** {}", cell(caution));

@@ -52,6 +52,29 @@ fn one_screen() {
     insta::assert_snapshot!(text(&found()[0], false, Style::PLAIN));
 }
 
+/// The same sides on two machines, of which one is ten times as slow.
+#[test]
+fn machines_are_named_in_the_texts_and_in_json() {
+    let on_machines = |name: &str, work: f64| {
+        let mut group = side(name, "6.12", work, [10; 10]);
+        for (at, run) in group.runs.iter_mut().enumerate() {
+            let (machine, kernel) = if at % 2 == 0 { ("db-1", "6.1") } else { ("db-2<b>", "6.12") };
+            run.facts = vec![Fact::new("kernel", kernel), Fact::new("machine", machine)];
+        }
+        group
+    };
+    let found = compare(&on_machines("a", 9.0), &[&on_machines("b", 11.0)], Options::default());
+    let sentence =
+        "runs of A and B are compared within 2 machines, db-1 (5 and 5), db-2<b> (5 and 5), which differ in kernel";
+    assert!(text(&found[0], false, Style::PLAIN).contains(sentence));
+    assert!(many("a", &found, Style::PLAIN).contains(sentence));
+    assert!(markdown(&found).contains(&format!("- {}", sentence.replace('<', "&lt;"))));
+    let document = crate::json::comparison(&found[0]);
+    assert_eq!(document["machines"][1], serde_json::json!({"name": "db-2<b>", "a_runs": 5, "b_runs": 5}));
+    assert_eq!(document["machines_differ_in"], serde_json::json!(["kernel"]));
+    assert_eq!(document["metrics"][0]["by_machine"].as_array().unwrap().len(), 2);
+}
+
 #[test]
 fn long_names_are_short_in_headings() {
     let found = with_long_names();

@@ -7,6 +7,7 @@ use compare::{Compared, ComparedStalls, Comparison, Verdict};
 use explain::blame::Cause;
 use model::quantity::Nanoseconds;
 
+use super::machines;
 use super::names::headings;
 use super::value::{change, digits, interval, probability, value, verdict};
 use super::words;
@@ -33,6 +34,9 @@ pub fn text(found: &Comparison, all: bool, style: Style) -> String {
     let [a, b] = sides(found);
     let runs = format!("{} of {b}, {} of {a}", counted(found.b.1 as u64, "run"), found.a.1);
     let _ = writeln!(text, "{}", style.faint(&runs));
+    if let Some(machines) = machines::sentence(found) {
+        let _ = writeln!(text, "{}", style.faint(&machines));
+    }
     differences(&mut text, found, all, style);
     cautions(&mut text, found, style);
     metrics(&mut text, found, all, style);

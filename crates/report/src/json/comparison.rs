@@ -9,6 +9,10 @@ pub fn comparison(found: &Comparison) -> Value {
     json!({
         "a": {"name": found.a.0, "runs": found.a.1},
         "b": {"name": found.b.0, "runs": found.b.1},
+        "machines": found.machines.iter().map(|machine| json!({
+            "name": machine.name, "a_runs": machine.a, "b_runs": machine.b,
+        })).collect::<Vec<_>>(),
+        "machines_differ_in": found.machines_differ_in,
         "differences": found.differences.iter().map(|difference| json!({
             "what": difference.what, "a": difference.a, "b": difference.b, "intended": difference.intended, "follows": difference.implied_by,
         })).collect::<Vec<_>>(),
@@ -60,6 +64,7 @@ fn metric(metric: &Compared) -> Value {
         "ratio": finite(metric.ratio.ratio),
         "ci95": interval(&metric.ratio),
         "confidence": metric.ratio.confidence,
+        "by_machine": metric.by_machine.iter().map(of_machine).collect::<Vec<_>>(),
         "margin": metric.margin,
         "p": metric.p,
         "q": metric.q,
@@ -84,6 +89,14 @@ fn stalls(stalls: &ComparedStalls) -> Value {
         "b_time_ns_per_run": stalls.time_per_run_ns.1.round() as u64,
         "time": metric(&stalls.time),
     })
+}
+
+/// In the order of the comparison's `machines`.
+fn of_machine(ratio: &Option<Ratio>) -> Value {
+    ratio.as_ref().map_or(
+        Value::Null,
+        |ratio| json!({"ratio": finite(ratio.ratio), "interval": interval(ratio), "confidence": ratio.confidence}),
+    )
 }
 
 /// An infinite bound is `null`.
