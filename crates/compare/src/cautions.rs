@@ -2,7 +2,7 @@
 
 use model::simulation::Origin;
 
-use super::comparison::Compared;
+use super::compared::Compared;
 use super::figures::{Group, RunFigures};
 use super::machines::{Block, Blocks};
 use super::verdict::FEWEST_RUNS;

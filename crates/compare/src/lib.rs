@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod cautions;
+mod compared;
 mod comparison;
 mod counters;
 mod differences;
@@ -23,7 +24,8 @@ mod verdict;
 #[cfg(test)]
 mod tests;
 
-pub use comparison::{Compared, ComparedStalls, Comparison, MARGIN, Options, compare};
+pub use compared::{Compared, ComparedStalls};
+pub use comparison::{Comparison, MARGIN, Options, compare};
 pub use counters::wanted_counter;
 pub use differences::Difference;
 pub use figures::{Amount, Better, Fact, Figure, Group, RunFigures, StallFigure};
