@@ -6,3 +6,4 @@ pub mod failure;
 pub mod interrupt;
 pub mod privilege;
 pub mod screen;
+mod spinner;

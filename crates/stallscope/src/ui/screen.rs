@@ -2,9 +2,9 @@
 
 use std::io::{self, IsTerminal, Write};
 use std::os::fd::AsFd;
-use std::sync::OnceLock;
-use std::time::Duration;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use super::spinner::Spinner;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use report::style::{Style, guarded, guarded_json, printable};
 
@@ -14,6 +14,7 @@ pub struct Screen {
     results_to_stderr: bool,
     quiet: bool,
     bar: ProgressBar,
+    spinner: Arc<Mutex<Option<Spinner>>>,
 }
 
 impl Screen {
@@ -32,7 +33,7 @@ impl Screen {
         let target = if quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr_with_hz(8) };
         let bar = ProgressBar::with_draw_target(None, target);
         bar.set_style(ProgressStyle::with_template("{spinner} {msg}").expect("the template is valid"));
-        Screen { results_to_stderr, quiet, bar }
+        Screen { results_to_stderr, quiet, bar, spinner: Arc::default() }
     }
 
     /// Capabilities of the stream for results.
@@ -85,7 +86,15 @@ impl Screen {
     /// Keeps the spinner turning during a long step.
     pub fn spin(&self, message: &str) {
         self.bar.set_message(message.to_owned());
-        self.bar.enable_steady_tick(Duration::from_millis(125));
+        if self.is_live() {
+            self.turning(Some(Spinner::of(&self.bar)));
+        }
+    }
+
+    /// The spinner from now on; the one before ends.
+    fn turning(&self, spinner: Option<Spinner>) {
+        let before = std::mem::replace(&mut *self.spinner.lock().unwrap_or_else(PoisonError::into_inner), spinner);
+        drop(before);
     }
 
     /// Shows the spinner until the returned guard is dropped.
@@ -96,7 +105,7 @@ impl Screen {
 
     /// Clears the progress.
     pub fn rest(&self) {
-        self.bar.disable_steady_tick();
+        self.turning(None);
         self.bar.set_message("");
         self.bar.finish_and_clear();
         // A finished bar is never drawn again; there may be more progress.

@@ -1,6 +1,7 @@
 //! `lake add`: what a lake gets of each run.
 
 use std::path::{Path, PathBuf};
+use std::thread::Builder;
 
 use archive::{Run, RunState};
 use clap::Args;
@@ -76,9 +77,14 @@ pub fn add(args: &AddArgs, screen: &Screen) -> Result<Exit, Failure> {
 /// What a lake gets of some runs, explained at the same time.
 fn explained(runs: &[Run], screen: &Screen) -> Vec<Result<(Contents, Integrity), Failure>> {
     std::thread::scope(|scope| {
-        let threads: Vec<_> = runs.iter().map(|run| scope.spawn(|| contents(run, screen))).collect();
-        let done =
-            threads.into_iter().map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        let explain = |run| move || contents(run, screen);
+        // Where there can be no thread, this one explains the run.
+        let threads: Vec<_> =
+            runs.iter().map(|run| (run, Builder::new().spawn_scoped(scope, explain(run)).ok())).collect();
+        let done = threads.into_iter().map(|(run, thread)| match thread {
+            Some(thread) => thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+            None => contents(run, screen),
+        });
         done.collect()
     })
 }

@@ -1,6 +1,7 @@
 //! The end of a rank's process.
 
 use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::thread::Builder;
 
 use super::patience::FINALIZE_PATIENCE;
 use crate::ui::failure::Exit;
@@ -13,12 +14,14 @@ pub(super) fn leave_mpi<E: ToString>(universe: ::mpi::environment::Universe, don
         Ok(exit) => (None, *exit),
         Err(failure) => (Some(failure.to_string()), Exit::Machine),
     };
-    std::thread::spawn(move || {
+    let end_at_once = move || {
         if waits.recv_timeout(FINALIZE_PATIENCE) == Err(RecvTimeoutError::Timeout) {
             message.iter().for_each(|message| screen::error(message));
             std::process::exit(exit.code().into());
         }
-    });
+    };
+    // Where there can be no thread, MPI waits as long as it waits.
+    let _ = Builder::new().name("leaving".to_owned()).spawn(end_at_once);
     drop(universe);
     drop(left);
 }
