@@ -1,4 +1,4 @@
-//! Any bytes as a file of a run directory: journal, description, watermark, recent file, write ledger.
+//! Any bytes as a file of a run directory: journal, description, watermark, recent file, write ledger, or as that of a set.
 #![no_main]
 
 use std::fs;
@@ -28,13 +28,17 @@ fn run() -> &'static Path {
 
 fuzz_target!(|bytes: &[u8]| {
     let Some((which, bytes)) = bytes.split_first() else { return };
-    let name = ["journal", "run.json", "watermark", "recent-0001", "ledger"][usize::from(*which) % 5];
+    let name = ["journal", "run.json", "watermark", "recent-0001", "ledger", "set.json"][usize::from(*which) % 6];
     let path = run().join(name);
     let original = fs::read(&path).ok();
     fs::write(&path, bytes).expect("a file can be written");
     if name == "ledger" {
         if let Ok(ledger) = load::write_ledger::WriteLedger::open(&path) {
             ledger.totals();
+        }
+    } else if name == "set.json" {
+        if let Ok(set) = archive::read_set(run()) {
+            set.nodes.iter().for_each(|node| assert!(!node.directory().contains("..")));
         }
     } else if let Ok(run) = Run::open(run()) {
         run.verify();
