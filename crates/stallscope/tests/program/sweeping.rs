@@ -249,3 +249,36 @@ fn an_impossible_sweep_is_refused_before_the_first_run() {
         refused("[[axis]]\nname = 'vm.no_such'\nvary = 'sysctl'\nvalues = [1]\n", 3, "cannot be read");
     }
 }
+
+/// Two parts of a sweep, each on a machine of its own name.
+#[test]
+fn the_parts_of_a_sweep_are_compared_within_their_machines() {
+    if !is_root("a host name of its own") {
+        return;
+    }
+    let (folder, data) = (folder(), tempfile::tempdir().unwrap());
+    let file = sweep_file(folder.path(), data.path(), THREADS);
+    let all = folder.path().join("all");
+    fs::create_dir(&all).unwrap();
+    for (machine, part) in [("db-1", "1/2"), ("db-2", "2/2")] {
+        let out = folder.path().join(machine);
+        let script = format!(
+            "hostname {machine} && exec {} sweep {} --shard {part} -q --out {}",
+            env!("CARGO_BIN_EXE_stallscope"),
+            file.display(),
+            out.display()
+        );
+        assert!(Command::new("unshare").args(["--uts", "sh", "-c", &script]).status().unwrap().success());
+        for run in fs::read_dir(out.join("runs")).unwrap() {
+            let run = run.unwrap();
+            fs::rename(run.path(), all.join(run.file_name())).unwrap();
+        }
+    }
+    let found = &run(&format!("compare {} --json", all.display())).expect_code(0).document()["configurations"][0];
+    let machine = |name: &str| serde_json::json!({"name": name, "a_runs": 1, "b_runs": 1});
+    assert_eq!(found["machines"], serde_json::json!([machine("db-1"), machine("db-2")]), "{found:#}");
+    let differences = found["differences"].as_array().unwrap();
+    assert!(differences.iter().all(|difference| difference["what"] != "machine"), "{differences:?}");
+    let work = found["metrics"].as_array().unwrap().iter().find(|metric| metric["name"] == "work_per_s").unwrap();
+    assert_eq!(work["by_machine"].as_array().unwrap().len(), 2);
+}
