@@ -46,6 +46,7 @@ pub mod funclat;
 mod instances;
 mod last_values;
 mod mountinfo;
+mod pace;
 mod roots;
 mod rows;
 mod sampler;

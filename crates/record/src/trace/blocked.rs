@@ -8,14 +8,15 @@ use model::stall::{StallKind, StallRecord};
 use super::symbols;
 use super::system_calls;
 use super::threads::{Thread, each_thread};
+use crate::pace::Pace;
 
 /// Minimum interval between rows of a wait that has not ended.
 const REPEAT_NS: u64 = 1_000_000_000;
 /// The interval grows with the wait, to this fraction of it, up to a maximum: many tasks that hang for hours fill no disk.
 const REPEAT_FRACTION: u64 = 8;
 const LONGEST_REPEAT_NS: u64 = 30_000_000_000;
-/// Polls may use a 200th of a CPU: the next poll comes after 200 times the CPU time of the last.
-const PACE: u64 = 200;
+/// Polls may use a 200th of a CPU.
+const PAUSES: u64 = 200;
 
 /// A task that is blocked now.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -93,25 +94,25 @@ pub(super) struct BlockedPoller {
     own_pid: u32,
     threshold_ns: u64,
     waits: HashMap<u32, Wait>,
-    next_ns: u64,
+    pace: Pace,
 }
 
 impl BlockedPoller {
     /// Threads that are blocked for `threshold_ns` are reported, except those of `own_pid`.
     pub(super) fn new(proc: PathBuf, own_pid: u32, threshold_ns: u64) -> BlockedPoller {
-        BlockedPoller { proc, own_pid, threshold_ns, waits: HashMap::new(), next_ns: 0 }
+        BlockedPoller { proc, own_pid, threshold_ns, waits: HashMap::new(), pace: Pace::new(PAUSES) }
     }
 
     /// Whether a poll is due.
     pub(super) fn is_due(&self, now_ns: u64) -> bool {
-        now_ns >= self.next_ns
+        self.pace.is_due(now_ns)
     }
 
     /// Sets the time of the next poll by the cost of this one. Where the tracer reports waits when they end, four polls
     /// within the threshold suffice for those that have not ended.
     pub(super) fn pace(&mut self, now_ns: u64, cost_ns: u64, is_tracing: bool) {
         let rest_ns = if is_tracing { self.threshold_ns / 4 } else { 0 };
-        self.next_ns = now_ns + (cost_ns * PACE).max(rest_ns);
+        self.pace.done(now_ns, cost_ns, rest_ns);
     }
 
     /// Polls all threads. Returns the waits that have ended, and of those that have not the ones whose row is due.

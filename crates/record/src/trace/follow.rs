@@ -9,9 +9,10 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use super::threads::{each_thread, process_of};
+use crate::pace::Pace;
 
 /// A look may use a 200th of a CPU, and comes no more often than every half second.
-const PACE: u64 = 200;
+const PAUSES: u64 = 200;
 const REST_NS: u64 = 500_000_000;
 
 /// How output shortens what is above a cgroup.
@@ -77,13 +78,13 @@ pub(super) struct Follower {
     wanted: Vec<(Followed, bool)>,
     /// Those that are followed already.
     known: HashSet<u32>,
-    next_ns: u64,
+    pace: Pace,
 }
 
 impl Follower {
     pub(super) fn new(proc: PathBuf, wanted: Vec<Followed>) -> Follower {
         let wanted = wanted.into_iter().map(|wanted| (wanted, false)).collect();
-        Follower { proc, wanted, known: HashSet::new(), next_ns: 0 }
+        Follower { proc, wanted, known: HashSet::new(), pace: Pace::new(PAUSES) }
     }
 
     /// What no process has matched, in words.
@@ -93,12 +94,12 @@ impl Follower {
 
     /// Whether a look is due.
     pub(super) fn is_due(&self, now_ns: u64) -> bool {
-        !self.wanted.is_empty() && now_ns >= self.next_ns
+        !self.wanted.is_empty() && self.pace.is_due(now_ns)
     }
 
     /// Sets the time of the next look by the cost of this one.
     pub(super) fn pace(&mut self, now_ns: u64, cost_ns: u64) {
-        self.next_ns = now_ns + (cost_ns * PACE).max(REST_NS);
+        self.pace.done(now_ns, cost_ns, REST_NS);
     }
 
     /// The processes that are to be followed from now on.

@@ -3,33 +3,33 @@
 
 use super::attachment::Attachment;
 use crate::clock::{monotonic_ns, thread_cpu_ns};
+use crate::pace::Pace;
 
 /// Looks within the time from which on a wait is long: it is seen a quarter of that later at most.
 const WITHIN_THRESHOLD: u64 = 4;
 /// Looks may use a 400th of a CPU, where there are very many tasks.
-const PACE: u64 = 400;
+const PAUSES: u64 = 400;
 
 /// The time of the next look.
 pub(super) struct LongWaits {
     pause_ns: u64,
-    next_ns: u64,
+    pace: Pace,
 }
 
 impl LongWaits {
     /// For waits that are long from `threshold_ns` on.
     pub(super) fn new(threshold_ns: u64) -> LongWaits {
-        LongWaits { pause_ns: threshold_ns / WITHIN_THRESHOLD, next_ns: 0 }
+        LongWaits { pause_ns: threshold_ns / WITHIN_THRESHOLD, pace: Pace::new(PAUSES) }
     }
 
     /// Looks if it is time to.
     pub(super) fn look(&mut self, attachment: &Attachment) {
         let now_ns = monotonic_ns();
-        if now_ns < self.next_ns {
+        if !self.pace.is_due(now_ns) {
             return;
         }
         let before_ns = thread_cpu_ns();
         attachment.look_for_long_waits();
-        let cost_ns = thread_cpu_ns() - before_ns;
-        self.next_ns = now_ns + self.pause_ns.max(cost_ns * PACE);
+        self.pace.done(now_ns, thread_cpu_ns() - before_ns, self.pause_ns);
     }
 }
