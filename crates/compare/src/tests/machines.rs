@@ -73,6 +73,28 @@ fn machines_of_one_side_are_left_out_and_without_a_common_one_all_are_pooled() {
     assert_eq!(apart.metrics[0].verdict, Verdict::Worse);
 }
 
+/// As a sweep of as many parts as repetitions has them. Ranks within a machine would only be a sign; also of event rates.
+#[test]
+fn one_run_a_side_on_each_machine_has_the_signed_rank_test() {
+    let machines = ["a", "b", "c", "d", "e", "f", "g"];
+    let side = |name: &str, ratio: f64| {
+        let values = machines.iter().zip(1..).map(|(machine, n)| (*machine, ratio * f64::from(n * n) * 100.0));
+        runs(name, &values.collect::<Vec<_>>())
+    };
+    let metric = &one(&side("a", 1.0), &side("b", 1.5)).metrics[0];
+    assert!((metric.p - 2.0 / 128.0).abs() < 1e-12 && metric.verdict == Verdict::Worse, "{metric:?}");
+    assert!((metric.ratio.ratio - 1.5).abs() < 1e-9, "{:?}", metric.ratio);
+    let mut rates = [side("a", 1.0), side("b", 1.5)];
+    for run in rates.iter_mut().flat_map(|group| &mut group.runs) {
+        let Amount::Level(value) = run.metrics[0].amount else { unreachable!() };
+        run.metrics[0].amount = Amount::Count { events: value / 100.0, over: 1.0 };
+    }
+    let rate = &one(&rates[0], &rates[1]).metrics[0];
+    assert!((rate.p - metric.p).abs() < 1e-12 && (rate.ratio.ratio - 1.5).abs() < 1e-9, "{rate:?}");
+    // All events over all time.
+    assert!((rate.typical_a() - 20.0).abs() < 1e-9 && (rate.typical_b() - 30.0).abs() < 1e-9);
+}
+
 #[test]
 fn opposite_changes_are_named() {
     let twice = |machine: &'static str, level: f64| [on(machine, level), on(machine, level * 1.001)].concat();
