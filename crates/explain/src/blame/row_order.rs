@@ -7,20 +7,26 @@ use super::rows::Row;
 /// Sorts rows in place: their numbers are sorted, then each row is moved once. Rows are large, and there are millions.
 pub(super) fn sort(rows: &mut [Row]) {
     let mut order: Vec<(u32, u32, u64)> = rows.iter().zip(0..).map(|(row, at)| (row.tid, at, row.start_ns)).collect();
-    order.sort_unstable_by(|a, b| {
+    // Rows that were sorted are sorted again with others behind them: a stable sort makes use of that.
+    order.sort_by(|a, b| {
         // Rows that nothing tells apart keep their order.
         let rest = || by_rest(&rows[a.1 as usize], &rows[b.1 as usize]).then_with(|| a.1.cmp(&b.1));
         (a.0, a.2).cmp(&(b.0, b.2)).then_with(rest)
     });
     let mut from: Vec<u32> = order.into_iter().map(|(_, at, _)| at).collect();
     for first in 0..rows.len() {
-        let mut at = first;
+        if from[first] as usize == first {
+            continue;
+        }
+        // Around a circle: each row is copied once, and the first one last.
+        let (held, mut at) = (rows[first].clone(), first);
         while from[at] as usize != first {
             let next = from[at] as usize;
-            rows.swap(at, next);
+            rows[at] = rows[next].clone();
             from[at] = at as u32;
             at = next;
         }
+        rows[at] = held;
         from[at] = at as u32;
     }
 }

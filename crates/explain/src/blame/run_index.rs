@@ -2,6 +2,7 @@
 
 mod mapped;
 mod of_rows;
+mod woken;
 mod workers;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -82,6 +83,8 @@ pub(super) struct RunIndex {
     pub(super) lock_turns: LockTurns,
     /// Which threads of servers answered whom.
     pub(super) answers: Answers,
+    /// Made when it is needed.
+    woken: OnceLock<woken::Woken>,
     /// Processes, and those that they asked, made when it is needed.
     asked: OnceLock<FastSet<(u32, u32)>>,
     /// Times in which the tracer lost rows; ordered and disjoint.
@@ -151,14 +154,6 @@ impl RunIndex {
     /// What these rows wait for, by what their tasks and wakers do before and after.
     pub(super) fn wait_for(&mut self, rows: &[u32], awaits: Awaits) {
         rows.iter().for_each(|&at| self.rows[at as usize].awaits = Some(awaits));
-    }
-
-    /// These rows wait for these servers.
-    pub(super) fn wait_for_servers(&mut self, rows: &[(u32, u32)]) {
-        for &(at, server) in rows {
-            self.rows[at as usize].waker_tid = Some(server).into();
-            self.find_cause_again(at);
-        }
     }
 
     /// These polled waits are for throttled requests.

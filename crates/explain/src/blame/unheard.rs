@@ -1,6 +1,6 @@
 //! Clients whose requests no server hears: all of its workers wait for the requests of others, which come slowly.
 
-use model::stall::{Awaits, StallKind};
+use model::stall::Awaits;
 
 use super::rows::Row;
 use super::run_index::RunIndex;
@@ -21,15 +21,5 @@ pub(super) fn is_unheard(index: &RunIndex, wait: &Row, server: u32) -> bool {
     };
     wait.awaits == Some(Awaits::Answer)
         && index.rows_between(server, asked_ns, asked_ns).any(|(_, row)| sleeps_on(row))
-        && !has_woken_another(index, wait.tid, asked_ns)
-}
-
-/// Whether a task woke any other one at about that time.
-fn has_woken_another(index: &RunIndex, tid: u32, at_ns: u64) -> bool {
-    let (from_ns, to_ns) = (at_ns.saturating_sub(HEARD_NS), at_ns.saturating_add(HEARD_NS));
-    let is_its = |row: &Row| {
-        row.kind == StallKind::OffCpu && (from_ns..to_ns).contains(&row.runnable_ns) && index.waker(row) == Some(tid)
-    };
-    let mut tasks = index.tasks_rows().filter_map(|(rows, _)| rows.first());
-    tasks.any(|first| index.rows_between(first.tid, from_ns, to_ns).any(|(_, row)| is_its(row)))
+        && !index.woke_any(wait.tid, asked_ns.saturating_sub(HEARD_NS)..asked_ns.saturating_add(HEARD_NS))
 }

@@ -1,7 +1,7 @@
 //! `lake add`: what a lake gets of each run.
 
 use std::path::{Path, PathBuf};
-use std::thread::Builder;
+use std::sync::mpsc::sync_channel;
 
 use archive::{Run, RunState};
 use clap::Args;
@@ -45,27 +45,22 @@ pub fn add(args: &AddArgs, screen: &Screen) -> Result<Exit, Failure> {
     refuse_foreign(directory)?;
     let lake = Lake::open_or_create(directory).map_err(failed)?;
     let mut incomplete = 0;
-    for some in runs.chunks(AT_A_TIME) {
-        let names: Vec<String> = some.iter().map(|run| run.dir().display().to_string()).collect();
-        let busy = screen.busy(&format!("adding {}", names.join(", ")));
-        let explained = explained(some, screen);
-        drop(busy);
-        for (name, explained) in names.iter().zip(explained) {
-            let (contents, integrity) = explained?;
-            let is_new = !lake.has(&contents).map_err(failed)?;
-            let bytes = if is_new { lake.add(&contents).map_err(failed)? } else { 0 };
-            match (is_new, &aside) {
-                // The bucket may have it.
-                (true, Some(_)) => {}
-                (true, None) => {
-                    screen.remark(&format!("{name}: {} rows, {}", grouped(contents.rows() as u64), Bytes(bytes)))
-                }
-                (false, _) => screen.remark(&format!("{name}: is in the lake already")),
+    each_explained(&runs, screen, |run, (contents, integrity)| {
+        let name = run.dir().display();
+        let is_new = !lake.has(&contents).map_err(failed)?;
+        let bytes = if is_new { lake.add(&contents).map_err(failed)? } else { 0 };
+        match (is_new, &aside) {
+            // The bucket may have it.
+            (true, Some(_)) => {}
+            (true, None) => {
+                screen.remark(&format!("{name}: {} rows, {}", grouped(contents.rows() as u64), Bytes(bytes)))
             }
-            integrity.lacks().for_each(|lack| screen.warning(&format!("{name}: incomplete: {lack}")));
-            incomplete += usize::from(!integrity.is_whole());
+            (false, _) => screen.remark(&format!("{name}: is in the lake already")),
         }
-    }
+        integrity.lacks().for_each(|lack| screen.warning(&format!("{name}: incomplete: {lack}")));
+        incomplete += usize::from(!integrity.is_whole());
+        Ok(())
+    })?;
     aside.map_or(Ok(()), |aside| aside.put(screen))?;
     if incomplete > 0 {
         let what = "incomplete (in the lake: 'complete' is false); 'stallscope check RUN' lists what is missing";
@@ -74,9 +69,14 @@ pub fn add(args: &AddArgs, screen: &Screen) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// What a lake gets of some runs, explained at the same time.
-fn explained(runs: &[Run], screen: &Screen) -> Vec<Result<(Contents, Integrity), Failure>> {
+/// Explains runs, and takes what a lake gets of them in their order: while one is written, the next are explained.
+fn each_explained(
+    runs: &[Run],
+    screen: &Screen,
+    mut take: impl FnMut(&Run, (Contents, Integrity)) -> Result<(), Failure>,
+) -> Result<(), Failure> {
     std::thread::scope(|scope| {
+<<<<<<< HEAD
         let explain = |run| move || contents(run, screen);
         // Where there can be no thread, this one explains the run.
         let threads: Vec<_> =
@@ -86,6 +86,27 @@ fn explained(runs: &[Run], screen: &Screen) -> Vec<Result<(Contents, Integrity),
             None => contents(run, screen),
         });
         done.collect()
+=======
+        let threads = (0..AT_A_TIME).map(|first| {
+            // One waits, so that memory is bounded.
+            let (sender, receiver) = sync_channel(1);
+            scope.spawn(move || {
+                let mut share = runs.iter().skip(first).step_by(AT_A_TIME);
+                // An error of the other end ends this one.
+                share.all(|run| sender.send(contents(run, screen)).is_ok())
+            });
+            receiver
+        });
+        let threads: Vec<_> = threads.collect();
+        for (run, explained) in runs.iter().zip(threads.iter().cycle()) {
+            let busy = screen.busy(&format!("adding {}", run.dir().display()));
+            // Nothing comes from a thread that panicked; the scope panics as well.
+            let Ok(explained) = explained.recv() else { break };
+            drop(busy);
+            take(run, explained?)?;
+        }
+        Ok(())
+>>>>>>> 413c688f (Find whom a task woke by an index, and explain the next runs while one is added to a lake)
     })
 }
 
