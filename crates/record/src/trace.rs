@@ -38,6 +38,7 @@ mod system_call_names;
 mod system_calls;
 mod task_rows;
 mod threads;
+mod time_namespace;
 mod tracepoints;
 mod usage;
 mod user_stacks;
@@ -99,8 +100,16 @@ impl Tracing {
         let kernel = programs::Kernel::read(&roots.sys.join("kernel/btf"));
         let symbols = symbols.into_value();
         let settings = ProgramSettings::new(options, &symbols, possible_cpus());
-        let opened = kernel.and_then(|kernel| Attachment::open(roots, &kernel, &settings, sources, &mut findings));
-        let attachment = opened.map_err(|refused| findings.push(programs::refused(&refused))).ok();
+        let attachment = match time_namespace::obstacle(&roots.proc) {
+            Some(obstacle) => {
+                findings.push(obstacle);
+                None
+            }
+            None => kernel
+                .and_then(|kernel| Attachment::open(roots, &kernel, &settings, sources, &mut findings))
+                .map_err(|refused| findings.push(programs::refused(&refused)))
+                .ok(),
+        };
         let mut rows = RowBuilder::new(roots.proc.clone(), &roots.cgroup, symbols, settings.all_requests);
         rows.look_for_locks();
         let blocked = BlockedPoller::new(roots.proc.clone(), std::process::id(), options.blocked_ns);

@@ -21,7 +21,7 @@ const EARLY_OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/early.bpf.
 
 /// Name of the finding that says whether the kernel can be traced at all.
 pub const CAPABILITY: &str = "kernel tracing (BPF)";
-const PURPOSE: &str = "What tasks wait for: the evidence for the causes of stalls";
+pub(super) const PURPOSE: &str = "What tasks wait for: the evidence for the causes of stalls";
 /// Why an earlier kernel lacks a source.
 pub(super) const EARLY: &str =
     "this kernel is older than Linux 5.17: only system calls, waits and block requests are traced";
