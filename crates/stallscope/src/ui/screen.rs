@@ -171,7 +171,8 @@ fn style_of(stream: &(impl IsTerminal + AsFd)) -> Style {
         .iter()
         .find_map(|name| std::env::var(name).ok().filter(|value| !value.is_empty()))
         .is_some_and(|locale| locale.to_ascii_lowercase().replace('-', "").contains("utf8"));
-    let width = terminal_width(stream).unwrap_or(Style::PLAIN.width);
+    // A terminal without a size is no window: OpenMPI's launcher reads a rank's output from one, and may write it to a file.
+    let Some(width) = terminal_width(stream) else { return Style::PLAIN };
     Style { color: !set("NO_COLOR") && !dumb, unicode: utf8 && !dumb, width }
 }
 
