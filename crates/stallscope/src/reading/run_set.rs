@@ -10,6 +10,7 @@ use model::time::Moment;
 use report::set::{NodeFigures, SetFigures};
 
 use crate::reading::integrity::Integrity;
+use crate::reading::scope::ScopeArgs;
 use crate::reading::{archived_run, summary};
 use crate::ui::failure::Failure;
 use crate::ui::screen::Screen;
@@ -113,6 +114,14 @@ impl RunSet {
         integrity.add(&self.directory, self.damage(), Vec::new());
         self.read().for_each(|(_, run)| integrity.join(&Integrity::of(run)));
         integrity
+    }
+
+    /// A scope for its nodes; warns of disks that some of them lack.
+    pub fn scope(&self, scope: &ScopeArgs, screen: &Screen) -> Result<ScopeArgs, Failure> {
+        let nodes: Vec<_> = self.read().map(|(node, run)| (node.node.name.as_str(), run.description())).collect();
+        let (scope, remarks) = scope.of_set(&nodes)?;
+        remarks.iter().for_each(|remark| screen.warning(remark));
+        Ok(scope)
     }
 
     /// The summaries of its nodes.

@@ -8,7 +8,7 @@ use model::run::RunDescription;
 use crate::ui::failure::Failure;
 
 /// What is explained.
-#[derive(Debug, Args, Default)]
+#[derive(Debug, Clone, Args, Default)]
 #[command(next_help_heading = "Scope")]
 pub struct ScopeArgs {
     /// Only operations whose file is on this disk, or that waited for it: its name, number or identity, or a mounted
@@ -28,9 +28,36 @@ pub struct ScopeArgs {
     /// name.
     #[arg(long, value_name = "PATH")]
     pub path: Vec<String>,
+    /// Nodes of a set are explained: a disk need not be on each of them.
+    #[arg(skip)]
+    is_of_set: bool,
 }
 
 impl ScopeArgs {
+    /// The same for the nodes of a set, by name, and for each disk that only some of them have a sentence on the others. A disk that
+    /// no node has is an error.
+    pub fn of_set(&self, nodes: &[(&str, &RunDescription)]) -> Result<(ScopeArgs, Vec<String>), Failure> {
+        let mut remarks = Vec::new();
+        for device in &self.device {
+            let lacks = |(_, run): &&(&str, &RunDescription)| !explain::blame::knows_device(run, device);
+            let without: Vec<&str> = nodes.iter().filter(lacks).map(|(name, _)| *name).collect();
+            match without.len() {
+                0 => {}
+                lacking if lacking == nodes.len() => {
+                    let disks = |(name, run): &(&str, &RunDescription)| format!("{name} has {}", disks_of(run));
+                    let all: Vec<String> = nodes.iter().map(disks).collect();
+                    let message = format!("--device {device}: no node has such a disk; {}", all.join("; "));
+                    return Err(Failure::usage(message));
+                }
+                lacking => {
+                    let nodes = if lacking == 1 { "node" } else { "nodes" };
+                    remarks.push(format!("--device {device}: no such disk on {nodes} {}", without.join(", ")));
+                }
+            }
+        }
+        Ok((ScopeArgs { is_of_set: true, ..self.clone() }, remarks))
+    }
+
     /// The same of a run that need not be explained. Without a trace there is nothing that a scope could limit.
     pub fn of_traced(&self, run: &Run) -> Result<Scope, Failure> {
         let scope = self.of(run.description())?;
@@ -45,7 +72,7 @@ impl ScopeArgs {
 
     /// Whether anything is limited.
     pub fn is_given(&self) -> bool {
-        let ScopeArgs { device, cgroup, comm, pid, path } = self;
+        let ScopeArgs { device, cgroup, comm, pid, path, is_of_set: _ } = self;
         [device, cgroup, comm, path].into_iter().any(|values| !values.is_empty()) || !pid.is_empty()
     }
 
@@ -67,12 +94,10 @@ impl ScopeArgs {
         if let Some((flag, _)) = empty.iter().find(|(_, values)| values.iter().any(String::is_empty)) {
             return Err(Failure::usage(format_args!("--{flag}: the value is empty")));
         }
-        if let Some(unknown) = self.device.iter().find(|name| !explain::blame::knows_device(run, name)) {
-            let names: Vec<&str> = run.devices.iter().map(|device| device.name.as_str()).collect();
-            return Err(Failure::usage(format_args!(
-                "--device {unknown}: the run has no such disk; it has {}",
-                if names.is_empty() { "none".to_owned() } else { names.join(", ") }
-            )));
+        let unknown = self.device.iter().find(|name| !explain::blame::knows_device(run, name));
+        if let Some(unknown) = unknown.filter(|_| !self.is_of_set) {
+            let disks = disks_of(run);
+            return Err(Failure::usage(format_args!("--device {unknown}: the run has no such disk; it has {disks}")));
         }
         Ok(Scope {
             devices: self.device.clone(),
@@ -82,4 +107,9 @@ impl ScopeArgs {
             paths: self.path.clone(),
         })
     }
+}
+
+fn disks_of(run: &RunDescription) -> String {
+    let names: Vec<&str> = run.devices.iter().map(|device| device.name.as_str()).collect();
+    if names.is_empty() { "none".to_owned() } else { names.join(", ") }
 }

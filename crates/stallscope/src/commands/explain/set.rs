@@ -19,9 +19,10 @@ pub(super) fn explain(args: &ExplainArgs, set: &RunSet, remedies: &Remedies, scr
         return Err(Failure::found(integrity.lacks().collect::<Vec<_>>().join("; ")));
     }
     let shown = args.worst.unwrap_or(if args.json { STALLS_LISTED } else { report::explain::STALLS_SHOWN });
+    let scope = set.scope(&args.scope, screen)?;
     let explained = {
         let _busy = screen.busy(&format!("explaining {}", set.directory.display()));
-        ExplainedSet::of(set, args.slower_than, shown, &args.scope, remedies, screen)?
+        ExplainedSet::of(set, args.slower_than, shown, &scope, remedies, screen)?
     };
     let (all, document) = explained.document(shown);
     let integrity = explained.integrity();

@@ -22,14 +22,15 @@ const NODES: usize = 8;
 
 pub(super) fn report(args: &ReportArgs, set: &RunSet, screen: &Screen) -> Result<Exit, Failure> {
     let is_traced = set.read().all(|(_, run)| run.has_trace());
+    let scope = set.scope(&args.scope, screen)?;
     let explained = is_traced
-        .then(|| ExplainedSet::of(set, None, 1, &args.scope, &Remedies::shipped(), screen))
+        .then(|| ExplainedSet::of(set, None, 1, &scope, &Remedies::shipped(), screen))
         .transpose()?
         .map(|explained| (explained.document(1), explained));
     let nodes = chosen(set, explained.as_ref().map(|((_, document), _)| document));
     let read = |node: &&NodeRun| {
         let _busy = screen.busy(&format!("reading {}", node.name()));
-        RunDocument::read(&node.path, (Limits::FILE, &args.scope), page::wanted_counter, screen)
+        RunDocument::read(&node.path, (Limits::FILE, &scope), page::wanted_counter, screen)
     };
     let runs: Vec<RunDocument> = nodes.iter().map(read).collect::<Result<_, _>>()?;
     let advised =
