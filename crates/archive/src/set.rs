@@ -78,6 +78,7 @@ mod tests {
             ranks: vec![rank],
             clock_at_begin: Some(ClockOffset { offset_ns: -5, error_ns: 2 }),
             clock_at_end: None,
+            lost: None,
         };
         let nodes = vec![node("a", 0), node("b", 1)];
         SetDescription { version: 1, workload: "ior".into(), started_wall_ns: 7, is_final: false, ranks: 2, nodes }

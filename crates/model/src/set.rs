@@ -41,6 +41,9 @@ pub struct SetNode {
     /// Its clock at the end; `None`: not measured.
     #[serde(default)]
     pub clock_at_end: Option<ClockOffset>,
+    /// Why rank 0 gave it up while the load ran; `None`: it did not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lost: Option<String>,
 }
 
 /// The offset of a node's monotonic clock to that of rank 0.
@@ -140,7 +143,7 @@ mod tests {
 
     fn node(name: &str, ranks: &[u64]) -> SetNode {
         let (name, host) = (name.to_owned(), name.to_owned());
-        SetNode { name, host, ranks: ranks.to_vec(), clock_at_begin: None, clock_at_end: None }
+        SetNode { name, host, ranks: ranks.to_vec(), clock_at_begin: None, clock_at_end: None, lost: None }
     }
 
     fn set(nodes: &[SetNode], ranks: u64) -> SetDescription {

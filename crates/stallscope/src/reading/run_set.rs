@@ -100,7 +100,12 @@ impl RunSet {
                 format!("the run of node {} (ranks {ranks}): {why}", node.node.name),
             ))
         };
+        let lost = |node: &NodeRun| {
+            let why = format!("the load ended early: node {} {}", node.node.name, node.node.lost.as_ref()?);
+            Some(Damage::of_file(&node.node.directory(), why))
+        };
         let mut damage: Vec<Damage> = self.nodes.iter().filter_map(missing).collect();
+        damage.extend(self.nodes.iter().filter_map(lost));
         let is_live = self.read().any(|(_, run)| run.state() == RunState::Live);
         if !self.description.is_final && !is_live {
             damage.push(Damage::of_file("set.json", "it is that of the begin: rank 0 did not come to its end"));

@@ -217,6 +217,49 @@ fn slow_operations_are_explained_over_all_nodes_and_of_each() {
     );
 }
 
+#[test]
+fn a_disk_need_not_be_on_all_nodes() {
+    if !is_root("the kernel is not traced") {
+        return;
+    }
+    let set = Set::new("--slower-than 1ms");
+    let description = set.node("b").join("run.json");
+    let mut lacking: Value = serde_json::from_str(&std::fs::read_to_string(&description).unwrap()).unwrap();
+    let Some(disk) = lacking["devices"][0]["name"].as_str().map(str::to_owned) else {
+        println!("skipped: this machine has no disk");
+        return;
+    };
+    (lacking["devices"], lacking["mounts"]) = (json!([]), json!([]));
+    std::fs::write(&description, lacking.to_string()).unwrap();
+    let page = set.folder.path().join("page.html");
+    for command in ["explain", &format!("report -o {}", page.display())] {
+        let read = run(&format!("{command} --device {disk} {}", set.words())).expect_code(0);
+        let says = format!("--device {disk}: no such disk on node b");
+        assert!(read.stderr.contains(&says) && !read.stderr.contains("node a"), "{}", read.stderr);
+        let unknown = run(&format!("{command} --device no-such-disk {}", set.words())).expect_code(2);
+        let says = "--device no-such-disk: no node has such a disk; a has ";
+        assert!(unknown.error().contains(says) && unknown.error().ends_with("b has none"), "{}", unknown.stderr);
+    }
+    let all = run(&format!("explain --json {}", set.words())).expect_code(0).document();
+    let of_disk = run(&format!("explain --json --device {disk} {}", set.words())).expect_code(0).document();
+    assert_eq!(of_disk["nodes"][1]["slow_operations"], 0, "{}", of_disk["nodes"]);
+    assert!(number(&of_disk, "/slow_operations") <= number(&all, "/slow_operations"));
+    // Alone, the node is a run that has no such disk.
+    run(&format!("explain --device {disk} {}", set.node("b").display())).expect_code(2);
+}
+
+#[test]
+fn a_node_that_was_lost_is_said() {
+    let set = Set::new("--no-trace");
+    set.describe(|set| set["nodes"][1]["lost"] = "has been silent for 4 s".into());
+    let says = "the load ended early: node b has been silent for 4 s";
+    let text = run(&format!("show {}", set.words())).expect_code(1).stdout;
+    assert!(text.contains("INCOMPLETE: ") && text.contains(says), "{text}");
+    let document = run(&format!("show --json {}", set.words())).expect_code(1).document();
+    assert!(document["complete"] == false && document["damage"].to_string().contains(says), "{document}");
+    run(&format!("show {}", set.node("b").display())).expect_code(0);
+}
+
 /// The nodes of a set are parts of one run: two sets of two nodes are two observations, not four.
 #[test]
 fn a_set_is_one_run_in_a_comparison() {

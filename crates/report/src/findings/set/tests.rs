@@ -68,6 +68,7 @@ fn the_node_that_dominates_and_who_is_to_blame_on_which_node_is_said() {
         ranks: vec![rank],
         clock_at_begin: None,
         clock_at_end: None,
+        lost: None,
     };
     let nodes = [node("a", 0), node("b", 1)];
     let explanations = [explanation(7, "tar", Cause::Device, 2), explanation(9, "dd", Cause::Lock, 6)];

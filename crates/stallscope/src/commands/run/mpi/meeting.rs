@@ -181,8 +181,8 @@ impl Meeting {
         if let Some(leader) = silent {
             self.heard.remove(&leader);
             self.silent.insert(leader);
-            let node = self.ranks.node_name(leader);
-            self.fails(Some(leader), format!("node {node} has been silent for {} s", SILENCE.as_secs()));
+            let (node, why) = (self.ranks.node_name(leader), silence());
+            self.fails(Some(leader), format!("node {node} {why}"));
         }
         if is_due(self.last_look, LOOK_FOR_PROCESSES_EVERY) {
             self.last_look = Some(Instant::now());
@@ -208,6 +208,11 @@ impl Meeting {
     /// Whether a node was given up.
     pub(super) fn has_lost_a_node(&self) -> bool {
         !self.silent.is_empty()
+    }
+
+    /// Why a leader's node was given up.
+    pub(super) fn lost(&self, leader: i32) -> Option<String> {
+        self.silent.contains(&leader).then(silence)
     }
 
     /// Measures the clock of this node again, once rank 0 answers. Another leader's part of the end.
@@ -253,6 +258,10 @@ impl Meeting {
         }
         self.heard.clear();
     }
+}
+
+fn silence() -> String {
+    format!("has been silent for {} s", SILENCE.as_secs())
 }
 
 /// The leader's side of the meeting.
@@ -305,9 +314,6 @@ impl Others for Leader {
 /// The same on a clock that is ahead by that much.
 fn moved(end: &PartEnd, by_ns: i64) -> PartEnd {
     let mut end = end.clone();
-    for (_, share) in &mut end.shares {
-        share.start_ns = share.start_ns.wrapping_add_signed(by_ns);
-        share.end_ns = share.end_ns.wrapping_add_signed(by_ns);
-    }
+    end.shares.iter_mut().for_each(|(_, share)| *share = share.moved(by_ns));
     end
 }

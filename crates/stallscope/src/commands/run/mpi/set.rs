@@ -60,6 +60,7 @@ impl RunOfSet {
                 ranks: meeting.ranks.of(*leader).map(|rank| rank as u64).collect(),
                 clock_at_begin: clock.map(|clock| offset(clock.begin)),
                 clock_at_end: clock.and_then(|clock| clock.end).map(offset),
+                lost: meeting.lost(*leader),
             }
         };
         let nodes: Vec<SetNode> = meeting.ranks.leaders.iter().map(node).collect();
