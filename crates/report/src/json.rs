@@ -38,7 +38,7 @@ pub fn summary(run: &str, summary: &Summary) -> Value {
         "slow": summary.slow.iter().map(|slow| (slow.class.clone(), json!(slow.count))).collect::<Map<_, _>>(),
         "worst": summary.worst.iter().map(record).collect::<Vec<_>>(),
         "failed": summary.failed.iter().map(record).collect::<Vec<_>>(),
-        "failures": summary.failures.iter().map(failure).collect::<Vec<_>>(),
+        "failures": summary.failures.iter().map(|one| failure(one, summary)).collect::<Vec<_>>(),
         "pressure": summary.pressure.iter().map(|pressure| (format!("{}_{}", pressure.resource, pressure.extent), json!(pressure.share))).collect::<Map<_, _>>(),
         "memory_cgroup": summary.memory_cgroup.map(|figures| json!({
             "limit_bytes": figures.limit_bytes,
@@ -107,7 +107,10 @@ fn record(operation: &OperationRecord) -> Value {
     })
 }
 
-fn failure(failure: &FailureCount) -> Value {
+fn failure(failure: &FailureCount, summary: &Summary) -> Value {
+    let by = |first: &OperationRecord| {
+        summary.member_of(first).map(|member| json!({"actor": member.actor, "ordinal": member.ordinal}))
+    };
     json!({
         "class": failure.class,
         "error": failure.error(),
@@ -120,6 +123,7 @@ fn failure(failure: &FailureCount) -> Value {
             "path": first.path,
             "offset_bytes": first.offset_bytes,
             "start_ns": first.start_ns,
+            "by": by(first),
         })),
     })
 }

@@ -11,6 +11,7 @@ mod tests;
 use std::fmt::Write as _;
 
 use explain::summary::{Outlier, SetSummary, Summary};
+use model::event::Member;
 use model::quantity::{Bytes, Nanoseconds};
 use model::set::{NodeClock, SetNode};
 
@@ -42,7 +43,8 @@ pub fn text(set: &SetFigures<'_>, style: Style) -> String {
     summary::operations(&mut text, &all.whole, style);
     summary::phases(&mut text, &all.whole, style);
     summary::rates(&mut text, &all.whole, style);
-    summary::failures::failures(&mut text, &all.whole, style);
+    let node_of = |member: &Member| set.node_of(member.ordinal % set.set.ranks.max(1)).map(|node| node.name.clone());
+    summary::failures::failures(&mut text, &all.whole, node_of, style);
     stalls(&mut text, set, all, style);
     nodes::lines(&mut text, set, style);
     outliers(&mut text, set, &all.outliers, style);

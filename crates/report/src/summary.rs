@@ -29,7 +29,7 @@ pub fn text(run: &str, summary: &Summary, style: Style) -> String {
     operations(&mut text, summary, style);
     phases(&mut text, summary, style);
     rates(&mut text, summary, style);
-    failures::failures(&mut text, summary, style);
+    failures::failures(&mut text, summary, |_| None, style);
     stalls(&mut text, summary, style);
     pressure(&mut text, summary, style);
     cgroups::cgroups(&mut text, summary, style);

@@ -134,6 +134,18 @@ pub struct OperationSummary {
     pub stuck_oldest_ns: Option<u64>,
 }
 
+impl Summary {
+    /// The member of a crew that did an operation in its share of a phase; `None` where it is none, or more than one has its thread
+    /// id: nodes have threads of their own.
+    pub fn member_of(&self, operation: &OperationRecord) -> Option<&Member> {
+        let did = |member: &&Member| {
+            member.tid == operation.tid && (member.start_ns..=member.end_ns).contains(&operation.start_ns)
+        };
+        let mut members = self.phases.iter().flat_map(|phase| &phase.crew).filter(did);
+        members.next().filter(|_| members.next().is_none())
+    }
+}
+
 impl PhaseSummary {
     /// Adds an interval. `started_ns` is the run's start.
     pub(super) fn add(&mut self, record: &IntervalRecord, started_ns: u64) {

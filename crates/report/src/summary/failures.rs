@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use explain::summary::{FailureCount, Summary};
+use model::event::Member;
 use model::operation::OperationRecord;
 
 use super::path::below;
@@ -10,8 +11,13 @@ use crate::number::grouped;
 use crate::style::{Style, printable};
 use crate::table::{push_heading, push_table, table};
 
-/// The failed operations by kind; nothing if none failed.
-pub(crate) fn failures(text: &mut String, summary: &Summary, style: Style) {
+/// The failed operations by kind; nothing if none failed. `node_of` is the node of a crew's member, in a set.
+pub(crate) fn failures(
+    text: &mut String,
+    summary: &Summary,
+    node_of: impl Fn(&Member) -> Option<String>,
+    style: Style,
+) {
     if summary.failures.is_empty() {
         return;
     }
@@ -28,7 +34,7 @@ pub(crate) fn failures(text: &mut String, summary: &Summary, style: Style) {
             format!("{at_least}{}", grouped(failure.count)),
             error(failure),
             failure.files.map(grouped).unwrap_or_default(),
-            failure.first.as_ref().map(|first| place(first, summary)).unwrap_or_default(),
+            failure.first.as_ref().map(|first| place(first, summary, &node_of)).unwrap_or_default(),
         ]);
     }
     push_table(text, &failures);
@@ -43,7 +49,7 @@ fn error(failure: &FailureCount) -> String {
     }
 }
 
-fn place(first: &OperationRecord, summary: &Summary) -> String {
+fn place(first: &OperationRecord, summary: &Summary, node_of: impl Fn(&Member) -> Option<String>) -> String {
     let since_start = first.start_ns.saturating_sub(summary.started_ns) as f64 / 1e9;
     let mut place = format!("at {since_start:.1} s");
     if let Some(path) = &first.path {
@@ -51,6 +57,10 @@ fn place(first: &OperationRecord, summary: &Summary) -> String {
     }
     if let Some(offset) = first.offset_bytes {
         let _ = write!(place, " from byte {offset}");
+    }
+    if let Some(member) = summary.member_of(first) {
+        let node = node_of(member).map_or_else(String::new, |node| format!(" on {}", printable(&node)));
+        let _ = write!(place, ", by {} {}{node}", printable(&member.actor), member.ordinal);
     }
     place
 }
