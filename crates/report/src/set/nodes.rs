@@ -40,7 +40,10 @@ fn figures(summary: &Summary) -> Vec<String> {
     let slow: u64 = summary.slow.iter().map(|slow| slow.count).sum();
     let longest = summary.operations.iter().filter_map(|operation| operation.latencies.max_ns()).max();
     let psi = summary.pressure.iter().find(|pressure| (&*pressure.resource, &*pressure.extent) == ("io", "some"));
-    let per_s = (summary.duration_ns > 0).then(|| bytes as f64 * 1e9 / summary.duration_ns as f64);
+    // Over the time of its own phases: between them it waits for the others.
+    let ended = || measured().filter_map(|phase| Some((phase.bytes?, phase.end_ns?.saturating_sub(phase.start_ns))));
+    let (moved, time_ns) = ended().fold((0.0, 0.0), |(moved, ns), one| (moved + one.0 as f64, ns + one.1 as f64));
+    let per_s = (time_ns > 0.0).then(|| moved * 1e9 / time_ns);
     vec![
         Bytes(bytes).to_string(),
         per_s.map_or_else(|| "-".to_owned(), |per_s| Bytes(per_s as u64).to_string()),
