@@ -170,6 +170,12 @@ pub struct Member {
     /// unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub used_ppm: Option<u32>,
+    /// When it had opened its file, and when it began to close it; `None` where the job opens more than one, or none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub opened_ns: Option<u64>,
+    /// See `opened_ns`. What it syncs before is within.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub closing_ns: Option<u64>,
 }
 
 /// How a run ended.

@@ -127,3 +127,38 @@ fn the_table_of_ior_has_the_figures_of_the_phase() {
     assert_eq!(row[6..], ["0.000000", "1.000000", "0.000000", "1.000000", "0"]);
     assert!(table.ends_with("Max Write: 4.00 MiB/sec (4.19 MB/sec)\n"), "{table}");
 }
+
+/// ```text
+/// ms      0    5   10        30        50   55        70        80
+/// rank 0  open─────┤ 4 MiB in 4 ───────┤close┤
+/// rank 1       open──────────┤ 2 MiB in 2 ──────────┤close───┤
+/// ```
+#[test]
+fn the_times_of_ior_are_from_the_first_rank_to_the_last_and_the_latency_is_that_of_the_best() {
+    const MS: u64 = 1_000_000;
+    let rank = |ordinal, [start, opened, closing, end]: [u64; 4], items| Member {
+        actor: "writer".into(),
+        ordinal,
+        start_ns: start * MS,
+        opened_ns: Some(opened * MS),
+        closing_ns: Some(closing * MS),
+        end_ns: end * MS,
+        items,
+        bytes: items * MIB,
+        ..Member::default()
+    };
+    let mut builder = SummaryBuilder::new(RunDescription::new("ior", Moment::default()));
+    builder.event(&RunEvent::PhaseStarted { phase: "write".into(), measured: true, at_ns: 0 });
+    for bytes in [4 * MIB, 2 * MIB] {
+        let buckets = vec![Bucket { index: index_of(MS), count: bytes / MIB }];
+        builder.interval(&IntervalRecord { count: bytes / MIB, buckets, ..interval("write", "write", 0, bytes, MS) });
+    }
+    let members = vec![rank(0, [0, 10, 50, 55], 4), rank(1, [5, 30, 70, 80], 2)];
+    builder.event(&RunEvent::Crew { phase: "write".into(), at_ns: 80 * MS, members });
+    builder.event(&RunEvent::PhaseEnded { phase: "write".into(), at_ns: 80 * MS, bytes: 6 * MIB });
+    let table = report::native::text(&builder.summarise(&SeriesSet::default(), RecordingFacts::default())).unwrap();
+    let row: Vec<&str> = table.lines().find(|line| line.starts_with("write ")).unwrap().split_whitespace().collect();
+    // 6 MiB over 80 ms, 6 transfers over 60 ms, 40 ms over 4 transfers.
+    assert_eq!(row[1..4], ["75.00", "100.00", "0.010000"]);
+    assert_eq!(row[6..], ["0.030000", "0.060000", "0.030000", "0.080000", "0"]);
+}

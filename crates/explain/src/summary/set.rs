@@ -166,6 +166,8 @@ fn on_common_clock(phase: &PhaseSummary, node: &OfNode<'_>, started_ns: u64) -> 
     let member = |member: &Member| Member {
         start_ns: node.clock.common_ns(member.start_ns),
         end_ns: node.clock.common_ns(member.end_ns),
+        opened_ns: member.opened_ns.map(|ns| node.clock.common_ns(ns)),
+        closing_ns: member.closing_ns.map(|ns| node.clock.common_ns(ns)),
         ..member.clone()
     };
     PhaseSummary {

@@ -21,6 +21,9 @@ const BUSY: usize = 6;
 const CPU: usize = 7;
 /// Plus one; 0: unknown.
 const USED: usize = 8;
+/// 0: none.
+const OPENED: usize = 9;
+const CLOSING: usize = 10;
 
 /// What a thread did in a phase.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -41,14 +44,31 @@ pub struct ThreadShare {
     pub cpu_ns: u64,
     /// How full its file system was, as in [`Member::used_ppm`].
     pub used_ppm: Option<u32>,
+    /// As in [`Member::opened_ns`].
+    pub opened_ns: Option<u64>,
+    /// As in [`Member::closing_ns`].
+    pub closing_ns: Option<u64>,
 }
 
 impl ThreadShare {
     /// The share of an actor's thread.
     pub(crate) fn member(self, actor: &str, ordinal: u64) -> Member {
-        let ThreadShare { tid, start_ns, end_ns, items, bytes, busy_ns, cpu_ns, used_ppm } = self;
-        let actor = actor.to_owned();
-        Member { actor, ordinal, tid, start_ns, end_ns, items, bytes, busy_ns, cpu_ns: Some(cpu_ns), used_ppm }
+        let ThreadShare { tid, start_ns, end_ns, items, bytes, busy_ns, used_ppm, opened_ns, closing_ns, .. } = self;
+        let (actor, cpu_ns) = (actor.to_owned(), Some(self.cpu_ns));
+        let what = Member { actor, ordinal, tid, items, bytes, busy_ns, cpu_ns, used_ppm, ..Member::default() };
+        Member { start_ns, end_ns, opened_ns, closing_ns, ..what }
+    }
+
+    /// The same on a clock that is ahead by that much.
+    pub fn moved(self, by_ns: i64) -> ThreadShare {
+        let moved = |ns: u64| ns.wrapping_add_signed(by_ns);
+        ThreadShare {
+            start_ns: moved(self.start_ns),
+            end_ns: moved(self.end_ns),
+            opened_ns: self.opened_ns.map(moved),
+            closing_ns: self.closing_ns.map(moved),
+            ..self
+        }
     }
 }
 
@@ -97,6 +117,8 @@ impl Board {
         put(BUSY, share.busy_ns);
         put(CPU, share.cpu_ns);
         put(USED, share.used_ppm.map_or(0, |used_ppm| u64::from(used_ppm) + 1));
+        put(OPENED, share.opened_ns.unwrap_or(0));
+        put(CLOSING, share.closing_ns.unwrap_or(0));
         words[SEQUENCE].store(u64::from(sequence) + 1, Ordering::Release);
         if counts {
             self.count_in(CREW_ENDED, sequence);
@@ -124,6 +146,8 @@ impl Board {
             busy_ns: get(BUSY),
             cpu_ns: get(CPU),
             used_ppm: get(USED).checked_sub(1).map(|used_ppm| used_ppm as u32),
+            opened_ns: Some(get(OPENED)).filter(|ns| *ns != 0),
+            closing_ns: Some(get(CLOSING)).filter(|ns| *ns != 0),
         })
     }
 
@@ -141,7 +165,7 @@ impl Board {
     }
 
     fn share(&self, thread: usize) -> &[std::sync::atomic::AtomicU64] {
-        const { assert!(USED < SHARE_WORDS && SHARE_WORDS.is_multiple_of(LINE)) };
+        const { assert!(CLOSING < SHARE_WORDS && SHARE_WORDS.is_multiple_of(LINE)) };
         let start = self.layout.shares() + thread * SHARE_WORDS;
         &self.memory.words()[start..start + SHARE_WORDS]
     }

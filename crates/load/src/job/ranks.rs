@@ -46,11 +46,13 @@ impl RanksJob {
         };
         let opened = worker.time(self.open, Some(rank.id), || open().map(|()| 0).map_err(IoFailure::from));
         let (Ok(_), Some(file)) = (opened, file) else { return };
+        worker.has_opened();
         let mut block = BlockBuffer::new(self.layout.transfer_bytes, worker.random.bits());
         self.transfers(worker, &rank, &file, &mut block);
         if self.fsync {
             self.sync(worker, &rank, &file);
         }
+        worker.is_closing();
         let close = || sys::close(OwnedFd::from(file)).map(|()| 0).map_err(IoFailure::from);
         let _ = worker.time(self.close, Some(rank.id), close);
     }

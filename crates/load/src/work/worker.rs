@@ -174,6 +174,16 @@ impl<'a> Worker<'a> {
         self.share.get_mut().items += items;
     }
 
+    /// It has opened its file.
+    pub(crate) fn has_opened(&mut self) {
+        self.share.get_mut().opened_ns = Some(clock::now_ns());
+    }
+
+    /// It closes it now.
+    pub(crate) fn is_closing(&mut self) {
+        self.share.get_mut().closing_ns = Some(clock::now_ns());
+    }
+
     /// Sleeps after a failure.
     pub(crate) fn back_off(&self) {
         self.sleep_until(clock::now_ns() + BACK_OFF_NS);
