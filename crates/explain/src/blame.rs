@@ -88,6 +88,7 @@ mod user_stacks;
 mod wait_graph;
 mod waker_wait;
 mod who;
+mod woken;
 mod wording;
 mod worked_for;
 

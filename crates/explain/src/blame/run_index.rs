@@ -38,6 +38,7 @@ use super::tasks::Tasks;
 use super::timeline::Covered;
 use super::usage::Usage;
 use super::user_stacks::UserStacks;
+use super::woken::Woken;
 use crate::hashing::{FastMap, FastSet};
 
 /// The rows of a run and what they refer to.
@@ -84,7 +85,7 @@ pub(super) struct RunIndex {
     /// Which threads of servers answered whom.
     pub(super) answers: Answers,
     /// Made when it is needed.
-    woken: OnceLock<woken::Woken>,
+    woken: OnceLock<Woken>,
     /// Processes, and those that they asked, made when it is needed.
     asked: OnceLock<FastSet<(u32, u32)>>,
     /// Times in which the tracer lost rows; ordered and disjoint.

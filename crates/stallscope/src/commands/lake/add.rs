@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::sync_channel;
+use std::thread::Builder;
 
 use archive::{Run, RunState};
 use clap::Args;
@@ -76,37 +77,26 @@ fn each_explained(
     mut take: impl FnMut(&Run, (Contents, Integrity)) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     std::thread::scope(|scope| {
-<<<<<<< HEAD
-        let explain = |run| move || contents(run, screen);
-        // Where there can be no thread, this one explains the run.
-        let threads: Vec<_> =
-            runs.iter().map(|run| (run, Builder::new().spawn_scoped(scope, explain(run)).ok())).collect();
-        let done = threads.into_iter().map(|(run, thread)| match thread {
-            Some(thread) => thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
-            None => contents(run, screen),
-        });
-        done.collect()
-=======
         let threads = (0..AT_A_TIME).map(|first| {
             // One waits, so that memory is bounded.
             let (sender, receiver) = sync_channel(1);
-            scope.spawn(move || {
+            let explain = move || {
                 let mut share = runs.iter().skip(first).step_by(AT_A_TIME);
                 // An error of the other end ends this one.
                 share.all(|run| sender.send(contents(run, screen)).is_ok())
-            });
+            };
+            let _ = Builder::new().spawn_scoped(scope, explain);
             receiver
         });
         let threads: Vec<_> = threads.collect();
         for (run, explained) in runs.iter().zip(threads.iter().cycle()) {
             let busy = screen.busy(&format!("adding {}", run.dir().display()));
-            // Nothing comes from a thread that panicked; the scope panics as well.
-            let Ok(explained) = explained.recv() else { break };
+            // Where there can be no thread, this one explains the run.
+            let explained = explained.recv().unwrap_or_else(|_| contents(run, screen));
             drop(busy);
             take(run, explained?)?;
         }
         Ok(())
->>>>>>> 413c688f (Find whom a task woke by an index, and explain the next runs while one is added to a lake)
     })
 }
 
