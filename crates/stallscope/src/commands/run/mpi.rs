@@ -25,7 +25,7 @@ use load::plan::Plan;
 use self::clock::NodeClock;
 use self::figures::NodeRows;
 use self::follow::follow;
-use self::leaving::{leave_alone, leave_mpi};
+use self::leaving::{leave_alone, leave_mpi, leave_without_first};
 use self::link::Link;
 use self::meeting::{Leader, Meeting};
 use self::patience::{
@@ -178,7 +178,7 @@ fn other(request: RunRequest, mut link: Link, ranks: Ranks, interrupt: &Interrup
     if !ranks.is_leader() {
         return follow(&plan, link, &ranks, interrupt);
     }
-    let Some(begin) = link.measure_clock() else { leave_alone() };
+    let Some(begin) = link.measure_clock() else { leave_without_first(&ranks.node_name(link.rank())) };
     let clock = NodeClock { begin, end: None };
     link.send(0, &Word::Clock { clock });
     let leading = Leading::new(link, ranks, clock, set_of(&request, out.as_ref()));

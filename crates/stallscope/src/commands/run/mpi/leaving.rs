@@ -30,3 +30,9 @@ pub(super) fn leave_mpi<E: ToString>(universe: ::mpi::environment::Universe, don
 pub(super) fn leave_alone() -> ! {
     std::process::exit(Exit::FoundErrors.code().into())
 }
+
+/// The same of a node for which rank 0 has no answer.
+pub(super) fn leave_without_first(node: &str) -> ! {
+    screen::error(&format!("node {node}: rank 0 does not answer"));
+    leave_alone()
+}

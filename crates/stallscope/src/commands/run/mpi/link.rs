@@ -7,7 +7,7 @@ use std::time::Duration;
 use mpi::topology::SimpleCommunicator;
 use mpi::traits::{Communicator, Destination, MatchedReceiveVec, Source};
 
-use super::clock::{ANSWER_PATIENCE, EXCHANGES, FIRST_PATIENCE, Offset};
+use super::clock::{ANSWER_PATIENCE, EXCHANGES, EXCHANGING, FIRST_PATIENCE, MEASURED, Offset};
 use super::word::Word;
 use crate::ui::interrupt::Interrupt;
 
@@ -83,27 +83,45 @@ impl Link {
     /// As rank 0, lets another rank measure the offset of its clock. `false`: it does not answer.
     pub(super) fn serve_clock(&self, rank: i32) -> bool {
         let process = self.world.process_at_rank(rank);
-        (0..EXCHANGES).all(|number| {
-            let asked = self.number(rank, if number == 0 { FIRST_PATIENCE } else { ANSWER_PATIENCE });
-            asked.inspect(|_| process.send_with_tag(&load::clock::now_ns(), CLOCK_TAG)).is_some()
-        })
+        let mut asked = self.first_number(rank);
+        loop {
+            match asked {
+                Some(MEASURED) => return true,
+                Some(_) => process.send_with_tag(&load::clock::now_ns(), CLOCK_TAG),
+                None => return false,
+            }
+            asked = self.number(rank, ANSWER_PATIENCE, std::hint::spin_loop);
+        }
     }
 
     /// The offset of this machine's clock to that of rank 0, which serves it; `None`: rank 0 does not answer.
     pub(super) fn measure_clock(&self) -> Option<Offset> {
         let process = self.world.process_at_rank(0);
-        let exchange = |number| {
+        let exchange = |answer: &dyn Fn() -> Option<u64>| {
             let sent_ns = load::clock::now_ns();
             process.send_with_tag(&sent_ns, CLOCK_TAG);
-            let of_first_ns = self.number(0, if number == 0 { FIRST_PATIENCE } else { ANSWER_PATIENCE })?;
-            Some(Offset::of_exchange(sent_ns, of_first_ns, load::clock::now_ns()))
+            Some(Offset::of_exchange(sent_ns, answer()?, load::clock::now_ns()))
         };
-        let measured: Option<Vec<Offset>> = (0..EXCHANGES).map(exchange).collect();
-        measured?.into_iter().min_by_key(|offset| offset.error_ns)
+        let mut shortest = exchange(&|| self.first_number(0))?;
+        let began = std::time::Instant::now();
+        for _ in 1..EXCHANGES {
+            let next = exchange(&|| self.number(0, ANSWER_PATIENCE, std::hint::spin_loop))?;
+            shortest = if next.error_ns < shortest.error_ns { next } else { shortest };
+            if began.elapsed() > EXCHANGING {
+                break;
+            }
+        }
+        process.send_with_tag(&MEASURED, CLOCK_TAG);
+        Some(shortest)
     }
 
-    /// A number from a rank. Spins: a sleep would be part of the measurement.
-    fn number(&self, from: i32, patience: Duration) -> Option<u64> {
+    /// The number with which an exchange begins. Sleeps meanwhile: those that spin here would keep CPUs from the one that is served.
+    fn first_number(&self, from: i32) -> Option<u64> {
+        self.number(from, FIRST_PATIENCE, || std::thread::sleep(LOOK))
+    }
+
+    /// A number from a rank. A sleep while it waits is part of the measurement.
+    fn number(&self, from: i32, patience: Duration, wait: fn()) -> Option<u64> {
         let began = std::time::Instant::now();
         let process = self.world.process_at_rank(from);
         loop {
@@ -114,7 +132,7 @@ impl Link {
             if began.elapsed() > patience {
                 return None;
             }
-            std::hint::spin_loop();
+            wait();
         }
     }
 
