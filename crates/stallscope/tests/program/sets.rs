@@ -231,17 +231,18 @@ fn a_disk_need_not_be_on_all_nodes() {
     };
     (lacking["devices"], lacking["mounts"]) = (json!([]), json!([]));
     std::fs::write(&description, lacking.to_string()).unwrap();
+    // A description that was changed is damage, which is said and exits with 1.
     let page = set.folder.path().join("page.html");
     for command in ["explain", &format!("report -o {}", page.display())] {
-        let read = run(&format!("{command} --device {disk} {}", set.words())).expect_code(0);
+        let read = run(&format!("{command} --device {disk} {}", set.words())).expect_code(1);
         let says = format!("--device {disk}: no such disk on node b");
         assert!(read.stderr.contains(&says) && !read.stderr.contains("node a"), "{}", read.stderr);
         let unknown = run(&format!("{command} --device no-such-disk {}", set.words())).expect_code(2);
         let says = "--device no-such-disk: no node has such a disk; a has ";
         assert!(unknown.error().contains(says) && unknown.error().ends_with("b has none"), "{}", unknown.stderr);
     }
-    let all = run(&format!("explain --json {}", set.words())).expect_code(0).document();
-    let of_disk = run(&format!("explain --json --device {disk} {}", set.words())).expect_code(0).document();
+    let all = run(&format!("explain --json {}", set.words())).expect_code(1).document();
+    let of_disk = run(&format!("explain --json --device {disk} {}", set.words())).expect_code(1).document();
     assert_eq!(of_disk["nodes"][1]["slow_operations"], 0, "{}", of_disk["nodes"]);
     assert!(number(&of_disk, "/slow_operations") <= number(&all, "/slow_operations"));
     // Alone, the node is a run that has no such disk.
