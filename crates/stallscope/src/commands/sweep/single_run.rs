@@ -128,9 +128,12 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// Says what a run that did not fail said: it may have lost data.
+    /// Says what a run that counts said: it may have lost data, or its load may have failed.
     fn pass_on(&self, stderr: &str) {
-        stderr.lines().filter_map(|line| line.strip_prefix("warning: ")).for_each(|warning| self.warn_once(warning));
+        for line in stderr.lines() {
+            let said = line.strip_prefix("warning: ").or_else(|| line.strip_prefix("stallscope: "));
+            said.into_iter().for_each(|said| self.warn_once(said));
+        }
     }
 
     fn warn_once(&self, warning: &str) {
