@@ -60,6 +60,7 @@ lint:
 	@scripts/need build lint
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+	$(CARGO) clippy --package stallscope --test torture --test vm --locked -- -D warnings
 	$(CARGO) xtask tidy
 	$(CARGO) xtask deny
 

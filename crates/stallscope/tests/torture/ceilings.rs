@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::{Builder, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::aftermath::{ask, last_line};
 use crate::disk::output;
@@ -23,6 +23,8 @@ const DISKS: usize = 200;
 const LIMIT: Duration = Duration::from_secs(120);
 /// No recording takes more.
 const MOST_KIB: i64 = 256 << 10;
+/// And more for each slow operation, where it explains them at the end.
+const EXPLAINED_BYTES: i64 = 512;
 
 /// What is on the machine while it is recorded, removed when it is dropped; the options of `record`; and what was done so far.
 struct Ceiling {
@@ -88,12 +90,18 @@ fn recorded(ceiling: &Ceiling, home: &Path, load: &dyn Load, report: &mut Report
     command.args(options.split(' '));
     command.current_dir("/").stdin(Stdio::null()).stdout(Stdio::null());
     command.stderr(File::create(&stderr).expect("a file can be made"));
-    let end = sys::run_bounded(&mut command, LIMIT).expect("the program starts");
+    let (mut recording, planned) = (Recording::new(), Duration::from_secs(ceiling.seconds));
+    let watch = |pid| recording.watch(pid, planned);
+    let end = sys::run_watched(&mut command, LIMIT, watch).expect("the program starts");
     let said = fs::read_to_string(stderr).unwrap_or_default();
     let mut problems = Vec::new();
-    problems.extend((end.code != Some(0)).then(|| format!("exit code {:?}: {}", end.code, last_line(&said))));
+    // A recording that lost something says so, and ends with 1.
+    let is_expected = end.code == Some(0) || end.code == Some(1) && said.contains("incomplete: ");
+    problems.extend((!is_expected).then(|| format!("exit code {:?}: {}", end.code, last_line(&said))));
     problems.extend(said.contains("panicked").then(|| said.clone()));
-    problems.extend((end.peak_kib > MOST_KIB).then(|| format!("{} MiB of memory", end.peak_kib >> 10)));
+    let (while_recording, peak) = (recording.peak_kib, end.peak_kib);
+    problems.extend((while_recording > MOST_KIB).then(|| format!("{} MiB while it recorded", while_recording >> 10)));
+    let mut explained = 0;
     let (mut lost, mut rows) = (String::from("nothing lost"), String::new());
     for words in [["check", "--json"], ["show", "--json"], ["explain", "--json"]] {
         let answer = ask(&words, &run);
@@ -104,7 +112,8 @@ fn recorded(ceiling: &Ceiling, home: &Path, load: &dyn Load, report: &mut Report
             lost = format!("lost: {}", kinds.join(", "));
         }
         if words[0] == "explain" {
-            rows = format!("{} slow operations", document["slow_operations"]);
+            explained = document["slow_operations"].as_i64().unwrap_or(0);
+            rows = format!("{explained} slow operations");
         }
         if words[0] == "check" {
             problems.extend((document["whole"] != true).then(|| format!("check: {}", last_line(&answer.stderr))));
@@ -113,9 +122,36 @@ fn recorded(ceiling: &Ceiling, home: &Path, load: &dyn Load, report: &mut Report
     let (name, done) = (ceiling.name, load.done());
     let archive: u64 =
         fs::read_dir(&run).into_iter().flatten().flatten().filter_map(|file| Some(file.metadata().ok()?.len())).sum();
-    let sizes = format!("{} MiB at most, archive {} MiB", end.peak_kib >> 10, archive >> 20);
+    let most = MOST_KIB + explained * EXPLAINED_BYTES / 1024;
+    problems.extend((peak > most).then(|| format!("{} MiB to explain {explained} operations", peak >> 10)));
+    let (while_recording, peak) = (while_recording >> 10, peak >> 10);
+    let sizes = format!("{while_recording} MiB while recording, {peak} to explain it, archive {} MiB", archive >> 20);
     report.note(format!("{name}: {done} in at least {} s; {rows} explained; {sizes}, {lost}", ceiling.seconds));
     problems
+}
+
+/// The memory of a recorder until it explains what it recorded.
+struct Recording {
+    began: Instant,
+    looked: Instant,
+    peak_kib: i64,
+}
+
+impl Recording {
+    fn new() -> Recording {
+        Recording { began: Instant::now(), looked: Instant::now(), peak_kib: 0 }
+    }
+
+    /// Looks, ten times a second. Its start takes a part of the time, so that it still records at the end of it.
+    fn watch(&mut self, pid: u32, planned: Duration) {
+        if self.began.elapsed() > planned || self.looked.elapsed() < Duration::from_millis(100) {
+            return;
+        }
+        self.looked = Instant::now();
+        let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+        let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")?.split_whitespace().next()?.parse().ok());
+        self.peak_kib = self.peak_kib.max(peak.unwrap_or(0));
+    }
 }
 
 /// Threads that each wake ten times a second.

@@ -180,9 +180,14 @@ pub struct End {
 }
 
 /// Runs a command, which is killed after the limit.
+pub fn run_bounded(command: &mut Command, limit: std::time::Duration) -> io::Result<End> {
+    run_watched(command, limit, |_| ())
+}
+
+/// The same; `watch` is called with its process id all the time.
 // It is waited for, by its id.
 #[allow(clippy::zombie_processes)]
-pub fn run_bounded(command: &mut Command, limit: std::time::Duration) -> io::Result<End> {
+pub fn run_watched(command: &mut Command, limit: std::time::Duration, mut watch: impl FnMut(u32)) -> io::Result<End> {
     let child = command.spawn()?;
     let (pid, began) = (child.id() as pid_t, std::time::Instant::now());
     let mut killed = false;
@@ -197,7 +202,10 @@ pub fn run_bounded(command: &mut Command, limit: std::time::Duration) -> io::Res
                 kill(pid);
                 killed = true;
             }
-            0 => std::thread::sleep(std::time::Duration::from_millis(1)),
+            0 => {
+                watch(child.id());
+                std::thread::sleep(std::time::Duration::from_millis(1));
+            }
             _ => {
                 let code =
                     if libc::WIFEXITED(status) { libc::WEXITSTATUS(status) } else { 128 + libc::WTERMSIG(status) };

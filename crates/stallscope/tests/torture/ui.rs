@@ -4,3 +4,5 @@
 pub mod failure;
 #[path = "../../src/ui/screen.rs"]
 pub mod screen;
+#[path = "../../src/ui/spinner.rs"]
+mod spinner;
