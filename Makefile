@@ -4,7 +4,7 @@ PREFIX ?= /usr/local
 CARGO ?= cargo
 PROGRAM := target/release/stallscope
 
-.PHONY: all demo build mpi fleet test test-fleet test-vm torture fuzz lint bench whatif-bench page generated pictures install dist clean
+.PHONY: all demo build mpi fleet ballista test test-fleet test-vm torture fuzz lint bench whatif-bench page generated pictures install dist clean
 
 all: build
 
@@ -36,6 +36,11 @@ fleet:
 # Its tests: the optimized engine, which is compiled once for both: with the generator in one call, it would have other features.
 test-fleet: fleet
 	$(CARGO) test --manifest-path fleet/Cargo.toml --release --locked
+
+# A cluster of Ballista, which fleet/tests/engines.py compares with other engines: a build of its own again, of all of the engine.
+ballista:
+	@scripts/need build
+	$(CARGO) build --manifest-path fleet/ballista/Cargo.toml --release --locked
 
 test-vm:
 	@scripts/need build vm

@@ -1,9 +1,9 @@
 """Runs the statements of fleet/sql on a lake with several engines, compares their answers and prints a table of times.
 
-    engines.py LAKE [--engines datafusion,duckdb,spark] [--repeat 3] [--fingerprint DIGITS] [--before LAKE]
+    engines.py LAKE [--engines datafusion,duckdb,spark,ballista] [--repeat 3] [--fingerprint DIGITS] [--before LAKE]
 
 With --before, the first engine also reads another lake, which must give the same answers: a copy from before it was compacted.
-Engines are Python packages; one that is missing is named and left out. The exit code is 1 where answers differ.
+Engines are Python packages, Ballista is built by 'make ballista'; one that is missing is named and left out. The exit code is 1 where answers differ or an engine fails.
 """
 
 import argparse
@@ -92,6 +92,12 @@ def spark(lake):
     return lambda sql: [tuple(row) for row in session.sql(sql).collect()]
 
 
+def ballista(lake):
+    import cluster
+
+    return cluster.Cluster(lake).rows
+
+
 def peak_mib(of):
     """The peaks of a process and of all that it started, added up."""
     peaks, started = {}, {}
@@ -131,7 +137,7 @@ def rows_of(rows):
 def measure(engine, lake, questions, repeat):
     """Answers and the shortest time of each question, and the opening's time and peak memory, in this process."""
     begun = time.monotonic()
-    ask = {"datafusion": datafusion, "duckdb": duckdb, "spark": spark}[engine](lake)
+    ask = {"datafusion": datafusion, "duckdb": duckdb, "spark": spark, "ballista": ballista}[engine](lake)
     found = {"open": time.monotonic() - begun, "times": {}, "answers": {}}
     for title, sql in questions:
         times = []
@@ -148,7 +154,7 @@ def measure(engine, lake, questions, repeat):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("lake", type=lambda path: str(pathlib.Path(path).resolve()))
-    parser.add_argument("--engines", default="datafusion,duckdb,spark")
+    parser.add_argument("--engines", default="datafusion,duckdb,spark,ballista")
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--fingerprint", default="")
     parser.add_argument("--before", type=lambda path: str(pathlib.Path(path).resolve()))
@@ -169,11 +175,19 @@ def main():
         # A process for each: memory is its own, and none is warmed by another.
         child = [sys.executable, __file__, lake, "--repeat", str(args.repeat), "--fingerprint", args.fingerprint, "--child", engine]
         done = subprocess.run(child, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        if done.returncode:
-            print(f"{name}: left out: {(done.stderr.strip().splitlines() or ['no reason given'])[-1]}")
+        if done.returncode and is_missing(done.stderr):
+            print(f"{name}: left out: {done.stderr.strip().splitlines()[-1]}")
             continue
+        if done.returncode:
+            print(f"{name}: FAILED: {done.stderr}")
+            return 1
         results[name] = json.loads(done.stdout.splitlines()[-1])
     return compare(results, [title for title, _ in questions]) if results else 1
+
+
+def is_missing(said):
+    """Whether an engine ended since it, or Java, is not there."""
+    return any(sign in said for sign in ("ModuleNotFoundError", "is missing: make ballista", "JAVA_GATEWAY_EXITED", "JAVA_HOME"))
 
 
 def compare(results, titles):

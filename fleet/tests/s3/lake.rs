@@ -36,14 +36,27 @@ pub(crate) fn lake(folder: &Path) -> [String; 2] {
             ("blocker_task", text("kworker")),
             ("fingerprint", text("00ab00ab00ab00ab")),
         ];
+        let kernel = Arc::clone(&stalls[1].1);
         write(folder, "stalls", host, &run, &stalls);
-        write(folder, "runs", host, &run, &[("run", text(&run)), ("start_utc", start), ("path", text("/runs/a"))]);
+        let runs = [("run", text(&run)), ("kernel", kernel), ("start_utc", start), ("path", text("/runs/a"))];
+        write(folder, "runs", host, &run, &runs);
         run
     })
 }
 
 fn write(folder: &Path, table: &str, host: &str, run: &str, columns: &[(&str, ArrayRef)]) {
-    let partition = folder.join(format!("table={table}/date=2026-11-23/host={host}"));
+    write_on(folder, table, ("2026-11-23", host), run, columns);
+}
+
+/// Writes a run's rows of a table into the partition of a date and host.
+pub(crate) fn write_on(
+    folder: &Path,
+    table: &str,
+    (date, host): (&str, &str),
+    run: &str,
+    columns: &[(&str, ArrayRef)],
+) {
+    let partition = folder.join(format!("table={table}/date={date}/host={host}"));
     fs::create_dir_all(&partition).unwrap();
     let rows = RecordBatch::try_from_iter(columns.iter().cloned()).unwrap();
     let file = File::create(partition.join(format!("{run}.parquet"))).unwrap();
