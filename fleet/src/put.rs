@@ -109,7 +109,8 @@ fn runs(lake: &Path) -> Result<Vec<RunFiles>, FleetError> {
     for file in files(lake, "runs")? {
         let (partition, name) = file.rsplit_once('/').unwrap_or_default();
         if name.starts_with(COMPACTED) {
-            let problem = "is compacted, and runs are put there each by itself; put them before 'lake compact'";
+            let problem =
+                "is compacted, and only separate runs can be put into a bucket; put them before 'lake compact'";
             return Err(FleetError::value("LAKE", &lake.display().to_string(), problem));
         }
         let name = name.trim_end_matches(".parquet").to_owned();

@@ -1,7 +1,7 @@
 //! Runs by machine. What makes machines differ is neither an effect nor noise, if both sides ran on each of them: they are then
 //! compared within machines.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use super::figures::{Group, RunFigures};
 
@@ -72,24 +72,22 @@ impl<'a> Blocks<'a> {
         if self.are_machines() { self.blocks.iter().map(machine).collect() } else { Vec::new() }
     }
 
-    /// Conditions in which machines differ, though the runs of each agree. The machine's name is not one.
-    pub(super) fn differ_in(&self) -> Vec<String> {
-        let facts = |block: &Block<'a>| -> BTreeMap<&'a str, BTreeSet<&'a str>> {
-            let mut values: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
-            let of_runs = block.a.iter().chain(&block.b).flat_map(|run| &run.facts);
-            of_runs.filter(|fact| fact.foreign_mount.is_none() && fact.what != MACHINE).for_each(|fact| {
-                values.entry(fact.what.as_str()).or_default().insert(fact.value.as_str());
-            });
-            values
-        };
-        let of_machines: Vec<_> = self.blocks.iter().map(facts).collect();
-        let names: BTreeSet<&str> = of_machines.iter().flat_map(|values| values.keys().copied()).collect();
-        let differs = |what: &&str| {
-            let mut values = of_machines.iter().map(|values| values.get(*what));
+    /// Conditions whose values are not the same on all machines, in the order of the runs' facts. The machine's name is not one.
+    pub(super) fn differ_in(&'a self) -> Vec<String> {
+        let facts = |block: &'a Block<'_>| block.runs().flat_map(|run| &run.facts);
+        let differs = |what: &str| {
+            let values_on = |block| -> BTreeSet<&str> {
+                facts(block).filter(|fact| fact.what == what).map(|fact| fact.value.as_str()).collect()
+            };
+            let mut values = self.blocks.iter().map(values_on);
             let first = values.next();
-            values.any(|value| Some(value) != first)
+            values.any(|values| Some(values) != first)
         };
-        names.into_iter().filter(differs).map(str::to_owned).collect()
+        let mut seen = BTreeSet::new();
+        let of_all = self.blocks.iter().flat_map(facts);
+        let conditions = of_all.filter(|fact| fact.foreign_mount.is_none() && fact.what != MACHINE);
+        let names = conditions.map(|fact| fact.what.as_str()).filter(|what| seen.insert(*what));
+        names.filter(|what| differs(what)).map(str::to_owned).collect()
     }
 
     /// A value of the runs of A and of B, for each block; runs without it are left out.

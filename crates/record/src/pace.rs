@@ -13,7 +13,7 @@ pub(crate) struct Pace {
 }
 
 impl Pace {
-    /// At most one `pauses`-th of a CPU is used.
+    /// What costs the same each time uses at most one `pauses`-th of a CPU.
     pub(crate) const fn new(pauses: u64) -> Pace {
         Pace { pauses, last_cost_ns: 0, next_ns: 0 }
     }

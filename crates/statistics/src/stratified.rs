@@ -105,21 +105,26 @@ impl StratifiedRatios {
 
     /// The largest weight of log ratios on one side of the true one that the test rejects with this tail, plus one, and the confidence.
     fn bound(&self, tail: f64, tests: &mut RankTests) -> Option<(usize, f64)> {
-        let mut sums = vec![1.0];
-        let nulls = self.strata.iter().map(|stratum| stratum.values()).max()?;
-        if !self.is_small() || tests.null(nulls - 1, 1).is_none() {
+        let Some(sums) = self.null(tests) else {
             return Some((self.normal_bound(tail), 1.0 - 2.0 * tail));
-        }
-        for stratum in &self.strata {
-            let null = tests.null(stratum.a.len(), stratum.b.len())?;
-            sums = convolved(&sums, null.chances().into_iter(), stratum.weight);
-        }
+        };
         let (mut below, mut least) = (0.0, 0);
         while least < sums.len() && below + sums[least] <= tail {
             below += sums[least];
             least += 1;
         }
         (least > 0).then_some((least, 1.0 - 2.0 * below))
+    }
+
+    /// Chance of each weight of log ratios on one side of the true one, without ties; `None` where it is too large to enumerate.
+    fn null(&self, tests: &mut RankTests) -> Option<Vec<f64>> {
+        if !self.is_small() {
+            return None;
+        }
+        self.strata.iter().try_fold(vec![1.0], |sums, stratum| {
+            let null = tests.null(stratum.a.len(), stratum.b.len())?;
+            Some(convolved(&sums, null.chances().into_iter(), stratum.weight))
+        })
     }
 
     fn normal_bound(&self, tail: f64) -> usize {

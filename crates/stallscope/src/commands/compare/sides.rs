@@ -317,17 +317,14 @@ fn read_part(clock: NodeClock, run: &Run, screen: &Screen) -> Part {
 }
 
 fn read_run(run: &Run, screen: &Screen) -> Found {
-    let _busy = screen.busy(&format!("reading {}", text(run.dir())));
-    let warn = |warning: &str| screen.warning(warning);
-    let mut reader = RunReader::default();
-    let (summary, series) =
-        summary::summary_and_series(run, wanted_counter, |interval| reader.interval(interval), warn);
-    let explanation = run.has_trace().then(|| explanation::explanation(run, None, 0, warn));
-    let mut figures = reader.figures(&text(run.dir()), run.description(), &summary, &series, explanation.as_ref());
+    // It is the only one: its clock is that of all.
+    let Part { reader, run: description, summary, series, explanation, .. } =
+        read_part(NodeClock::default(), run, screen);
+    let mut figures = reader.figures(&text(run.dir()), &description, &summary, &series, explanation.as_ref());
     figures.damage = run.damage();
     figures.lost = run.lost();
     figures.lost.extend(explanation.as_ref().and_then(excluded));
-    Found { figures: vec![figures], configuration: run.description().configuration.clone() }
+    Found { figures: vec![figures], configuration: description.configuration }
 }
 
 /// The text of a file; `None` if it is too large or not text.
