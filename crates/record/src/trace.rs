@@ -14,6 +14,7 @@ mod cgroup_path;
 mod cost;
 mod cpu_quota;
 mod detail;
+mod drivers;
 mod earlier_locks;
 mod event;
 mod follow;
@@ -23,6 +24,7 @@ mod kernel_types;
 mod kinds;
 mod lock_numbers;
 mod long_waits;
+mod modules;
 mod options;
 mod paths;
 mod programs;
@@ -46,8 +48,6 @@ mod user_stacks;
 #[cfg(test)]
 mod tests;
 
-use std::path::PathBuf;
-
 use model::preflight::Finding;
 use model::stall::{StallKind, StallRecord, Traced, stall_flags};
 
@@ -60,10 +60,13 @@ pub use blocked::BlockedNow;
 use blocked::BlockedPoller;
 pub use cost::TraceCost;
 pub use follow::Followed;
+use drivers::Drivers;
 use follow::Follower;
 use long_waits::LongWaits;
+use modules::ModuleWatch;
 pub use options::TraceOptions;
 pub use programs::CAPABILITY as TRACE_CAPABILITY;
+use programs::Kernel;
 use row_builder::RowBuilder;
 use settings::ProgramSettings;
 use standing::StandingWaits;
@@ -78,7 +81,10 @@ pub struct Tracing {
     rows: RowBuilder,
     blocked: BlockedPoller,
     follower: Follower,
-    proc: PathBuf,
+    roots: Roots,
+    modules: ModuleWatch,
+    /// What modules that were loaded later brought, until it is taken.
+    found: Vec<Finding>,
     standing: StandingWaits,
     user_stacks: UserStacks,
     long_waits: LongWaits,
@@ -97,7 +103,8 @@ impl Tracing {
         let standing = StandingWaits::begin(roots.proc.clone(), std::process::id());
         let path = roots.proc.join("kallsyms");
         let symbols = Background::start("kallsyms", move || Symbols::read(&path));
-        let kernel = programs::Kernel::read(&roots.sys.join("kernel/btf"));
+        let modules = ModuleWatch::new(roots.proc.clone());
+        let kernel = Kernel::read(roots, sources);
         let symbols = symbols.into_value();
         let settings = ProgramSettings::new(options, &symbols, possible_cpus());
         let attachment = match time_namespace::obstacle(&roots.proc) {
@@ -106,7 +113,10 @@ impl Tracing {
                 None
             }
             None => kernel
-                .and_then(|kernel| Attachment::open(roots, &kernel, &settings, sources, &mut findings))
+                .and_then(|kernel| {
+                    let drivers = Drivers::find(kernel.drivers, &symbols, &roots.proc);
+                    Attachment::open(roots, &kernel, &drivers, &settings, sources, &mut findings)
+                })
                 .map_err(|refused| findings.push(programs::refused(&refused)))
                 .ok(),
         };
@@ -116,13 +126,15 @@ impl Tracing {
         let follower = Follower::new(roots.proc.clone(), options.follow.clone());
         let user_stacks = UserStacks::new(roots.proc.clone());
         let long_waits = LongWaits::new(options.blocked_ns);
-        let (proc, events, consumer_cpu_ns) = (roots.proc.clone(), 0, 0);
+        let (events, consumer_cpu_ns) = (0, 0);
         let mut tracing = Tracing {
             attachment,
             rows,
             blocked,
             follower,
-            proc,
+            roots: roots.clone(),
+            modules,
+            found: Vec::new(),
             standing,
             user_stacks,
             long_waits,
@@ -167,6 +179,7 @@ impl Tracing {
     pub fn interval(&mut self, now_ns: u64, traced: &mut Traced) -> Vec<BlockedNow> {
         let began_ns = thread_cpu_ns();
         self.rows.age();
+        self.look_for_modules();
         self.user_stacks.interval(traced);
         if let Some(attachment) = &mut self.attachment {
             attachment.interval(now_ns, &mut traced.request_intervals);
@@ -181,6 +194,22 @@ impl Tracing {
         self.follow(now_ns);
         self.consumer_cpu_ns += thread_cpu_ns() - began_ns;
         self.blocked.blocked()
+    }
+
+    /// Attaches to modules that were loaded since, and names their functions in stacks.
+    fn look_for_modules(&mut self) {
+        let Some(attachment) = self.attachment.as_mut().filter(|_| self.modules.changed()) else { return };
+        let symbols = Symbols::read(&self.roots.proc.join("kallsyms"));
+        if let Ok(kernel) = Kernel::read(&self.roots, &tracepoints::all()) {
+            let drivers = Drivers::find(kernel.drivers, &symbols, &self.roots.proc);
+            self.found.extend(attachment.modules_changed(&kernel, &drivers));
+        }
+        self.rows.set_symbols(symbols);
+    }
+
+    /// Sources of modules that were loaded since this was called last: attached, or why they could not be.
+    pub fn take_found(&mut self) -> Vec<Finding> {
+        std::mem::take(&mut self.found)
     }
 
     /// Watches the processes that are to be followed and were not there before.
@@ -223,7 +252,7 @@ impl Tracing {
         for wait in self.standing.finish(&watched, monotonic_ns()) {
             if let Some(peer) = wait.row.holder_tid {
                 // Who has the other end may have no row of its own.
-                let pid = process_of(&self.proc, peer).unwrap_or(peer);
+                let pid = process_of(&self.roots.proc, peer).unwrap_or(peer);
                 self.rows.tasks.emit(peer, pid, None, wait.row.end_ns(), traced);
             }
             self.rows.add_blocked(wait, traced);

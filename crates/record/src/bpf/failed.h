@@ -1,5 +1,6 @@
 /* What is known of the failures of one request. */
 #pragma once
+#include "driver.h"
 
 /* blk_status_t. */
 #define NOT_SUPPORTED 1
@@ -55,10 +56,10 @@ static __always_inline u32 offline(u64 command)
 	u32 state = 0;
 
 	/* A command may begin with its device. */
-	if (!settings.scsi_state)
+	if (!drivers.scsi_state)
 		return 0;
-	bpf_probe_read_kernel(&device, sizeof(device), (void *)(command + settings.scsi_device));
-	bpf_probe_read_kernel(&state, sizeof(state), (void *)(device + settings.scsi_state));
+	bpf_probe_read_kernel(&device, sizeof(device), (void *)(command + drivers.scsi_device));
+	bpf_probe_read_kernel(&state, sizeof(state), (void *)(device + drivers.scsi_state));
 	return state == SCSI_OFFLINE || state == SCSI_TRANSPORT_OFFLINE ? state : 0;
 }
 
@@ -71,11 +72,11 @@ static __always_inline void add_scsi(struct failed *failed, u64 key, u32 device)
 
 	failed->scsi_result = 0;
 	failed->scsi_sense = 0;
-	if (!settings.scsi_result || !settings.scsi_sense || !is_scsi(device))
+	if (!drivers.scsi_result || !drivers.scsi_sense || !is_scsi(device))
 		return;
-	bpf_probe_read_kernel(&result, sizeof(result), (void *)(command + settings.scsi_result));
+	bpf_probe_read_kernel(&result, sizeof(result), (void *)(command + drivers.scsi_result));
 	failed->scsi_result = offline(command) << 16 | (result >> 16 & 0xff) << 8 | (result & 0xff);
-	bpf_probe_read_kernel(&sense, sizeof(sense), (void *)(command + settings.scsi_sense));
+	bpf_probe_read_kernel(&sense, sizeof(sense), (void *)(command + drivers.scsi_sense));
 	if (!sense)
 		return;
 	/* Numbers, big-endian: of an array the compiler would calculate with pointers, which the verifier refuses. */

@@ -32,6 +32,7 @@ __noinline u64 file_of_fault(u64 registers, u64 memory)
 
 	if (!registers || !memory || !bpf_core_field_exists(struct vm_fault, real_address))
 		return 0;
+	CHECKED();
 	for (word = 1; word <= FAULT_WORDS; word++) {
 		area = area_of_fault(registers - word * 8, memory);
 		if (area)

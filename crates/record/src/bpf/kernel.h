@@ -2,6 +2,10 @@
  * (CO-RE), so that a structure may be laid out differently there; the existence of an optional field is checked first. */
 #pragma once
 
+/* Follows the check that an optional field exists: no use of the field moves before it. The kernel refuses a program that may reach the
+ * relocation of a field that it lacks, and clang computes addresses ahead of branches as it likes. */
+#define CHECKED() asm volatile("" ::: "memory")
+
 typedef unsigned char u8;
 typedef unsigned short u16;
 typedef unsigned int u32;
@@ -506,15 +510,6 @@ struct dirty_throttle_control {
 struct block_device {
 	u32 bd_dev;
 	struct gendisk *bd_disk;
-};
-
-/* Of a driver that may be a module: then its types are unknown. */
-struct loop_device {
-	struct file *lo_backing_file;
-};
-
-struct loop_cmd {
-	struct kiocb iocb;
 };
 
 struct journal_s {

@@ -40,11 +40,13 @@ static __always_inline u64 owner_word(u64 lock, u32 flags)
 	if (flags & LOCK_MUTEX) {
 		if (!bpf_core_field_exists(struct mutex, owner))
 			return 0;
+		CHECKED();
 		return word_at(lock + bpf_core_field_offset(struct mutex, owner));
 	}
-	if ((flags & (LOCK_READ | LOCK_WRITE)) && bpf_core_field_exists(struct rw_semaphore, owner))
-		return word_at(lock + bpf_core_field_offset(struct rw_semaphore, owner));
-	return 0;
+	if (!(flags & (LOCK_READ | LOCK_WRITE)) || !bpf_core_field_exists(struct rw_semaphore, owner))
+		return 0;
+	CHECKED();
+	return word_at(lock + bpf_core_field_offset(struct rw_semaphore, owner));
 }
 
 /* The address comes without a reference: the task may be gone, of a semaphore's readers even long ago. */
@@ -122,6 +124,7 @@ static __always_inline void read_file_lock(u64 lock, struct file_range *range)
 	struct file_lock___old *before = (struct file_lock___old *)lock;
 
 	if (bpf_core_type_exists(struct file_lock_core)) {
+		CHECKED();
 		range->owner = (u64)BPF_CORE_READ(since_6_9, c.flc_owner);
 		range->blocker = (u64)BPF_CORE_READ(since_6_9, c.flc_blocker);
 		range->start = BPF_CORE_READ(since_6_9, fl_start);
@@ -130,6 +133,7 @@ static __always_inline void read_file_lock(u64 lock, struct file_range *range)
 		range->is_shared = BPF_CORE_READ(since_6_9, c.flc_type) == SHARED_FILE_LOCK;
 		range->is_given_back = BPF_CORE_READ(since_6_9, c.flc_type) == NO_FILE_LOCK;
 	} else {
+		CHECKED();
 		range->owner = (u64)BPF_CORE_READ(before, fl_owner);
 		range->blocker = (u64)BPF_CORE_READ(before, fl_blocker);
 		range->start = BPF_CORE_READ(before, fl_start);
@@ -143,8 +147,11 @@ static __always_inline void read_file_lock(u64 lock, struct file_range *range)
 /* The lock that an entry of a file's list belongs to. */
 static __always_inline u64 lock_of_entry(u64 entry)
 {
-	if (bpf_core_type_exists(struct file_lock_core))
+	if (bpf_core_type_exists(struct file_lock_core)) {
+		CHECKED();
 		return entry - bpf_core_field_offset(struct file_lock_core, flc_list);
+	}
+	CHECKED();
 	return entry - bpf_core_field_offset(struct file_lock___old, fl_list);
 }
 

@@ -47,6 +47,7 @@ static __always_inline u64 io_cgroup_of(struct task_struct *task)
 
 	if (!bpf_core_enum_value_exists(enum cgroup_subsys_id, io_cgrp_id))
 		return 0;
+	CHECKED();
 	controller = bpf_core_enum_value(enum cgroup_subsys_id, io_cgrp_id);
 	if (bpf_probe_read_kernel(&state, sizeof(state), &BPF_CORE_READ(task, cgroups)->subsys[controller & 15]))
 		return 0;
@@ -56,7 +57,10 @@ static __always_inline u64 io_cgroup_of(struct task_struct *task)
 /* Before Linux 5.4 a bio has no cgroup of its own. */
 static __always_inline u64 io_cgroup_of_bio(struct bio *bio)
 {
-	return bpf_core_field_exists(bio->bi_blkg) ? BPF_CORE_READ(bio, bi_blkg, blkcg, css.cgroup, kn, id) : 0;
+	if (!bpf_core_field_exists(bio->bi_blkg))
+		return 0;
+	CHECKED();
+	return BPF_CORE_READ(bio, bi_blkg, blkcg, css.cgroup, kn, id);
 }
 
 static __always_inline void note_use(u64 inode, struct task_struct *task)
@@ -98,10 +102,13 @@ static __always_inline struct page *head_of(struct page *page)
 {
 	u64 head;
 
-	if (bpf_core_field_exists(page->compound_head))
+	if (bpf_core_field_exists(page->compound_head)) {
+		CHECKED();
 		head = BPF_CORE_READ(page, compound_head);
-	else
+	} else {
+		CHECKED();
 		head = BPF_CORE_READ((struct page___information *)page, compound_info);
+	}
 	if (!(head & 1))
 		return page;
 	return (struct page *)(head >= LEAST_MASK ? (u64)page & head : head - 1);

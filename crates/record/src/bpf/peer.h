@@ -48,9 +48,10 @@ static __always_inline u32 side_of_socket(struct sock *sock)
 	/* The kernel notes the interface that a connection was accepted on where that of multicasts belongs. */
 	if (family == AF_INET)
 		return BPF_CORE_READ(inet, mc_index) ? SERVER : CLIENT;
-	if (family == AF_INET6 && bpf_core_field_exists(inet->pinet6))
-		return BPF_CORE_READ(inet, pinet6, mcast_oif) ? SERVER : CLIENT;
-	return NO_SIDE;
+	if (family != AF_INET6 || !bpf_core_field_exists(inet->pinet6))
+		return NO_SIDE;
+	CHECKED();
+	return BPF_CORE_READ(inet, pinet6, mcast_oif) ? SERVER : CLIENT;
 }
 
 static __always_inline u32 side_of(struct file *file)

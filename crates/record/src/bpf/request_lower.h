@@ -1,5 +1,6 @@
 /* Requests of loop devices and of the device mapper's multipath, and the requests of the disk beneath that complete them. */
 #pragma once
+#include "driver.h"
 
 #define LOWERS 1024
 
@@ -22,12 +23,12 @@ static __always_inline u64 upper_of(struct bio *bio)
 {
 	struct kiocb *call;
 
-	if (!bpf_core_type_exists(struct loop_cmd))
+	if (!drivers.loop_iocb || !drivers.loop_end_io)
 		return 0;
 	call = call_of_bio(bio);
-	if (!call || (u64)BPF_CORE_READ(call, ki_complete) != settings.loop_function)
+	if (!call || (u64)BPF_CORE_READ(call, ki_complete) != drivers.loop_end_io)
 		return 0;
-	return (u64)call - bpf_core_field_offset(struct loop_cmd, iocb) - bpf_core_type_size(struct request);
+	return (u64)call - drivers.loop_iocb - bpf_core_type_size(struct request);
 }
 
 __noinline int serve_upper(struct request_note *note, struct view *view, u32 is_emitted)
@@ -64,7 +65,7 @@ static __always_inline int is_loop(struct slot *slot)
 /* Of the device mapper only what is based on requests has any: multipath. */
 static __always_inline int is_mapped(struct slot *slot)
 {
-	return settings.mapper_major && slot->device >> 20 == settings.mapper_major;
+	return drivers.mapper_major && slot->device >> 20 == drivers.mapper_major;
 }
 
 static __always_inline int has_lower(struct slot *slot)
@@ -89,14 +90,15 @@ static __always_inline int is_clone_of(struct request_note *note, struct slot *s
 __noinline u32 disk_beneath(u64 key)
 {
 	struct request *request = (struct request *)key;
-	struct loop_device *loop = BPF_CORE_READ(request, q, disk, private_data);
+	u64 loop = (u64)BPF_CORE_READ(request, q, disk, private_data);
 	struct super_block *super;
+	struct file *file = 0;
 	struct gendisk *disk;
 	unsigned long magic;
 
-	if (!bpf_core_field_exists(loop->lo_backing_file))
+	if (!drivers.loop_file || bpf_probe_read_kernel(&file, sizeof(file), (void *)(loop + drivers.loop_file)))
 		return 0;
-	super = BPF_CORE_READ(loop, lo_backing_file, f_inode, i_sb);
+	super = BPF_CORE_READ(file, f_inode, i_sb);
 	magic = BPF_CORE_READ(super, s_magic);
 	if (magic == TMPFS_MAGIC || magic == FUSE_SUPER_MAGIC || magic == NFS_SUPER_MAGIC)
 		return NO_DISK;

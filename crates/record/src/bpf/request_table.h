@@ -112,8 +112,10 @@ static __always_inline void view_of_completion(struct view *view, struct request
 
 	view_of(view, request, request->q, OF_COMPLETE);
 	view->is_merged = first != request->biotail;
-	if (bpf_core_field_exists(first->bi_blkg))
+	if (bpf_core_field_exists(first->bi_blkg)) {
+		CHECKED();
 		view->cgroup = first->bi_blkg->blkcg->css.cgroup->kn->id;
+	}
 	view->bio_end_io = (u64)first->bi_end_io;
 }
 

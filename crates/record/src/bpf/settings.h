@@ -52,7 +52,6 @@ struct settings {
 	u64 aio_complete;	/* aio_complete_rw, */
 	u64 chain_end_io;	/* and of a bio that was split off: bio_chain_endio; 0: unknown */
 	u64 flush_function;	/* address of mq_flush_data_end_io; 0: unknown */
-	u64 loop_function;	/* address of lo_rw_aio_complete; 0: unknown */
 	u64 complete_function;	/* address of blk_update_request; 0: unknown */
 	u64 complete_bytes;	/* and its length */
 	u64 batch_function;	/* the same of blk_mq_end_request_batch, */
@@ -72,12 +71,7 @@ struct settings {
 	u8 unused;
 	u8 flush_bit;		/* numbers of RQF_FLUSH_SEQ and RQF_TIMED_OUT */
 	u8 timed_out_bit;
-	u16 scsi_result;	/* offsets in a SCSI command of `result` and `sense_buffer`; 0: unknown */
-	u16 scsi_sense;
-	u16 mapper_major;	/* of devices of the device mapper; 0: none */
-	u16 scsi_device;	/* of `device` in a SCSI command, and of `sdev_state` there */
-	u16 scsi_state;		/* 0: unknown */
-	u16 unused_too[2];
+	u16 unused_too[3];
 	u8 calls[CALLS];	/* enum names_file and flags by number of system call */
 	u8 codes[CODES];	/* the same by io_uring's operation code: 0, BY_NOTHING, BY_FD */
 	u16 others[CALLS];	/* enum with_others by number of system call */

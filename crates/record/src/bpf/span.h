@@ -92,11 +92,14 @@ static __always_inline struct super_block *super_block_of(struct shrinker *shrin
 {
 	if ((u64)shrinker->scan_objects != settings.shrink_function)
 		return 0;
-	if (bpf_core_field_exists(shrinker->private_data))
+	if (bpf_core_field_exists(shrinker->private_data)) {
+		CHECKED();
 		return BPF_CORE_READ(shrinker, private_data);
-	if (bpf_core_field_exists(((struct super_block___old *)0)->s_shrink))
-		return (void *)shrinker - bpf_core_field_offset(struct super_block___old, s_shrink);
-	return 0;
+	}
+	if (!bpf_core_field_exists(((struct super_block___old *)0)->s_shrink))
+		return 0;
+	CHECKED();
+	return (void *)shrinker - bpf_core_field_offset(struct super_block___old, s_shrink);
 }
 
 SEC("tp_btf/mm_shrink_slab_end")

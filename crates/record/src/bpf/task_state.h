@@ -5,6 +5,7 @@ static __always_inline u32 state_of(struct task_struct *task)
 {
 	if (bpf_core_field_exists(task->__state))
 		return task->__state;
+	CHECKED();
 	return BPF_CORE_READ((struct task_struct___old *)task, state);
 }
 
@@ -28,9 +29,10 @@ static __always_inline int is_stopped(u32 state)
 /* With its cgroup of v2 a task is frozen in a sleep that only the task's own flag tells from one for a signal. */
 static __always_inline u32 with_freezer(struct task_struct *task, u32 state)
 {
-	if (state & TASK_INTERRUPTIBLE && bpf_core_field_exists(task->frozen) && BPF_CORE_READ_BITFIELD(task, frozen))
-		return state | TASK_FROZEN;
-	return state;
+	if (!(state & TASK_INTERRUPTIBLE) || !bpf_core_field_exists(task->frozen))
+		return state;
+	CHECKED();
+	return BPF_CORE_READ_BITFIELD(task, frozen) ? state | TASK_FROZEN : state;
 }
 
 /* Its cgroup has used up its CPU quota. Since 6.18 the kernel holds back the task, on its return to user space; before that, the
@@ -39,9 +41,10 @@ static __always_inline u32 is_held(struct task_struct *task)
 {
 	if (bpf_core_field_exists(task->throttled))
 		return task->throttled;
-	if (bpf_core_field_exists(struct cfs_rq, throttle_count))
-		return BPF_CORE_READ(task, se.cfs_rq, throttle_count) > 0;
-	return 0;
+	if (!bpf_core_field_exists(struct cfs_rq, throttle_count))
+		return 0;
+	CHECKED();
+	return BPF_CORE_READ(task, se.cfs_rq, throttle_count) > 0;
 }
 
 /* Whether a task sleeps, and is not one of the recorder. */

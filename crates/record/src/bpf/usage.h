@@ -255,11 +255,15 @@ static __always_inline s64 pages_of(struct mm_struct *mm)
 {
 	struct mm_struct___atomic *atomic = (struct mm_struct___atomic *)mm;
 
-	if (bpf_core_field_exists(atomic->rss_stat.count))
+	if (bpf_core_field_exists(atomic->rss_stat.count)) {
+		CHECKED();
 		return BPF_CORE_READ(atomic, rss_stat.count[ANONYMOUS_PAGES].counter) +
 		       BPF_CORE_READ(atomic, rss_stat.count[SHARED_PAGES].counter);
-	if (bpf_core_field_exists(mm->rss_stat))
+	}
+	if (bpf_core_field_exists(mm->rss_stat)) {
+		CHECKED();
 		return BPF_CORE_READ(mm, rss_stat[ANONYMOUS_PAGES].count) + BPF_CORE_READ(mm, rss_stat[SHARED_PAGES].count);
+	}
 	return 0;
 }
 
@@ -277,6 +281,7 @@ int look_at_usage(struct bpf_iter__task *context)
 	usage.start_ns = BPF_CORE_READ(task, start_time);
 	usage.parent = BPF_CORE_READ(task, real_parent, tgid);
 	if (bpf_core_field_exists(task->ioac.read_bytes)) {
+		CHECKED();
 		usage.read_bytes = BPF_CORE_READ(task, ioac.read_bytes);
 		usage.written_bytes = BPF_CORE_READ(task, ioac.write_bytes);
 	}

@@ -7,9 +7,10 @@ use model::preflight::Finding;
 use model::stall::{RequestIntervalRecord, Traced};
 
 use super::cost::{self, CostMeter, Measured};
+use super::drivers::Drivers;
 use super::event::{LOSSES, RequestNote, SKIPPED, TraceEvent};
 use super::issues::Issues;
-use super::programs::{self, Kernel};
+use super::programs::{self, Kernel, Loaded, Missing};
 use super::requests::RequestHistograms;
 use super::row_builder::RowBuilder;
 use super::settings::ProgramSettings;
@@ -39,8 +40,12 @@ pub(super) struct Arrived {
 /// The programs, attached.
 pub(super) struct Attachment {
     ring: RingBuffer<'static>,
-    object: Object,
+    /// The programs that were loaded first, then those of each module that was loaded later, with the same maps.
+    objects: Vec<Object>,
     sources: Vec<TraceSource>,
+    /// Sources whose modules are not loaded.
+    waiting: Vec<TraceSource>,
+    settings: ProgramSettings,
     links: Vec<Link>,
     issues: Issues,
     arrived: Arc<Mutex<Arrived>>,
@@ -55,28 +60,34 @@ impl Attachment {
     pub(super) fn open(
         roots: &Roots,
         kernel: &Kernel,
+        drivers: &Drivers,
         settings: &ProgramSettings,
         sources: &[TraceSource],
         findings: &mut Vec<Finding>,
     ) -> Result<Attachment, libbpf_rs::Error> {
         let useful = |source: &&TraceSource| settings.all_requests || source.when != When::EachRequest;
         let sources: Vec<TraceSource> = sources.iter().filter(useful).copied().collect();
-        let mut loaded = programs::load(&sources, kernel, settings)?;
+        let mut loaded = programs::load(&sources, kernel, settings, None)?;
+        drivers.set(&loaded.object);
         let arrived = Arc::new(Mutex::new(Arrived::default()));
         let ring = rings(&loaded.object, &arrived)?;
         let links = programs::attach(&mut loaded, &sources, findings)?;
         findings.extend(settings.user_stacks.then(|| user_stacks_finding(&loaded.object)));
+        let waiting = waiting(&sources, &loaded);
         let sources = loaded.sources;
         // Where the kernel has no such programs, a finding says so.
         let _ = programs::visit_tasks(&loaded.object, FIRST_LOOK);
         let issues = Issues::new(&loaded.object, &sources, &roots.sys);
         let now_ns = monotonic_ns();
         let (histograms, mut meter) = (RequestHistograms::new(now_ns), CostMeter::new(now_ns));
-        meter.tick(&loaded.object, now_ns);
+        let objects = vec![loaded.object];
+        meter.tick(&objects, now_ns);
         Ok(Attachment {
             ring,
-            object: loaded.object,
+            objects,
             sources,
+            waiting,
+            settings: settings.clone(),
             links,
             issues,
             arrived,
@@ -97,14 +108,48 @@ impl Attachment {
                 When::Asked => false,
                 When::Always | When::EachRequest => true,
             };
-            let attach = |source| programs::attach_source(&self.object, source).unwrap_or_default();
-            self.links = self.sources.iter().filter(wanted).flat_map(attach).collect();
+            let attach = |object, source| programs::attach_source(object, source).unwrap_or_default();
+            let of_source = |source| self.objects.iter().flat_map(move |object| attach(object, source));
+            self.links = self.sources.iter().filter(wanted).flat_map(of_source).collect();
         }
+    }
+
+    /// Takes note of modules that were loaded or unloaded: attaches the sources that waited for them. A source that cannot be attached
+    /// becomes a finding, as one that can.
+    pub(super) fn modules_changed(&mut self, kernel: &Kernel, drivers: &Drivers) -> Vec<Finding> {
+        drivers.set(self.object());
+        let is_waiting = |source: &TraceSource| source.module.is_some_and(|module| kernel.lacks_module(module));
+        let (waiting, ready) = std::mem::take(&mut self.waiting).into_iter().partition(is_waiting);
+        self.waiting = waiting;
+        let mut findings = Vec::new();
+        if ready.is_empty() {
+            return findings;
+        }
+        match programs::load(&ready, kernel, &self.settings, Some(self.object())) {
+            Ok(mut loaded) => {
+                self.links.extend(programs::attach(&mut loaded, &ready, &mut findings).unwrap_or_default());
+                self.sources.extend(loaded.sources);
+                self.objects.push(loaded.object);
+            }
+            Err(error) => {
+                let missing = |source: &TraceSource| {
+                    let why = format!("its module was loaded later, and its programs cannot be: {error}");
+                    Finding::missing(source.name, source.purpose, why, "record again, now that the module is loaded")
+                };
+                findings.extend(ready.iter().map(missing));
+            }
+        }
+        findings
+    }
+
+    /// The programs that were loaded first, with all maps.
+    fn object(&self) -> &Object {
+        &self.objects[0]
     }
 
     /// Takes what the kernel put into the rings, hands it to `visit`, and drops what is left of it.
     pub(super) fn consume(&mut self, visit: impl FnOnce(&mut Arrived)) {
-        self.issues.poll(&self.object);
+        self.issues.poll(&self.objects[0]);
         // An error would come from the callback, which returns none.
         let _ = self.ring.consume();
         let mut arrived = self.arrived.lock().unwrap_or_else(PoisonError::into_inner);
@@ -116,22 +161,22 @@ impl Attachment {
 
     /// Makes the kernel emit the waits that last for long, each after ever longer pauses.
     pub(super) fn look_for_long_waits(&self) {
-        let _ = programs::visit_tasks(&self.object, LOOK);
+        let _ = programs::visit_tasks(self.object(), LOOK);
     }
 
     /// Makes the kernel emit the waits that have not ended.
     pub(super) fn look_for_waits(&self) {
-        let _ = programs::visit_tasks(&self.object, LAST_LOOK);
+        let _ = programs::visit_tasks(self.object(), LAST_LOOK);
     }
 
     /// Watches these processes like the recorded command, from now on.
     pub(super) fn follow(&self, pids: &[u32]) {
-        let Ok(map) = programs::map(&self.object, FOLLOWED) else { return };
+        let Ok(map) = programs::map(self.object(), FOLLOWED) else { return };
         // The map holds one part of very many at a time.
         for part in pids.chunks(map.max_entries() as usize) {
             part.iter().for_each(|pid| _ = map.update(&pid.to_ne_bytes(), &[1], MapFlags::ANY));
             // Where the kernel has no such program, a finding says so.
-            let _ = programs::visit_tasks(&self.object, FOLLOW);
+            let _ = programs::visit_tasks(self.object(), FOLLOW);
             // Another process may get the same id.
             part.iter().for_each(|pid| _ = map.delete(&pid.to_ne_bytes()));
         }
@@ -139,8 +184,8 @@ impl Attachment {
 
     /// Adds the sums of block requests since the last interval, and measures the programs' cost from time to time.
     pub(super) fn interval(&mut self, now_ns: u64, rows: &mut Vec<RequestIntervalRecord>) {
-        self.histograms.take(&self.object, now_ns, rows);
-        self.meter.tick(&self.object, now_ns);
+        self.histograms.take(&self.objects[0], now_ns, rows);
+        self.meter.tick(&self.objects, now_ns);
     }
 
     /// Adds who used what since this was called last, where enough time has passed or it is the `last` time. Reads the clock
@@ -148,17 +193,17 @@ impl Attachment {
     pub(super) fn usage(&mut self, last: bool, rows: &mut RowBuilder, traced: &mut Traced) {
         let now_ns = monotonic_ns();
         if last || self.usage.is_due(now_ns) {
-            self.usage.take(&self.object, now_ns, rows, traced);
+            self.usage.take(&self.objects[0], now_ns, rows, traced);
         }
     }
 
     /// What the programs cost since this was called last.
     pub(super) fn measured(&mut self, now_ns: u64) -> Measured {
-        self.meter.take(&self.object, now_ns)
+        self.meter.take(&self.objects, now_ns)
     }
 
     pub(super) fn lost(&mut self) -> Vec<LostEvents> {
-        let Ok(map) = programs::map(&self.object, "lost") else { return Vec::new() };
+        let Ok(map) = programs::map(&self.objects[0], "lost") else { return Vec::new() };
         let mut losses = Vec::new();
         for ((at, what), before) in (0u32..).zip(LOSSES).zip(&mut self.lost) {
             let value = map.lookup(&at.to_ne_bytes(), MapFlags::ANY).ok().flatten();
@@ -168,13 +213,19 @@ impl Attachment {
                 losses.push(LostEvents { what, count });
             }
         }
-        let skipped = cost::skipped(&self.object);
+        let skipped = cost::skipped(&self.objects);
         let count = skipped.saturating_sub(std::mem::replace(&mut self.skipped, skipped));
         if count > 0 {
             losses.push(LostEvents { what: SKIPPED, count });
         }
         losses
     }
+}
+
+/// Those of the sources whose modules are not loaded.
+fn waiting(sources: &[TraceSource], loaded: &Loaded) -> Vec<TraceSource> {
+    let is_waiting = |source: &&TraceSource| matches!(loaded.missing.get(source.name), Some(Missing::NotLoaded(_)));
+    sources.iter().filter(is_waiting).copied().collect()
 }
 
 /// The programs for early kernels take no stacks of programs.

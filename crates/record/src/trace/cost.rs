@@ -61,22 +61,22 @@ impl CostMeter {
     }
 
     /// Call this every second or so.
-    pub(super) fn tick(&mut self, object: &Object, now_ns: u64) {
+    pub(super) fn tick(&mut self, objects: &[Object], now_ns: u64) {
         if self.running.is_some() && now_ns - self.began_ns >= MEASURED_NS {
-            self.stop(object, now_ns);
+            self.stop(objects, now_ns);
         } else if self.running.is_none() && now_ns >= self.next_ns && !self.refused {
             match sys::measure_bpf_programs() {
                 Ok(running) => self.running = Some(running),
                 Err(_) => self.refused = true,
             }
             self.began_ns = now_ns;
-            self.began_run_ns = run_ns(object).unwrap_or(0);
+            self.began_run_ns = run_ns(objects).unwrap_or(0);
             self.next_ns = now_ns + PERIOD_NS;
         }
     }
 
-    fn stop(&mut self, object: &Object, now_ns: u64) {
-        if let Some(run_ns) = run_ns(object) {
+    fn stop(&mut self, objects: &[Object], now_ns: u64) {
+        if let Some(run_ns) = run_ns(objects) {
             self.run_ns += run_ns.saturating_sub(self.began_run_ns);
             self.measured_ns += now_ns - self.began_ns;
         }
@@ -84,9 +84,9 @@ impl CostMeter {
     }
 
     /// The measurement since the last call. The programs' time is `None` if nothing was measured since.
-    pub(super) fn take(&mut self, object: &Object, now_ns: u64) -> Measured {
+    pub(super) fn take(&mut self, objects: &[Object], now_ns: u64) -> Measured {
         if self.running.is_some() {
-            self.stop(object, now_ns);
+            self.stop(objects, now_ns);
         }
         let passed_ns = now_ns.saturating_sub(std::mem::replace(&mut self.taken_ns, now_ns));
         let (run_ns, measured_ns) = (std::mem::take(&mut self.run_ns), std::mem::take(&mut self.measured_ns));
@@ -100,18 +100,19 @@ fn scaled(run_ns: u64, measured_ns: u64, passed_ns: u64) -> Option<u64> {
     u64::try_from(scaled).ok()
 }
 
-/// CPU time of all programs of the object so far.
-fn run_ns(object: &Object) -> Option<u64> {
-    runs(object).map(|runs| Some(runs?.run_ns)).sum()
+/// CPU time of all programs of the objects so far.
+fn run_ns(objects: &[Object]) -> Option<u64> {
+    runs(objects).map(|runs| Some(runs?.run_ns)).sum()
 }
 
-/// Runs of all programs of the object that the kernel skipped so far.
-pub(super) fn skipped(object: &Object) -> u64 {
-    runs(object).flatten().map(|runs| runs.skipped).sum()
+/// Runs of all programs of the objects that the kernel skipped so far.
+pub(super) fn skipped(objects: &[Object]) -> u64 {
+    runs(objects).flatten().map(|runs| runs.skipped).sum()
 }
 
-fn runs(object: &Object) -> impl Iterator<Item = Option<sys::ProgramRuns>> {
-    object.progs_mut().filter(|program| program.autoload()).map(|program| sys::bpf_program_runs(program.as_fd()))
+fn runs(objects: &[Object]) -> impl Iterator<Item = Option<sys::ProgramRuns>> {
+    let programs = objects.iter().flat_map(Object::progs_mut).filter(|program| program.autoload());
+    programs.map(|program| sys::bpf_program_runs(program.as_fd()))
 }
 
 #[cfg(test)]

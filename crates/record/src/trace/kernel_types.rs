@@ -1,5 +1,5 @@
-//! The kernel's types (BTF, Documentation/bpf/btf.rst), read in one pass: which tracepoints there are, and those types that the programs
-//! refer to.
+//! The kernel's types (BTF, Documentation/bpf/btf.rst), and those of modules, read in one pass: which tracepoints there are, and those types
+//! that the programs refer to.
 //!
 //! To adapt the programs libbpf compares each of their types with every type of the kernel by name, some hundred thousand: most of the
 //! time of a start. From the few types that can match at all it finds the same.
@@ -11,7 +11,7 @@ mod trimmed;
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
-pub(super) use layout::RequestLayout;
+pub(super) use layout::{DriverLayout, RequestFlags};
 pub(super) use reader::KernelTypes;
 
 /// Begin of the name of the type of a tracepoint's programs.
@@ -38,30 +38,36 @@ impl KernelTypes {
         Some(self.members(id).any(|(name, _)| self.text(name) == member.as_bytes()))
     }
 
-    /// The types that programs refer to by these names, with what lies within them: types for libbpf to adapt the programs by. `None`
-    /// if one of them may be in a module, whose types are not here.
-    pub(super) fn for_programs(&self, names: &str, modules: &Path) -> Option<Vec<u8>> {
-        let mut wanted: HashSet<&[u8]> = names.lines().map(|name| essential(name.as_bytes())).collect();
+    /// Adds the types of these modules, each as far as it is loaded; what is built in has no types of its own.
+    pub(super) fn add_modules(&mut self, folder: &Path, names: &[&str]) {
+        for name in names {
+            let types = std::fs::read(folder.join(name)).ok();
+            types.and_then(|types| self.add_module(types));
+        }
+    }
+
+    /// How many arguments a function has; `None` if there is none of that name.
+    pub(super) fn function_arguments(&self, name: &str) -> Option<usize> {
+        let is_it = |id: &u32| self.kind(*id) == reader::FUNCTION && self.name(*id) == name.as_bytes();
+        self.referred(self.ids().find(is_it)?).map(|arguments| self.count(arguments))
+    }
+
+    /// The types that programs refer to by these names, with what lies within them: types for libbpf to adapt the programs by. As libbpf
+    /// does, it looks in modules for what the kernel proper lacks.
+    pub(super) fn for_programs(&self, names: &str) -> Vec<u8> {
+        let wanted: HashSet<&[u8]> = names.lines().map(|name| essential(name.as_bytes())).collect();
         let can_match = |id: &u32| {
             let kind = self.kind(*id);
-            !matches!(kind, reader::FUNCTION | reader::VARIABLE | reader::SECTION | reader::DECLARATION_TAG)
+            let is_type =
+                !matches!(kind, reader::FUNCTION | reader::VARIABLE | reader::SECTION | reader::DECLARATION_TAG);
+            is_type && wanted.contains(essential(self.name(*id)))
         };
-        let matching: Vec<u32> =
-            self.ids().filter(can_match).filter(|id| wanted.contains(essential(self.name(*id)))).collect();
-        matching.iter().for_each(|id| _ = wanted.remove(essential(self.name(*id))));
-        let elsewhere = |types: Vec<u8>| types.split(|byte| *byte == 0).any(|text| wanted.contains(essential(text)));
-        if !wanted.is_empty() && modules_of(modules).any(elsewhere) {
-            return None;
-        }
-        Some(trimmed::trimmed(self, &matching))
+        let (of_modules, mut matching): (Vec<u32>, Vec<u32>) =
+            self.ids().filter(can_match).partition(|id| self.is_of_module(*id));
+        let found: HashSet<&[u8]> = matching.iter().map(|id| essential(self.name(*id))).collect();
+        matching.extend(of_modules.into_iter().filter(|id| !found.contains(essential(self.name(*id)))));
+        trimmed::trimmed(self, &matching)
     }
-}
-
-/// The types of each loaded module.
-fn modules_of(folder: &Path) -> impl Iterator<Item = Vec<u8>> {
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let modules = entries.filter(|entry| entry.file_name() != "vmlinux");
-    modules.filter_map(|entry| std::fs::read(entry.path()).ok())
 }
 
 /// `file_lock` of `file_lock___old`: what follows exactly three underscores distinguishes variants of a type in the programs.

@@ -2,15 +2,15 @@
 
 use std::collections::{HashMap, HashSet};
 use std::io::Read;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsFd, AsRawFd};
 use std::sync::{Mutex, PoisonError};
 
 use libbpf_rs::{Error, ErrorKind, Iter, Link, Map, MapCore, Object, ObjectBuilder, OpenObject, PrintLevel};
 use model::preflight::Finding;
 use model::signal::TracepointProgram;
 
-use super::running_kernel::Arguments;
 pub(super) use super::running_kernel::Kernel;
+use super::running_kernel::fits;
 use super::settings::ProgramSettings;
 use super::tracepoints::{self, TraceSource, When};
 
@@ -52,28 +52,48 @@ pub(super) struct Loaded {
     /// Their sources.
     pub(super) sources: Vec<TraceSource>,
     /// Why sources are missing, by name.
-    pub(super) missing: HashMap<&'static str, (String, &'static str)>,
+    pub(super) missing: HashMap<&'static str, Missing>,
 }
 
-/// Loads the programs whose tracepoints this kernel has, as far as it accepts them.
-pub(super) fn load(sources: &[TraceSource], kernel: &Kernel, settings: &ProgramSettings) -> Result<Loaded, Error> {
+/// Why a source is missing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Missing {
+    /// In words, and what to do.
+    Because(String, &'static str),
+    /// The module that has its tracepoints is not loaded.
+    NotLoaded(&'static str),
+}
+
+/// Loads the programs whose tracepoints this kernel has, as far as it accepts them; with the maps of those that were loaded `before`.
+pub(super) fn load(
+    sources: &[TraceSource],
+    kernel: &Kernel,
+    settings: &ProgramSettings,
+    before: Option<&Object>,
+) -> Result<Loaded, Error> {
     let _alone = LOADING.lock().unwrap_or_else(PoisonError::into_inner);
     libbpf_rs::set_print(Some((PrintLevel::Warn, log)));
-    let loaded = load_all(sources, kernel, settings);
+    let loaded = load_all(sources, kernel, settings, before);
     libbpf_rs::set_print(None);
     loaded
 }
 
-fn load_all(sources: &[TraceSource], kernel: &Kernel, settings: &ProgramSettings) -> Result<Loaded, Error> {
-    let switch = kernel.arguments(None, "sched_switch");
-    let has_prev_state = matches!(switch, Some(Arguments::Count(4..)));
-    let settings = &settings.clone().for_kernel(has_prev_state, kernel.request);
+fn load_all(
+    sources: &[TraceSource],
+    kernel: &Kernel,
+    settings: &ProgramSettings,
+    before: Option<&Object>,
+) -> Result<Loaded, Error> {
+    let has_prev_state = kernel.arguments("sched_switch") >= Some(4);
+    let settings = &settings.clone().for_kernel(has_prev_state, kernel.flags);
     let (mut missing, mut wanted) = (HashMap::new(), HashSet::new());
     let (sources, lacked) = if kernel.is_early { tracepoints::early(sources) } else { (sources.to_vec(), Vec::new()) };
-    let sources = tracepoints::at_functions(&sources, |module, name| kernel.arguments(module, name).is_some());
-    missing.extend(lacked.iter().map(|source| (source.name, (EARLY.to_owned(), "use Linux 5.17 or newer"))));
+    let sources = tracepoints::at_functions(&sources, |name| kernel.arguments(name).is_some());
+    let early = || Missing::Because(EARLY.to_owned(), "use Linux 5.17 or newer");
+    missing.extend(lacked.iter().map(|source| (source.name, early())));
+    let (arguments, lacks) = (|name: &str| kernel.arguments(name), |module: &str| kernel.lacks_module(module));
     for source in &sources {
-        match chosen(source, |tracepoint| kernel.arguments(source.module, tracepoint)) {
+        match chosen(source, arguments, lacks) {
             Ok(programs) => wanted.extend(programs),
             Err(why) => {
                 missing.insert(source.name, why);
@@ -82,7 +102,7 @@ fn load_all(sources: &[TraceSource], kernel: &Kernel, settings: &ProgramSettings
     }
     loop {
         LIBBPF_LOG.lock().unwrap_or_else(PoisonError::into_inner).clear();
-        let error = match prepared(kernel, &wanted, settings)?.load() {
+        let error = match prepared(kernel, &wanted, settings, before)?.load() {
             Ok(object) => return Ok(Loaded { object, sources, missing }),
             Err(error) => error,
         };
@@ -91,19 +111,24 @@ fn load_all(sources: &[TraceSource], kernel: &Kernel, settings: &ProgramSettings
         // again.
         let refused = refused_program(&log_text).and_then(|name| source_of(&sources, name));
         let Some((source, name)) = refused.filter(|(_, name)| wanted.remove(name)) else { return Err(error) };
-        if let Some(next) = next_of(source, name, |tracepoint| kernel.arguments(source.module, tracepoint)) {
+        if let Some(next) = next_of(source, name, arguments) {
             wanted.insert(next);
             continue;
         }
         let why = format!("the kernel refuses its program {name}: {}", tail_of_log(&log_text));
-        missing.insert(source.name, (why, "unknown kernel version: please report it"));
+        missing.insert(source.name, Missing::Because(why, "unknown kernel version: please report it"));
         for program in source.programs {
             wanted.remove(program.name);
         }
     }
 }
 
-fn prepared(kernel: &Kernel, wanted: &HashSet<&'static str>, settings: &ProgramSettings) -> Result<OpenObject, Error> {
+fn prepared(
+    kernel: &Kernel,
+    wanted: &HashSet<&'static str>,
+    settings: &ProgramSettings,
+    before: Option<&Object>,
+) -> Result<OpenObject, Error> {
     let mut builder = ObjectBuilder::default();
     if let Some(types) = &kernel.types {
         builder.btf_custom_path(format!("/proc/self/fd/{}", types.as_raw_fd()))?;
@@ -115,7 +140,10 @@ fn prepared(kernel: &Kernel, wanted: &HashSet<&'static str>, settings: &ProgramS
         program.set_autoload(is_wanted);
     }
     for mut map in object.maps_mut() {
-        if map.name() == SETTINGS_MAP {
+        let shared = before.and_then(|before| before.maps().find(|known| known.name() == map.name()));
+        if let Some(shared) = shared {
+            map.reuse_fd(shared.as_fd())?;
+        } else if map.name() == SETTINGS_MAP {
             map.set_initial_value(&settings.bytes())?;
         } else if map.name() == EACH_REQUEST_RING && settings.all_requests {
             map.set_max_entries(EACH_REQUEST_BYTES)?;
@@ -133,8 +161,9 @@ fn prepared(kernel: &Kernel, wanted: &HashSet<&'static str>, settings: &ProgramS
 /// The programs of a source that fit this kernel, one for each of its tracepoints; else why not, and what to do.
 pub(super) fn chosen(
     source: &TraceSource,
-    arguments: impl Fn(&str) -> Option<Arguments>,
-) -> Result<Vec<&'static str>, (String, &'static str)> {
+    arguments: impl Fn(&str) -> Option<usize>,
+    lacks_module: impl Fn(&str) -> bool,
+) -> Result<Vec<&'static str>, Missing> {
     if source.when == When::Asked {
         return Ok(source.programs.iter().map(|program| program.name).collect());
     }
@@ -145,21 +174,17 @@ pub(super) fn chosen(
         }
         let alternatives = || source.programs.iter().filter(|other| other.tracepoint == program.tracepoint);
         let Some(given) = arguments(program.tracepoint) else {
-            let why = match source.module {
-                Some(module) => format!("no tracepoint {}, in the kernel or in module {module}", program.tracepoint),
-                None => format!("this kernel has no tracepoint {}", program.tracepoint),
-            };
-            let remedy = match source.module {
-                Some(_) => "where that file system is used, load its module before recording",
-                None => "a newer kernel has it",
-            };
-            return Err((why, remedy));
+            if let Some(module) = source.module.filter(|module| lacks_module(module)) {
+                return Err(Missing::NotLoaded(module));
+            }
+            let why = format!("this kernel has no tracepoint {}", program.tracepoint);
+            return Err(Missing::Because(why, "a newer kernel has it"));
         };
-        match alternatives().find(|program| given.fit(program)) {
+        match alternatives().find(|program| fits(program, given)) {
             Some(fitting) => chosen.push(fitting),
             None => {
                 let why = format!("tracepoint {} has another layout in this kernel", program.tracepoint);
-                return Err((why, "unknown kernel version: please report it"));
+                return Err(Missing::Because(why, "unknown kernel version: please report it"));
             }
         }
     }
@@ -170,13 +195,13 @@ pub(super) fn chosen(
 pub(super) fn next_of(
     source: &TraceSource,
     refused: &str,
-    arguments: impl Fn(&str) -> Option<Arguments>,
+    arguments: impl Fn(&str) -> Option<usize>,
 ) -> Option<&'static str> {
     let at = source.programs.iter().position(|program| program.name == refused)?;
     let tracepoint = source.programs[at].tracepoint;
     let given = arguments(tracepoint)?;
     let mut later = source.programs[at + 1..].iter();
-    later.find(|program| program.tracepoint == tracepoint && given.fit(program)).map(|program| program.name)
+    later.find(|program| program.tracepoint == tracepoint && fits(program, given)).map(|program| program.name)
 }
 
 fn source_of<'s>(sources: &'s [TraceSource], program: &str) -> Option<(&'s TraceSource, &'static str)> {
@@ -200,12 +225,15 @@ pub(super) fn attach(
                 Ok(attached) => links.extend(attached),
                 Err(error) => {
                     let why = format!("it cannot be attached: {error}");
-                    loaded.missing.insert(source.name, (why, "see the kernel's log for the reason"));
+                    loaded.missing.insert(source.name, Missing::Because(why, "see the kernel's log for the reason"));
                 }
             }
         }
         findings.push(match loaded.missing.get(source.name) {
-            Some((why, remedy)) => Finding::missing(source.name, source.purpose, why.clone(), *remedy),
+            Some(Missing::Because(why, remedy)) => {
+                Finding::missing(source.name, source.purpose, why.clone(), *remedy)
+            }
+            Some(Missing::NotLoaded(module)) => Finding::not_loaded(source.name, source.purpose, *module),
             None => Finding::available(source.name, source.purpose),
         });
     }

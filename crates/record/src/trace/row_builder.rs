@@ -56,6 +56,11 @@ pub(super) struct RowBuilder {
 }
 
 impl RowBuilder {
+    /// The functions of the kernel as it is now.
+    pub(super) fn set_symbols(&mut self, symbols: Symbols) {
+        self.symbols = symbols;
+    }
+
     pub(super) fn new(proc: PathBuf, cgroup: &Path, symbols: Symbols, all_requests: bool) -> RowBuilder {
         RowBuilder {
             quotas: CpuQuotas::new(proc.clone(), cgroup),

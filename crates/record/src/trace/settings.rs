@@ -1,6 +1,6 @@
 //! The settings of the programs, which are fixed before loading: `struct settings`.
 
-use super::kernel_types::RequestLayout;
+use super::kernel_types::RequestFlags;
 use super::options::TraceOptions;
 use super::symbols::Symbols;
 use super::{asynchronous, awaits, system_calls};
@@ -26,9 +26,6 @@ const COMPLETE_FUNCTION: &str = "blk_update_request";
 /// Or this one, where a driver completes several at once, as NVMe does (Linux 5.16 to 7.3).
 const BATCH_FUNCTION: &str = "blk_mq_end_request_batch";
 
-/// The end of a loop device's direct I/O (Linux 4.4 to 6.18).
-const LOOP_FUNCTION: &str = "lo_rw_aio_complete";
-
 /// The settings.
 #[derive(Debug, Clone)]
 pub(super) struct ProgramSettings {
@@ -40,11 +37,9 @@ pub(super) struct ProgramSettings {
     shrink_function: u64,
     completions: [u64; 5],
     flush_function: u64,
-    loop_function: u64,
     complete_functions: [(u64, u64); 2],
     has_prev_state: bool,
-    request: RequestLayout,
-    mapper_major: u16,
+    request: RequestFlags,
     pub(super) user_stacks: bool,
     /// Possible CPUs of this machine.
     pub(super) cpus: u16,
@@ -63,11 +58,9 @@ impl ProgramSettings {
             shrink_function: address(SHRINK_FUNCTION),
             completions: COMPLETIONS.map(address),
             flush_function: address(FLUSH_FUNCTION),
-            loop_function: address(LOOP_FUNCTION),
             complete_functions: [COMPLETE_FUNCTION, BATCH_FUNCTION].map(|name| symbols.range(name).unwrap_or_default()),
             has_prev_state: false,
-            request: RequestLayout::default(),
-            mapper_major: mapper_major(&std::fs::read_to_string("/proc/devices").unwrap_or_default()),
+            request: RequestFlags::default(),
             user_stacks: options.user_stacks,
             cpus,
         }
@@ -84,7 +77,7 @@ impl ProgramSettings {
     }
 
     /// `sched_switch` has the state of the task that leaves (Linux 5.18 and newer).
-    pub(super) fn for_kernel(self, has_prev_state: bool, request: RequestLayout) -> ProgramSettings {
+    pub(super) fn for_kernel(self, has_prev_state: bool, request: RequestFlags) -> ProgramSettings {
         ProgramSettings { has_prev_state, request, ..self }
     }
 
@@ -94,7 +87,7 @@ impl ProgramSettings {
         let [(complete, complete_bytes), (batch, batch_bytes)] = self.complete_functions;
         let waits = [self.slow_ns, self.interval_ns, self.await_ns(), self.look_ns];
         let words = [self.throttle_function, self.shrink_function, self.epoch_ns()];
-        let more = [self.flush_function, self.loop_function, complete, complete_bytes, batch, batch_bytes];
+        let more = [self.flush_function, complete, complete_bytes, batch, batch_bytes];
         let all = waits.into_iter().chain(words).chain(self.completions).chain(more);
         bytes.extend(all.flat_map(u64::to_ne_bytes));
         bytes.extend(std::process::id().to_ne_bytes());
@@ -104,29 +97,10 @@ impl ProgramSettings {
         bytes.extend(numbers.flat_map(|number| (number as u16).to_ne_bytes()));
         // Up to a multiple of eight bytes.
         bytes.extend([u8::from(self.user_stacks), 0, self.request.flush_bit, self.request.timed_out_bit]);
-        let RequestLayout { scsi_result, scsi_sense, scsi_device, scsi_state, .. } = self.request;
-        let places = [scsi_result, scsi_sense, self.mapper_major, scsi_device, scsi_state, 0, 0];
-        bytes.extend(places.into_iter().flat_map(u16::to_ne_bytes));
+        bytes.extend([0; 6]);
         bytes.extend(system_calls::table());
         bytes.extend(asynchronous::table());
         bytes.extend(awaits::table().into_iter().flat_map(u16::to_ne_bytes));
         bytes
-    }
-}
-
-/// The major number of the device mapper's devices, in the text of /proc/devices; 0: there is none.
-fn mapper_major(devices: &str) -> u16 {
-    let (_, block) = devices.split_once("Block devices:").unwrap_or_default();
-    let fields = block.lines().filter_map(|line| line.trim().split_once(' '));
-    fields.filter(|(_, name)| *name == "device-mapper").find_map(|(major, _)| major.parse().ok()).unwrap_or(0)
-}
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn the_major_number_of_the_device_mapper_is_that_of_its_block_devices() {
-        let devices = "Character devices:\n 10 misc\n 77 device-mapper\n\nBlock devices:\n  8 sd\n254 device-mapper\n259 blkext\n";
-        assert_eq!(super::mapper_major(devices), 254);
-        assert_eq!(super::mapper_major("Block devices:\n  7 loop\n"), 0);
     }
 }

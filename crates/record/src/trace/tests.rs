@@ -1,3 +1,5 @@
+mod lacking_types;
+
 use std::os::fd::{AsFd, AsRawFd};
 use std::path::Path;
 use std::process::Command;
@@ -14,7 +16,6 @@ use super::event::{FAULT_FILE, LOSSES, OFF_CPU, RequestNote, TraceEvent};
 use super::programs::{Kernel, Loaded};
 use super::requests::{RequestSum, failures_of, kind_of, record};
 use super::row_builder::RowBuilder;
-use super::running_kernel::Arguments;
 use super::settings::ProgramSettings;
 use super::symbols::Symbols;
 use super::tracepoints::{self, TraceSource, When};
@@ -140,11 +141,12 @@ fn a_source_that_the_kernel_lacks_costs_only_itself() {
 }
 
 fn all_loaded(settings: &ProgramSettings) -> Result<Loaded, libbpf_rs::Error> {
-    programs::load(&tracepoints::all(), &Kernel::read(Path::new("/sys/kernel/btf"))?, settings)
+    let sources = tracepoints::all();
+    programs::load(&sources, &Kernel::read(&Roots::default(), &sources)?, settings, None)
 }
 
-/// What starting the tracer costs, mostly. Typed pointers and loops on many paths once made it 450,000 steps and 2.4 s of CPU
-/// time.
+/// The kernel refuses a program that takes it a million steps to check (BPF_COMPLEXITY_LIMIT_INSNS), and a start, which waits for all
+/// checks, takes a second of CPU time for about 300,000. Compilers differ by some percent.
 #[test]
 fn the_verifier_checks_the_programs_in_few_steps() {
     let options = TraceOptions::slower_than(1_000_000_000, true);
@@ -157,14 +159,19 @@ fn the_verifier_checks_the_programs_in_few_steps() {
     let steps = |program: &ProgramMut<'_>| {
         let path = format!("/proc/self/fdinfo/{}", program.as_fd().as_raw_fd());
         let info = std::fs::read_to_string(path).unwrap();
-        info.lines().find_map(|line| line.strip_prefix("verified_insns:")?.trim().parse::<u32>().ok())
+        let steps = info.lines().find_map(|line| line.strip_prefix("verified_insns:")?.trim().parse::<u32>().ok());
+        steps.map(|steps| (steps, program.name().to_string_lossy().into_owned()))
     };
     let loaded_programs = loaded.object.progs_mut().filter(|program| program.autoload());
-    let Some(steps) = loaded_programs.map(|program| steps(&program)).collect::<Option<Vec<u32>>>() else {
+    let Some(mut steps) = loaded_programs.map(|program| steps(&program)).collect::<Option<Vec<_>>>() else {
         return println!("skipped: this kernel does not say how many steps the verifier took");
     };
+    steps.sort_unstable_by(|one, other| other.cmp(one));
+    let total: u32 = steps.iter().map(|(steps, _)| steps).sum();
+    println!("{total} steps: {steps:?}");
     assert!(steps.len() > 20, "{steps:?}");
-    assert!(steps.iter().sum::<u32>() < 90_000, "{steps:?}");
+    assert!(steps[0].0 < 100_000, "{steps:?}");
+    assert!(total < 200_000, "{steps:?}");
 }
 
 #[test]
@@ -172,12 +179,12 @@ fn the_program_that_fits_the_tracepoint_is_chosen() {
     let sources = tracepoints::all();
     let throttling = sources.iter().find(|source| source.name == "tracing: dirty throttling").unwrap();
     for (arguments, expected) in [
-        (Some(Arguments::Count(8)), Some("balance_dirty_pages")),
-        (Some(Arguments::Count(12)), Some("balance_dirty_pages_12")),
-        (Some(Arguments::Count(9)), None),
+        (Some(8), Some("balance_dirty_pages")),
+        (Some(12), Some("balance_dirty_pages_12")),
+        (Some(9), None),
         (None, None),
     ] {
-        let chosen = programs::chosen(throttling, |_| arguments);
+        let chosen = programs::chosen(throttling, |_| arguments, |_| true);
         assert_eq!(chosen.as_ref().ok().map(|programs| programs[0]), expected, "{arguments:?} {chosen:?}");
     }
 }
@@ -186,7 +193,7 @@ fn the_program_that_fits_the_tracepoint_is_chosen() {
 #[test]
 fn a_program_at_a_function_takes_the_place_of_a_missing_tracepoint() {
     let chosen = |had: &[&str]| {
-        let has = |module: Option<&str>, name: &str| module == Some("fuse") && had.contains(&name);
+        let has = |name: &str| had.contains(&name);
         let sources = tracepoints::at_functions(&tracepoints::all(), has);
         sources.iter().find(|source| source.name == "tracing: FUSE servers").unwrap().programs[0].name
     };
@@ -198,15 +205,14 @@ fn a_program_at_a_function_takes_the_place_of_a_missing_tracepoint() {
 #[test]
 fn a_refused_program_gives_way_to_the_next_that_fits() {
     let sources = tracepoints::all();
-    let next = |source: &str, refused: &str, arguments: Arguments| {
+    let next = |source: &str, refused: &str, arguments: usize| {
         let source = sources.iter().find(|known| known.name == source).unwrap();
         programs::next_of(source, refused, |_| Some(arguments))
     };
-    let commits = |refused: &str| next("tracing: btrfs commits", refused, Arguments::Unknown);
+    let commits = |refused: &str| next("tracing: btrfs commits", refused, 1);
     assert_eq!(commits("btrfs_transaction_commit"), Some("btrfs_transaction_commit_of"));
     assert_eq!(commits("btrfs_transaction_commit_of"), None);
-    let throttling =
-        |arguments: usize| next("tracing: dirty throttling", "balance_dirty_pages", Arguments::Count(arguments));
+    let throttling = |arguments: usize| next("tracing: dirty throttling", "balance_dirty_pages", arguments);
     assert_eq!((throttling(8), throttling(12)), (None, Some("balance_dirty_pages_12")));
 }
 

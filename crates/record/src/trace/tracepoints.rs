@@ -247,14 +247,18 @@ const EARLY: [(&str, &[TracepointProgram]); 7] = [
 const AT_FUNCTIONS: [(&str, &[TracepointProgram]); 1] =
     [(FUSE_SERVERS, &[program("fuse_answered", "fentry:fuse_request_end", 1)])];
 
+/// The functions that sources may have programs at.
+pub(super) fn functions() -> impl Iterator<Item = &'static str> {
+    let programs = AT_FUNCTIONS.iter().flat_map(|(_, programs)| programs.iter());
+    programs.filter_map(|program| program.tracepoint.strip_prefix(FUNCTION))
+}
+
 /// The same sources, with programs at functions where the kernel has these, but not the tracepoints. `has` says what it has.
-pub(super) fn at_functions(sources: &[TraceSource], has: impl Fn(Option<&str>, &str) -> bool) -> Vec<TraceSource> {
-    let has_all = |source: &TraceSource, programs: &[TracepointProgram]| {
-        programs.iter().all(|program| has(source.module, program.tracepoint))
-    };
+pub(super) fn at_functions(sources: &[TraceSource], has: impl Fn(&str) -> bool) -> Vec<TraceSource> {
+    let has_all = |programs: &[TracepointProgram]| programs.iter().all(|program| has(program.tracepoint));
     let instead = |source: &TraceSource| {
         let (_, programs) = AT_FUNCTIONS.iter().find(|(name, _)| *name == source.name)?;
-        (!has_all(source, source.programs) && has_all(source, programs)).then_some(*programs)
+        (!has_all(source.programs) && has_all(programs)).then_some(*programs)
     };
     sources
         .iter()

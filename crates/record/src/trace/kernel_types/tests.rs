@@ -3,7 +3,7 @@ use std::path::Path;
 use libbpf_rs::Btf;
 use libbpf_rs::btf::types::{MemberAttr, Struct, StructMember};
 
-use super::{KernelTypes, RequestLayout, essential};
+use super::{KernelTypes, RequestFlags, essential};
 
 const MODULES: &str = "/sys/kernel/btf";
 
@@ -43,7 +43,7 @@ fn tracepoints_have_their_arguments() {
 #[test]
 fn a_part_of_the_types_is_as_libbpf_reads_all_of_them() {
     let Some(types) = running() else { return };
-    let part = types.for_programs("task_struct___old\nrequest\nno_such_type\n", Path::new("/nonexistent")).unwrap();
+    let part = types.for_programs("task_struct___old\nrequest\nno_such_type\n");
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), &part).unwrap();
     let (part, all) = (Btf::from_path(file.path()).unwrap(), Btf::from_vmlinux().unwrap());
@@ -62,15 +62,6 @@ fn a_part_of_the_types_is_as_libbpf_reads_all_of_them() {
 }
 
 #[test]
-fn types_that_a_module_may_have_are_left_to_libbpf() {
-    let Some(types) = running() else { return };
-    let modules = tempfile::tempdir().unwrap();
-    std::fs::write(modules.path().join("fs"), b"\0no_inode\0").unwrap();
-    assert!(types.for_programs("request\nno_inode___new\n", modules.path()).is_none());
-    assert!(types.for_programs("request\nno_other_inode\n", modules.path()).is_some());
-}
-
-#[test]
 fn what_is_no_type_information_is_refused() {
     let mut short = vec![0x9f, 0xeb, 1, 0, 24, 0, 0, 0, 0, 0, 0, 0, 255];
     short.resize(24, 0);
@@ -83,16 +74,16 @@ fn what_is_no_type_information_is_refused() {
 #[test]
 fn flags_and_places_are_found_by_name() {
     let Some(types) = running() else { return };
-    let layout = types.request_layout(Path::new(MODULES));
-    let older = RequestLayout::default();
+    let flags = types.request_flags();
+    let older = RequestFlags::default();
     match types.enumerator("__RQF_STARTED") {
-        Some(first) => assert_eq!(u32::from(layout.flush_bit), first + 1),
-        None => assert_eq!((layout.flush_bit, layout.timed_out_bit), (older.flush_bit, older.timed_out_bit)),
+        Some(first) => assert_eq!(u32::from(flags.flush_bit), first + 1),
+        None => assert_eq!((flags.flush_bit, flags.timed_out_bit), (older.flush_bit, older.timed_out_bit)),
     }
     let all = Btf::from_vmlinux().unwrap();
     let request: Struct<'_> = all.type_by_name("request").unwrap();
     let is_it = |member: &StructMember<'_>| member.name.is_some_and(|name| name == "start_time_ns");
     let MemberAttr::Normal { offset } = request.iter().find(is_it).unwrap().attr else { panic!("a bit field") };
-    assert_eq!(types.offset(None, "request", "start_time_ns").map(u32::from), Some(offset / 8));
-    assert_eq!(types.offset(None, "request", "no_such_member"), None);
+    assert_eq!(types.offset("request", "start_time_ns").map(u32::from), Some(offset / 8));
+    assert_eq!(types.offset("request", "no_such_member"), None);
 }

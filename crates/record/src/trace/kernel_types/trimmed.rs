@@ -2,10 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::reader::{
-    ARRAY, CONST, FUNCTION_TYPE, KernelTypes, POINTER, RESTRICT, STRUCTURE, TYPE_BYTES, TYPE_TAG, TYPEDEF, UNION,
-    VOLATILE, named_step,
-};
+use super::reader::{FUNCTION_TYPE, KernelTypes, POINTER, TYPE_BYTES, names_within, put, types_within, word};
 
 /// Magic number, version 1, no flags.
 const BEGIN: [u8; 4] = [0x9f, 0xeb, 1, 0];
@@ -63,41 +60,23 @@ impl Trimmed<'_> {
     fn add(&mut self, id: u32) {
         let kind = self.all.kind(id);
         let mut bytes = self.all.bytes_of(id).to_vec();
-        self.rename(&mut bytes, 0);
-        match kind {
-            // What a pointer points to is another type: fields are compared by what lies within.
-            POINTER => put(&mut bytes, 8, 0),
-            TYPEDEF | VOLATILE | CONST | RESTRICT | TYPE_TAG => self.renumber(&mut bytes, 8),
-            ARRAY => {
-                self.renumber(&mut bytes, TYPE_BYTES);
-                self.renumber(&mut bytes, TYPE_BYTES + 4);
-            }
-            FUNCTION_TYPE => {
-                bytes.truncate(TYPE_BYTES);
-                put(&mut bytes, 4, u32::from(FUNCTION_TYPE) << 24);
-                put(&mut bytes, 8, 0);
-            }
-            _ => {}
+        if kind == FUNCTION_TYPE {
+            // What a function takes and returns is never compared.
+            bytes.truncate(TYPE_BYTES);
+            put(&mut bytes, 4, u32::from(FUNCTION_TYPE) << 24);
+            put(&mut bytes, 8, 0);
         }
-        if let Some(step) = named_step(kind) {
-            for at in (TYPE_BYTES..bytes.len()).step_by(step) {
-                self.rename(&mut bytes, at);
-                if matches!(kind, STRUCTURE | UNION) {
-                    self.renumber(&mut bytes, at + 4);
-                }
-            }
+        let count = if kind == FUNCTION_TYPE { 0 } else { self.all.count(id) };
+        for at in names_within(kind, count) {
+            let name = self.name(word(&bytes, at));
+            put(&mut bytes, at, name);
+        }
+        for at in types_within(kind, count) {
+            // What a pointer points to is another type: fields are compared by what lies within.
+            let number = if kind == POINTER { 0 } else { self.number(word(&bytes, at)) };
+            put(&mut bytes, at, number);
         }
         self.types.extend_from_slice(&bytes);
-    }
-
-    fn rename(&mut self, bytes: &mut [u8], at: usize) {
-        let name = self.name(word(bytes, at));
-        put(bytes, at, name);
-    }
-
-    fn renumber(&mut self, bytes: &mut [u8], at: usize) {
-        let number = self.number(word(bytes, at));
-        put(bytes, at, number);
     }
 
     fn encoded(self) -> Vec<u8> {
@@ -108,15 +87,5 @@ impl Trimmed<'_> {
         bytes.extend(self.types);
         bytes.extend(self.strings);
         bytes
-    }
-}
-
-fn word(bytes: &[u8], at: usize) -> u32 {
-    bytes.get(at..at + 4).and_then(|word| word.try_into().ok()).map_or(0, u32::from_ne_bytes)
-}
-
-fn put(bytes: &mut [u8], at: usize, value: u32) {
-    if let Some(word) = bytes.get_mut(at..at + 4) {
-        word.copy_from_slice(&value.to_ne_bytes());
     }
 }
