@@ -33,6 +33,8 @@ pub(super) fn facts(run: &RunDescription) -> Vec<Fact> {
         "tracing",
         run.trace.as_ref().map_or("off", |trace| if trace.all_requests { "all requests" } else { "on" }),
     );
+    let untraced: Vec<&str> = run.untraced().iter().map(|untraced| untraced.subject.name()).collect();
+    facts.add("not traced", if untraced.is_empty() { "nothing".to_owned() } else { untraced.join(", ") });
     facts.add("sample interval", Nanoseconds(run.sample_interval_ns));
     facts.0.extend(run.report_interval_ns.map(|ns| fact("report interval", Nanoseconds(ns))));
     for (name, value) in &host.sysctl {

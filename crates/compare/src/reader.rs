@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 
 use model::event::Ending;
 use model::operation::{IntervalRecord, ROUND};
+use model::preflight::Subject;
 use model::run::RunDescription;
 
 use super::counters::per_work;
 use super::facts::facts;
 use super::figures::{Amount, Better, Figure, RunFigures, StallFigure};
-use explain::blame::Explanation;
+use explain::blame::{Explanation, Untraced};
 use explain::series::SeriesSet;
 use explain::summary::{OperationSummary, PhaseSummary, Summary};
 use statistics::steadiness;
@@ -71,6 +72,7 @@ impl RunReader {
         metrics.extend(phases(summary));
         let mut cautions = cautions(summary);
         cautions.extend(too_few(summary));
+        cautions.extend(explanation.into_iter().flat_map(|explanation| &explanation.untraced).map(untraced));
         for operation in &summary.operations {
             metrics.extend(latencies(operation, seconds));
         }
@@ -249,6 +251,17 @@ fn cautions(summary: &Summary) -> Vec<String> {
         found.push("samples are missing: the machine was too busy to record, or was suspended".to_owned());
     }
     found
+}
+
+/// Stalls without their source have no cause, and do not count against those that have one.
+fn untraced(untraced: &Untraced) -> String {
+    let what = match untraced.subject {
+        Subject::Operations => "system calls and sleeps were not traced: its stalls are unknown, not absent",
+        Subject::Disk => "block requests were not traced: stalls at the disk are 'unexplained'",
+        Subject::Locks => "locks were not traced: who held them is known by wakeups only",
+        Subject::Memory => "reclaim was not traced: what it cost is known by stacks only",
+    };
+    format!("{what}; compare it with runs of the same sources only")
 }
 
 /// Those of a recorded command are compared alone: its neighbours are not the same in both runs.

@@ -33,6 +33,7 @@ pub(crate) fn contents(host: &str, minute: i64) -> Contents {
         closed: true,
         damage: 0,
         lost: 0,
+        untraced: Vec::new(),
         stalls: None,
         stall_ns: None,
     };

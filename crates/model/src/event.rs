@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::damage::Damage;
+use crate::preflight::Finding;
 use crate::simulation::Course;
 use crate::trial::{TrialPeriod, TrialPlan};
 
@@ -85,6 +86,13 @@ pub enum RunEvent {
         programs_cpu_ns: Option<u64>,
         /// For how long the programs' time was measured.
         measured_ns: u64,
+    },
+    /// A source of the tracer whose kernel module was loaded after the run's begin: attached then, or why it could not be.
+    Source {
+        /// When, on the monotonic clock.
+        at_ns: u64,
+        /// The source.
+        finding: Finding,
     },
     /// A table of the archive is no longer written, which leaves space for the more important ones.
     TableDropped {

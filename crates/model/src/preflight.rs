@@ -2,6 +2,86 @@
 
 use serde::{Deserialize, Serialize};
 
+/// Capabilities that answers rest on, by their names in archives.
+pub mod capability {
+    /// BPF programs at all.
+    pub const TRACING: &str = "kernel tracing (BPF)";
+    /// Context switches and wakeups.
+    pub const SCHEDULER: &str = "tracing: scheduler";
+    /// Begins and ends of system calls.
+    pub const SYSTEM_CALLS: &str = "tracing: system calls";
+    /// Block requests from insertion to completion.
+    pub const BLOCK_REQUESTS: &str = "tracing: block requests";
+    /// Contention of the kernel's sleeping locks.
+    pub const LOCKS: &str = "tracing: locks";
+    /// Direct reclaim.
+    pub const DIRECT_RECLAIM: &str = "tracing: direct reclaim";
+    /// Reclaim of memory cgroups.
+    pub const MEMCG_RECLAIM: &str = "tracing: memcg reclaim";
+}
+
+/// What answers are about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Subject {
+    /// Which operations were slow, and when their tasks slept.
+    Operations,
+    /// What happened at the disk: throttling, queues, the device.
+    Disk,
+    /// Which locks were waited for, and who held them.
+    Locks,
+    /// Reclaim.
+    Memory,
+}
+
+impl Subject {
+    /// All subjects.
+    pub const ALL: [Subject; 4] = [Subject::Operations, Subject::Disk, Subject::Locks, Subject::Memory];
+
+    /// The name in JSON.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Subject::Operations => "operations",
+            Subject::Disk => "disk",
+            Subject::Locks => "locks",
+            Subject::Memory => "memory",
+        }
+    }
+
+    /// The subject of that name.
+    pub fn from_name(name: &str) -> Option<Subject> {
+        Subject::ALL.into_iter().find(|subject| subject.name() == name)
+    }
+
+    /// The capabilities without which nothing certain is known of it.
+    pub const fn needs(self) -> &'static [&'static str] {
+        use capability::{DIRECT_RECLAIM, MEMCG_RECLAIM, SCHEDULER, SYSTEM_CALLS};
+        match self {
+            Subject::Operations => &[capability::TRACING, SCHEDULER, SYSTEM_CALLS],
+            Subject::Disk => &[capability::TRACING, capability::BLOCK_REQUESTS],
+            Subject::Locks => &[capability::TRACING, capability::LOCKS],
+            Subject::Memory => &[capability::TRACING, DIRECT_RECLAIM, MEMCG_RECLAIM],
+        }
+    }
+
+    /// The first missing capability that it needs.
+    pub fn lacks(self, findings: &[Finding]) -> Option<&Finding> {
+        let is_needed = |finding: &&Finding| self.needs().contains(&finding.capability.as_str());
+        findings.iter().filter(is_needed).find(|finding| finding.is_missing())
+    }
+}
+
+/// A subject that a recording says nothing certain of, because its sources were not traced.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Untraced {
+    /// Which.
+    pub subject: Subject,
+    /// Why, where known.
+    pub why: Option<String>,
+    /// What to do.
+    pub remedy: Option<String>,
+}
+
 /// The result of one check before the run: of a permission, a mount, a kernel feature, a tool.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
@@ -51,11 +131,7 @@ impl Finding {
     }
 
     /// It belongs to a kernel module that is not loaded.
-    pub fn not_loaded(
-        capability: impl Into<String>,
-        purpose: impl Into<String>,
-        module: impl Into<String>,
-    ) -> Finding {
+    pub fn not_loaded(capability: impl Into<String>, purpose: impl Into<String>, module: impl Into<String>) -> Finding {
         let module = module.into();
         let mut finding = Finding::available(capability, purpose);
         finding.available = false;

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::block::DeviceNumber;
-use crate::preflight::Finding;
+use crate::preflight::{Finding, Subject, Untraced};
 use crate::simulation::{Origin, Simulation};
 use crate::stall::TraceSettings;
 use crate::time::Moment;
@@ -108,6 +108,24 @@ impl RunDescription {
     /// Whether operations of that class consist of operations of other classes.
     pub fn is_whole(&self, class: &str) -> bool {
         self.recipe.as_ref().is_some_and(|recipe| recipe.wholes.iter().any(|whole| whole == class))
+    }
+
+    /// What the run says nothing certain of, because the sources for it were not traced.
+    pub fn untraced(&self) -> Vec<Untraced> {
+        if self.simulated.is_some() {
+            return Vec::new();
+        }
+        let finding = |subject: Subject| subject.lacks(&self.preflight);
+        let off = self.trace.is_none().then(|| ("tracing was switched off", "record without --no-trace"));
+        let untraced = |subject: Subject| {
+            let (why, remedy) = match (finding(subject), off) {
+                (Some(finding), _) => (finding.why.clone(), finding.remedy.clone()),
+                (None, Some((why, remedy))) => (Some(why.to_owned()), Some(remedy.to_owned())),
+                (None, None) => return None,
+            };
+            Some(Untraced { subject, why, remedy })
+        };
+        Subject::ALL.into_iter().filter_map(untraced).collect()
     }
 
     /// The model of a simulated run; `None` for runs on a machine.

@@ -2,10 +2,12 @@
 
 use std::fmt::Write as _;
 
+use explain::blame::Untraced;
 use model::damage::Damage;
 use model::lost::Lost;
 use serde_json::{Value, json};
 
+pub use crate::findings::untraced_words;
 use crate::number::counted;
 use crate::style::{Style, printable};
 
@@ -21,19 +23,21 @@ pub struct OfRun<'a> {
     pub damage: &'a [Damage],
     /// What was not written; empty: nothing.
     pub lost: &'a [Lost],
+    /// What its answer would rest on and was not traced; empty: nothing.
+    pub untraced: &'a [Untraced],
 }
 
 impl OfRun<'_> {
     /// Whether it lacks nothing.
     pub fn is_whole(&self) -> bool {
-        self.damage.is_empty() && self.lost.is_empty()
+        self.damage.is_empty() && self.lost.is_empty() && self.untraced.is_empty()
     }
 }
 
 /// The lines above a text; empty for runs that lack nothing.
 pub fn banner(runs: &[OfRun<'_>], style: Style) -> String {
     let mut text = String::new();
-    for OfRun { run, damage, lost } in runs.iter().filter(|run| !run.is_whole()) {
+    for OfRun { run, damage, lost, untraced } in runs.iter().filter(|run| !run.is_whole()) {
         let run = printable(run);
         if !damage.is_empty() {
             let parts = counted(damage.len() as u64, "part");
@@ -45,6 +49,14 @@ pub fn banner(runs: &[OfRun<'_>], style: Style) -> String {
             let title = format!("INCOMPLETE: the recording of {run} lost data; the figures lack it");
             let _ = writeln!(text, "{}", style.bad(&title));
             named(&mut text, lost, &run, style);
+        }
+        for Untraced { subject, why, remedy, .. } in *untraced {
+            let title = format!("INCOMPLETE: {}", untraced_words(*subject));
+            let _ = writeln!(text, "{}", style.bad(&title));
+            let because = [why, remedy].into_iter().flatten().map(|words| printable(words)).collect::<Vec<_>>();
+            if !because.is_empty() {
+                let _ = writeln!(text, " {}", style.remark(&because.join("; ")));
+            }
         }
     }
     if !text.is_empty() {
@@ -63,13 +75,14 @@ fn named<T: ToString>(text: &mut String, all: &[T], run: &str, style: Style) {
     }
 }
 
-/// The document with `complete`, `damage` and `lost`.
+/// The document with `complete`, `damage`, `lost` and `untraced`.
 #[must_use]
 pub fn added(mut document: Value, runs: &[OfRun<'_>]) -> Value {
     if let Some(object) = document.as_object_mut() {
         object.insert("complete".to_owned(), runs.iter().all(OfRun::is_whole).into());
         object.insert("damage".to_owned(), values(runs));
         object.insert("lost".to_owned(), lost_values(runs));
+        object.insert("untraced".to_owned(), runs.iter().flat_map(|run| run.untraced).map(untraced).collect());
     }
     document
 }
@@ -77,6 +90,13 @@ pub fn added(mut document: Value, runs: &[OfRun<'_>]) -> Value {
 fn lost_values(runs: &[OfRun<'_>]) -> Value {
     let value = |run: &str, lost: &Lost| json!({"run": run, "what": lost.what, "count": lost.count, "at_ns": lost.at_ns, "why": lost.why});
     runs.iter().flat_map(|of| of.lost.iter().map(move |lost| value(of.run, lost))).collect()
+}
+
+/// What was not traced, why, and the time that is unexplained for it, ns: `null` if it is unknown which operations were slow.
+pub(crate) fn untraced(untraced: &Untraced) -> Value {
+    let Untraced { subject, why, remedy, time_ns } = untraced;
+    let words = untraced_words(*subject);
+    json!({"subject": subject.name(), "words": words, "why": why, "remedy": remedy, "unexplained_ns": time_ns})
 }
 
 /// All damage as a list.
@@ -112,13 +132,13 @@ mod tests {
     #[test]
     fn a_damaged_run_is_named_and_a_whole_one_is_not() {
         let damage: Vec<Damage> = (1..=7).map(|line| Damage::of_file("journal", format!("line {line}"))).collect();
-        let whole = OfRun { run: "a", damage: &[], lost: &[] };
-        let damaged = OfRun { run: "b\x1b", damage: &damage, lost: &[] };
+        let whole = OfRun { run: "a", damage: &[], lost: &[], untraced: &[] };
+        let damaged = OfRun { run: "b\x1b", damage: &damage, lost: &[], untraced: &[] };
         assert_eq!(banner(&[whole], Style::PLAIN), "");
         let text = banner(&[whole, damaged], Style::PLAIN);
         assert!(text.starts_with("INCOMPLETE: 7 parts of b\\u{1b} damaged or missing"), "{text}");
         assert!(text.contains(" journal: line 5\n and 2 more: stallscope check b"), "{text}");
-        let expected = json!({"x": 1, "complete": true, "damage": [], "lost": []});
+        let expected = json!({"x": 1, "complete": true, "damage": [], "lost": [], "untraced": []});
         assert_eq!(added(json!({"x": 1}), &[whole]), expected);
         let document = added(json!({}), &[whole, damaged]);
         assert_eq!((&document["complete"], document["damage"].as_array().unwrap().len()), (&false.into(), 7));
@@ -129,7 +149,7 @@ mod tests {
     fn what_a_recording_lost_is_named_and_makes_it_incomplete() {
         let spans = Lost { what: "spans".into(), count: Some(3), at_ns: Some(5), why: None };
         let table = Lost { what: "table stalls".into(), count: None, at_ns: Some(6), why: Some("disk full".into()) };
-        let lossy = OfRun { run: "a", damage: &[], lost: &[spans, table] };
+        let lossy = OfRun { run: "a", damage: &[], lost: &[spans, table], untraced: &[] };
         let text = banner(&[lossy], Style::PLAIN);
         let says =
             "INCOMPLETE: the recording of a lost data; the figures lack it\n 3 spans lost\n table stalls abandoned";

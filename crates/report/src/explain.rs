@@ -127,6 +127,10 @@ fn opening(text: &mut String, explanation: &Explanation, findings: &str) {
         (true, _) => {
             let _ = writeln!(text, " {}", sentence(explanation));
         }
+        // What was not traced comes before what was not found.
+        (false, _) if explanation.slow_operations == 0 && !explanation.untraced.is_empty() => {
+            let _ = writeln!(text, "{findings} {}", sentence(explanation));
+        }
         // The findings are those of shorter waits.
         (false, _) if explanation.slow_operations == 0 => {
             let _ = write!(text, " {}\n{findings}", sentence(explanation));

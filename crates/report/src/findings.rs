@@ -9,6 +9,7 @@ mod sentence;
 mod set;
 mod slow;
 mod unpredicted;
+mod untraced;
 
 #[cfg(test)]
 mod tests;
@@ -23,6 +24,7 @@ pub use sentence::{Fact, Sentence};
 use sentence::{Kind, LEAST, UNBREAKABLE, Writer};
 pub use set::{ExplainedNode, set_document, set_findings};
 use slow::{count_path, none, of_others, sleeps, slow};
+pub use untraced::words as untraced_words;
 
 /// Sentences at most.
 const SENTENCES: usize = 5;
@@ -33,8 +35,16 @@ const MOST: f64 = 0.8;
 /// Columns of a line.
 const COLUMNS: usize = 79;
 
-/// At most five sentences. `document` is that of `explain --json`; empty where no operation was slow, and shorter waits took little.
+/// At most five sentences, and before them what was not traced. `document` is that of `explain --json`; empty where no operation was slow, and shorter waits took little.
 pub fn findings(document: &Value) -> Vec<Sentence> {
+    let mut sentences = of_waits(document);
+    if let Some(untraced) = untraced::sentence(document) {
+        sentences.insert(0, untraced);
+    }
+    sentences
+}
+
+fn of_waits(document: &Value) -> Vec<Sentence> {
     let part = if has_operations(document, "/command") { "/command" } else { "" };
     if !has_operations(document, part) {
         return [sleeps(document), short_waits(document), help_without_operations(document)]

@@ -136,6 +136,7 @@ fn run(
         closed: true,
         damage: 0,
         lost: 0,
+        untraced: Vec::new(),
         stalls: Some(stalls.len() as u64),
         stall_ns: Some(stalls.iter().map(|stall| stall.explained.duration_ns).sum()),
         description,

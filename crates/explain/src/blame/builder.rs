@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use model::damage::Damage;
 use model::event::RunEvent;
 use model::operation::{IntervalRecord, OperationKind, OperationRecord};
+use model::preflight::{Finding, capability};
 use model::run::RunDescription;
 use model::stall::{Awaits, RequestRecord, StackRecord, StallRecord, TaskRecord};
 use model::usage::UsageRecord;
@@ -39,6 +40,7 @@ use super::totals::{explain, refuse_overflow};
 use super::turns::turns;
 use super::unanswered::unanswered;
 use super::unfinished::{silent, throttled};
+use super::untraced::{hides_disk, untraced};
 use crate::series::SeriesSet;
 
 /// A request comes at most this many rows before the one above it.
@@ -52,6 +54,7 @@ pub struct Blame {
     own: OwnOperations,
     phases: Phases,
     log: LossLog,
+    untraced: Vec<model::preflight::Untraced>,
     disks: Disks,
     explanation: Explanation,
     damaged: u64,
@@ -78,8 +81,11 @@ impl Blame {
     pub fn new(slower_than_ns: Option<u64>, run: &RunDescription) -> Blame {
         let kept_ns = run.slower_than_ns.max(1);
         let wanted_ns = slower_than_ns.unwrap_or(kept_ns);
+        let mut index = RunIndex::new(traces_switches(run), Mappers::new(&run.mounts, &run.devices));
+        index.hides_disk = hides_disk(run);
         Blame {
-            index: RunIndex::new(run.trace.is_some() && !misses_switches(run), Mappers::new(&run.mounts, &run.devices)),
+            index,
+            untraced: run.untraced(),
             own: OwnOperations::default(),
             phases: Phases::default(),
             log: LossLog::new(&run.preflight),
@@ -254,7 +260,20 @@ impl Blame {
 
     /// Explains the rows, and returns the accounting of every operation; an explanation describes only the longest.
     pub fn finish_with_accounting(self) -> (Explanation, Accounting) {
-        let Blame { mut index, own, phases, log, disks, mut explanation, damaged, window_ns, listed, scope, .. } = self;
+        let Blame {
+            mut index,
+            own,
+            phases,
+            log,
+            untraced: missing,
+            disks,
+            mut explanation,
+            damaged,
+            window_ns,
+            listed,
+            scope,
+            ..
+        } = self;
         (explanation.losses, index.lossy) = log.finish();
         explanation.losses.damaged = damaged;
         explanation.losses.unknown_requests = index
@@ -290,6 +309,7 @@ impl Blame {
         drop_listed(&index, &mut timelines, &mut operations);
         refuse_overflow(&mut operations, &mut explanation);
         explain(&index, (operations.clone(), listed), &mut timelines, &disks, &mut explanation);
+        explanation.untraced = untraced(&missing, is_load, &index, &operations, &mut timelines);
         let built = timelines.into_built();
         (explanation, Accounting::new((covered, silent, built), (index, disks), (operations, short)))
     }
@@ -382,6 +402,7 @@ fn lower_of(record: &RequestRecord) -> Option<u32> {
 }
 
 /// Without the scheduler's tracepoints, running tasks are unknown.
-fn misses_switches(run: &RunDescription) -> bool {
-    run.preflight.iter().any(|finding| !finding.available && finding.capability == "tracing: scheduler")
+fn traces_switches(run: &RunDescription) -> bool {
+    let misses = |finding: &Finding| finding.is_missing() && finding.capability == capability::SCHEDULER;
+    run.trace.is_some() && !run.preflight.iter().any(misses)
 }

@@ -9,6 +9,7 @@ use super::culprit::Culprit;
 use super::missing::Losses;
 use super::scope::Scope;
 use super::sleep::Sleeps;
+use super::untraced::Untraced;
 use super::user_stacks::UserStack;
 use super::who::Who;
 
@@ -63,6 +64,8 @@ pub struct Explanation {
     pub short_waits: ShortWaits,
     /// What was lost or is missing: shares may be too small.
     pub losses: Losses,
+    /// What the answer would need and was not traced.
+    pub untraced: Vec<Untraced>,
 }
 
 impl Explanation {

@@ -33,11 +33,16 @@ pub(super) struct LossLog {
 
 impl LossLog {
     pub(super) fn new(preflight: &[Finding]) -> LossLog {
-        let of_tracing = |finding: &&Finding| !finding.available && is_tracing(&finding.capability);
-        let missing = preflight.iter().filter(of_tracing);
-        let missing =
-            missing.map(|finding| (finding.capability.clone(), finding.why.clone(), finding.remedy.clone())).collect();
-        LossLog { losses: Losses { missing, ..Losses::default() }, times: Vec::new() }
+        let mut log = LossLog::default();
+        preflight.iter().for_each(|finding| log.source(finding));
+        log
+    }
+
+    fn source(&mut self, finding: &Finding) {
+        if finding.is_missing() && is_tracing(&finding.capability) {
+            let Finding { capability, why, remedy, .. } = finding.clone();
+            self.losses.missing.push((capability, why, remedy));
+        }
     }
 
     /// Adds an event. A loss is noticed at most `interval_ns` after it happened, twice that on a busy machine.
@@ -52,6 +57,7 @@ impl LossLog {
                     self.times.push((at_ns.saturating_sub(interval_ns.saturating_mul(2)), *at_ns));
                 }
             }
+            RunEvent::Source { finding, .. } => self.source(finding),
             RunEvent::TableDropped { table, why, at_ns } => {
                 self.losses.tables.push((table.clone(), why.clone()));
                 if table == "stalls" {

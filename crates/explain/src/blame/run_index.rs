@@ -36,6 +36,7 @@ use super::stacks::{Stack, Stacks};
 use super::steal::Steal;
 use super::tasks::Tasks;
 use super::timeline::Covered;
+use super::untraced::is_hidden;
 use super::usage::Usage;
 use super::user_stacks::UserStacks;
 use super::woken::Woken;
@@ -94,6 +95,8 @@ pub(super) struct RunIndex {
     pub(super) lacks_requests: bool,
     /// Context switches were traced.
     pub(super) traced: bool,
+    /// Block requests were not traced: what happened at the disk is unknown.
+    pub(super) hides_disk: bool,
     /// A command was recorded, or a load was run.
     pub(super) has_command: bool,
     /// Threads of the recorded command.
@@ -342,8 +345,16 @@ impl RunIndex {
         stages.chain([runnable]).max_by_key(|stage| stage.0).map_or(Cause::Unexplained, |stage| stage.1)
     }
 
-    /// Why a task slept at a moment of an off-CPU row that no span covers.
+    /// Why a task slept at a moment of an off-CPU row that no span covers, as far as its sources were traced.
     pub(super) fn asleep(&self, row: &Row, at_ns: u64) -> (Cause, Evidence) {
+        match self.shown_asleep(row, at_ns) {
+            (cause, evidence) if self.hides_disk && is_hidden(cause, evidence) => (Cause::Unexplained, Evidence::None),
+            shown => shown,
+        }
+    }
+
+    /// The same as its row, stack and request show it.
+    pub(super) fn shown_asleep(&self, row: &Row, at_ns: u64) -> (Cause, Evidence) {
         let stack = self.stack(row.stack.get());
         let rule = stack.and_then(|stack| stack.rule);
         // The kernel freezes a task in its sleep, and does not say when it would have been woken.

@@ -3,6 +3,7 @@
 use super::cause::{Evidence, EvidenceTimes};
 use super::explanation::{CauseTime, ClassTimes, Explanation, Part};
 use super::missing::Losses;
+use super::untraced::Untraced;
 
 /// The sums over nodes. What belongs to a machine (root blockers, convoys, single stalls, sleeps, shorter waits) is left to the
 /// nodes.
@@ -31,6 +32,7 @@ pub fn together(nodes: &[&Explanation]) -> Explanation {
         command: part(nodes.iter().filter_map(|node| node.command.as_ref())),
         neighbours: part(nodes.iter().filter_map(|node| node.neighbours.as_ref())),
         losses: losses(nodes.iter().map(|node| &node.losses)),
+        untraced: untraced(nodes.iter().flat_map(|node| &node.untraced)),
         ..Explanation::default()
     }
 }
@@ -45,6 +47,21 @@ fn part<'a>(parts: impl Iterator<Item = &'a Part>) -> Option<Part> {
         classes: classes(parts.iter().flat_map(|part| &part.classes)),
         culprits: Vec::new(),
     })
+}
+
+/// Once for each subject and reason.
+fn untraced<'a>(all: impl Iterator<Item = &'a Untraced>) -> Vec<Untraced> {
+    let mut together: Vec<Untraced> = Vec::new();
+    for one in all {
+        let is_same = |known: &&mut Untraced| (known.subject, &known.why) == (one.subject, &one.why);
+        match together.iter_mut().find(is_same) {
+            Some(known) => {
+                known.time_ns = known.time_ns.zip(one.time_ns).map(|(known_ns, ns)| known_ns.saturating_add(ns));
+            }
+            None => together.push(one.clone()),
+        }
+    }
+    together
 }
 
 /// The largest first, as those of one run.

@@ -30,5 +30,6 @@ mod stage;
 mod standing;
 mod steal;
 mod unfinished;
+mod untraced;
 mod waits;
 mod workers;

@@ -235,7 +235,7 @@ impl SummaryBuilder {
             timeline: window.map_or_else(Vec::new, |window| self.timeline.rows(series, &self.description, window)),
             recording: self.recording(series, facts),
             remarks: self.remarks.kept().to_vec(),
-            missing: self.description.preflight.iter().filter(|finding| !finding.available).cloned().collect(),
+            missing: self.description.preflight.iter().filter(|finding| finding.is_missing()).cloned().collect(),
         }
     }
 

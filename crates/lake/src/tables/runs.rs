@@ -22,6 +22,8 @@ pub struct RunRow {
     pub damage: u64,
     /// Kinds of data that the recording lost.
     pub lost: u64,
+    /// What the explanation would rest on and was not traced: `disk`.
+    pub untraced: Vec<String>,
     /// Slow operations that were explained; `None` without a trace.
     pub stalls: Option<u64>,
     /// Sum of their durations.
@@ -45,6 +47,7 @@ impl Table for RunRow {
             .flag("closed", |row| row.closed)
             .number("damage", "count", |row| Some(row.damage))
             .number("lost", "count", |row| Some(row.lost))
+            .texts("untraced", |row| row.untraced.iter().cloned().map(Some).collect())
             .flag("traced", |row| row.description.trace.is_some())
             .number("slower_than_ns", "nanoseconds", |row| Some(row.description.slower_than_ns))
             .number("stalls", "count", |row| row.stalls)

@@ -3,6 +3,7 @@
 use super::shape::SignalKind::{self, Mark, Pair, Span};
 use super::shape::{SignalDetail, TracepointProgram};
 use crate::cause::Cause;
+use crate::preflight::capability;
 
 /// What the kernel reports of a wait by a tracepoint. In the order of [`SIGNALS`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -245,7 +246,7 @@ const fn exactly(name: &'static str, tracepoint: &'static str, arguments: usize)
 /// The sources of signals: those of the kernel proper, then those of file systems.
 pub const SOURCES: &[SignalSource] = &[
     source(
-        "tracing: direct reclaim",
+        capability::DIRECT_RECLAIM,
         "Time that tasks spend in direct reclaim",
         &[Signal::DirectReclaim],
         &[
@@ -254,7 +255,7 @@ pub const SOURCES: &[SignalSource] = &[
         ],
     ),
     source(
-        "tracing: memcg reclaim",
+        capability::MEMCG_RECLAIM,
         "Time that tasks spend in reclaim of their memory cgroup",
         &[Signal::MemcgReclaim],
         &[
@@ -296,7 +297,7 @@ pub const SOURCES: &[SignalSource] = &[
         &[program("folio_wait_writeback", "folio_wait_writeback", 2)],
     ),
     source(
-        "tracing: locks",
+        capability::LOCKS,
         "Waits for mutexes and semaphores",
         &[Signal::Contention],
         &[program("contention_begin", "contention_begin", 2), program("contention_end", "contention_end", 1)],

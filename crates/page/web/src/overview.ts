@@ -160,13 +160,16 @@ function incomplete(run: Run): HTMLElement | null {
     `${one.file}: ${one.table !== null && one.rows !== null ? `${count(one.rows)} rows of ${one.table}: ` : ""}${one.why}`;
   const ofLoss = (one: Run["lost"][number]) =>
     `${one.count === null ? `${one.what} abandoned` : `${count(one.count)} ${one.what} lost`}${one.why === null ? "" : `: ${one.why}`}`;
+  const ofUntraced = ({ words, why, remedy }: Run["untraced"][number]) =>
+    [words, ...[why, remedy].filter((one) => one !== null)].join("; ");
   const list = (title: string, lines: string[]) => lines.length === 0 ? [] : [
     element("p", {}, `INCOMPLETE: ${title}`),
     element("ul", {}, ...lines.slice(0, 20).map((line) => element("li", {}, line)))];
   const parts = `${run.damage.length} part${run.damage.length === 1 ? "" : "s"}`;
   return element("div", { class: "incomplete", role: "alert" },
     ...list(`${parts} of this run damaged or missing; the figures lack what was lost.`, run.damage.map(ofDamage)),
-    ...list("the recording lost data; the figures lack it.", run.lost.map(ofLoss)));
+    ...list("the recording lost data; the figures lack it.", run.lost.map(ofLoss)),
+    ...list("not all that the findings would rest on was traced.", run.untraced.map(ofUntraced)));
 }
 
 function findings(run: Run): HTMLElement | null {

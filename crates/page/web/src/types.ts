@@ -323,6 +323,8 @@ export interface Run {
   complete: boolean;
   damage: { file: string; table: string | null; rows: number | null; why: string }[];
   lost: { what: string; count: number | null; why: string | null }[];
+  /** Sources that the findings would rest on. */
+  untraced: { subject: string; words: string; why: string | null; remedy: string | null; unexplained_ns: number | null }[];
   configuration: string | null;
   started_wall_ms: number;
   span_ms: number;

@@ -37,8 +37,7 @@ impl Drivers {
 
     fn bytes(&self) -> Vec<u8> {
         let DriverLayout { loop_iocb, loop_file, scsi_result, scsi_sense, scsi_device, scsi_state } = self.layout;
-        let offsets =
-            [loop_iocb, loop_file, self.mapper_major, scsi_result, scsi_sense, scsi_device, scsi_state, 0];
+        let offsets = [loop_iocb, loop_file, self.mapper_major, scsi_result, scsi_sense, scsi_device, scsi_state, 0];
         self.loop_end_io.to_ne_bytes().into_iter().chain(offsets.into_iter().flat_map(u16::to_ne_bytes)).collect()
     }
 }

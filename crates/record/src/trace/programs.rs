@@ -20,7 +20,7 @@ const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/stall.bpf.o"));
 const EARLY_OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/early.bpf.o"));
 
 /// Name of the finding that says whether the kernel can be traced at all.
-pub const CAPABILITY: &str = "kernel tracing (BPF)";
+pub const CAPABILITY: &str = model::preflight::capability::TRACING;
 pub(super) const PURPOSE: &str = "What tasks wait for: the evidence for the causes of stalls";
 /// Why an earlier kernel lacks a source.
 pub(super) const EARLY: &str =
@@ -230,9 +230,7 @@ pub(super) fn attach(
             }
         }
         findings.push(match loaded.missing.get(source.name) {
-            Some(Missing::Because(why, remedy)) => {
-                Finding::missing(source.name, source.purpose, why.clone(), *remedy)
-            }
+            Some(Missing::Because(why, remedy)) => Finding::missing(source.name, source.purpose, why.clone(), *remedy),
             Some(Missing::NotLoaded(module)) => Finding::not_loaded(source.name, source.purpose, *module),
             None => Finding::available(source.name, source.purpose),
         });

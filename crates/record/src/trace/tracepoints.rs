@@ -1,5 +1,6 @@
 //! The tracer's sources: which tracepoints each needs, and what it shows. Those of signals come from the model's table.
 
+use model::preflight::capability;
 use model::signal::{SOURCES, SignalSource, TracepointProgram};
 
 /// Programs that work only together. Of programs on the same tracepoint the first that fits is loaded.
@@ -47,10 +48,10 @@ const fn exactly(name: &'static str, tracepoint: &'static str, arguments: usize)
 
 /// Sources that every kernel has which can be traced.
 const WORKQUEUES: &str = "tracing: workqueues";
-const SCHEDULER: &str = "tracing: scheduler";
-const SYSTEM_CALLS: &str = "tracing: system calls";
+const SCHEDULER: &str = capability::SCHEDULER;
+const SYSTEM_CALLS: &str = capability::SYSTEM_CALLS;
 const LOOKS: &str = "tracing: waits at the begin and the end";
-const BLOCK_REQUESTS: &str = "tracing: block requests";
+const BLOCK_REQUESTS: &str = capability::BLOCK_REQUESTS;
 const ISSUES: &str = "tracing: block request issues";
 const RETRIES: &str = "tracing: block request retries";
 const FUSE_SERVERS: &str = "tracing: FUSE servers";

@@ -1,6 +1,7 @@
 //! The explanation in few sentences.
 
 use explain::blame::{Cause, CauseTime, Explanation, Part};
+use model::preflight::Subject;
 use model::quantity::Nanoseconds;
 
 use super::wording::words;
@@ -39,6 +40,9 @@ fn nothing(explanation: &Explanation) -> String {
     });
     if explanation.losses.parts > 0 {
         return format!("None of the operations{of_all}{in_scope} that can still be read was that slow{slowest}.");
+    }
+    if explanation.untraced.iter().any(|untraced| untraced.subject == Subject::Operations) {
+        return "No task was found blocked for that long by a poll.".to_owned();
     }
     let nobody = explanation.command.is_none() && explanation.operations.is_none();
     let asleep = if nobody { ASLEEP } else { "" };

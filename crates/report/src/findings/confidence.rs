@@ -30,8 +30,11 @@ pub(super) fn sentence(document: &Value, part: &str) -> Option<Sentence> {
     writer.say(" unexplained");
     let incomplete = document.pointer("/confidence/incomplete").and_then(Value::as_bool) == Some(true);
     let excluded = document.pointer("/losses/damaged_rows").and_then(Value::as_u64).unwrap_or(0);
+    let lacks_sources = document["untraced"].as_array().is_some_and(|list| !list.is_empty());
     if incomplete {
         writer.say("; the recording is incomplete");
+    } else if lacks_sources {
+        writer.say("; not all that it needs was traced");
     } else if excluded > 0 {
         writer.say("; ");
         writer.counted("/losses/damaged_rows", "inconsistent row")?;

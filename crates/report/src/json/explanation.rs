@@ -40,6 +40,7 @@ pub fn explanation(run: &str, explanation: &Explanation) -> Value {
         "sleeps": sleeps(&explanation.sleeps),
         "short_waits": short_waits(explanation),
         "losses": losses(explanation),
+        "untraced": explanation.untraced.iter().map(crate::damage::untraced).collect::<Vec<_>>(),
     })
 }
 

@@ -30,7 +30,7 @@ pub fn check(args: &RunArgs, screen: &Screen) -> Result<Exit, Failure> {
 
 fn document(name: &str, run: &Run, report: &CheckReport) -> Value {
     let mut document = json!(report);
-    document["damage"] = values(&[OfRun { run: name, damage: &report.damage, lost: &[] }]);
+    document["damage"] = values(&[OfRun { run: name, damage: &report.damage, lost: &[], untraced: &[] }]);
     document["simulated"] = json!(run.description().origin());
     document
 }
@@ -51,7 +51,7 @@ fn check_set(set: &RunSet, json: bool, screen: &Screen) -> Exit {
             "whole": whole,
             "set": report::set::of_set(&set.description),
             "nodes": reports.iter().map(node).collect::<Vec<_>>(),
-            "damage": values(&[OfRun { run: &name, damage: &damage, lost: &[] }]),
+            "damage": values(&[OfRun { run: &name, damage: &damage, lost: &[], untraced: &[] }]),
         }));
     } else {
         let state = if whole { "intact" } else { "NOT intact" };

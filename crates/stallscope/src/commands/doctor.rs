@@ -1,7 +1,7 @@
 //! `doctor`: what this machine supports, what is missing, and how to get it.
 
 use clap::Args;
-use model::preflight::Finding;
+use model::preflight::{Finding, Subject};
 use model::run::Host;
 use record::kernel::{self, KernelFacts};
 use record::{Roots, TraceOptions, host};
@@ -54,7 +54,8 @@ fn document(findings: &[Finding], leftovers: &[Removed], host: &Host, facts: &Ke
     json!({
         "version": env!("CARGO_PKG_VERSION"),
         "findings": findings,
-        "missing": findings.iter().filter(|finding| !finding.available).count(),
+        "missing": findings.iter().filter(|finding| finding.is_missing()).count(),
+        "answers": answers(findings).iter().map(Answer::value).collect::<Vec<_>>(),
         "leftovers": leftovers.iter().map(leftover).collect::<Vec<_>>(),
         "machine": {
             "architecture": host.architecture,
@@ -103,22 +104,57 @@ fn kernel_text(host: &Host, facts: &KernelFacts) -> String {
     text
 }
 
+/// Whether answers about a subject will rest on all that they need.
+struct Answer<'a> {
+    subject: Subject,
+    lacks: Option<&'a Finding>,
+}
+
+fn answers(findings: &[Finding]) -> Vec<Answer<'_>> {
+    Subject::ALL.into_iter().map(|subject| Answer { subject, lacks: subject.lacks(findings) }).collect()
+}
+
+impl Answer<'_> {
+    fn value(&self) -> Value {
+        json!({ "about": self.subject.name(), "complete": self.lacks.is_none(), "lacks": self.lacks.map(|finding| &finding.capability) })
+    }
+
+    fn words(&self) -> String {
+        let about = match self.subject {
+            Subject::Operations => "which operations are slow",
+            Subject::Disk => "at the disk",
+            Subject::Locks => "about locks",
+            Subject::Memory => "about memory",
+        };
+        match self.lacks {
+            None => format!("{about}: yes"),
+            Some(finding) => format!("{about}: no ({} is missing)", printable(&finding.capability)),
+        }
+    }
+}
+
+/// One line, which matters more than all others.
+fn text_of_answers(findings: &[Finding], style: Style) -> String {
+    let answers = answers(findings);
+    let words: Vec<String> = answers.iter().map(Answer::words).collect();
+    let line = format!("Answers on this machine rest on all that they need: {}.", words.join("; "));
+    let is_complete = answers.iter().all(|answer| answer.lacks.is_none());
+    format!("{}\n", if is_complete { line } else { style.bad(&line) })
+}
+
 fn text(findings: &[Finding], style: Style) -> String {
     let mut text = String::new();
     let width = findings.iter().map(|finding| printable(&finding.capability).chars().count()).max().unwrap_or(0);
     for finding in findings {
-        let (mark, word) = match (finding.available, style.unicode) {
-            (true, true) => ("✓", ""),
-            (true, false) => ("ok", ""),
-            (false, true) => ("✗", ""),
-            (false, false) => ("--", ""),
+        let mark = match (finding.available, finding.is_missing(), style.unicode) {
+            (true, _, true) => "✓".to_owned(),
+            (true, _, false) => "ok".to_owned(),
+            (false, true, true) => style.bad("✗"),
+            (false, true, false) => style.bad("--"),
+            (false, false, true) => "·".to_owned(),
+            (false, false, false) => "..".to_owned(),
         };
-        let mark = if finding.available { mark.to_owned() } else { style.bad(mark) };
-        text.push_str(&format!(
-            "{mark}{word} {:<width$} {}\n",
-            printable(&finding.capability),
-            printable(&finding.purpose)
-        ));
+        text.push_str(&format!("{mark} {:<width$} {}\n", printable(&finding.capability), printable(&finding.purpose)));
         if let Some(why) = &finding.why {
             text.push_str(&format!("     {}\n", printable(why)));
         }
@@ -126,10 +162,11 @@ fn text(findings: &[Finding], style: Style) -> String {
             text.push_str(&format!("     {}\n", style.remark(&printable(remedy))));
         }
     }
-    let missing = findings.iter().filter(|finding| !finding.available).count();
+    let missing = findings.iter().filter(|finding| finding.is_missing()).count();
     text.push_str(&match missing {
         0 => "All checks passed.\n".to_owned(),
         _ => format!("{missing} of {} checks failed; a run works without them and reports it.\n", findings.len()),
     });
+    text.push_str(&text_of_answers(findings, style));
     text
 }

@@ -93,7 +93,7 @@ impl Explained {
 
 /// The error of a run without a trace.
 pub fn untraced(run: &Run) -> Failure {
-    let missing = |finding: &&Finding| !finding.available && finding.capability == record::TRACE_CAPABILITY;
+    let missing = |finding: &&Finding| finding.is_missing() && finding.capability == record::TRACE_CAPABILITY;
     let finding = run.description().preflight.iter().find(missing);
     let why = match finding {
         Some(Finding { why: Some(why), remedy: Some(remedy), .. }) => format!("{why}; {remedy}"),

@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use archive::Run;
-use explain::blame::Explanation;
+use explain::blame::{Explanation, Untraced};
 use explain::summary::Summary;
 use model::damage::Damage;
 use model::lost::Lost;
-use report::damage::{OfRun, added, banner};
+use report::damage::{OfRun, added, banner, untraced_words};
 use report::style::Style;
 use serde_json::Value;
 
@@ -20,6 +20,17 @@ struct Lack {
     run: String,
     damage: Vec<Damage>,
     lost: Vec<Lost>,
+    untraced: Vec<Untraced>,
+}
+
+impl Lack {
+    /// One sentence each.
+    fn lacks(&self) -> impl Iterator<Item = String> {
+        let damage = self.damage.iter().map(ToString::to_string);
+        let lost = self.lost.iter().map(ToString::to_string);
+        let untraced = self.untraced.iter().map(|untraced| untraced_words(untraced.subject).to_owned());
+        damage.chain(lost).chain(untraced)
+    }
 }
 
 /// The runs that were read, and what they lack.
@@ -45,7 +56,7 @@ impl Integrity {
 
     /// Adds a run.
     pub fn add(&mut self, run: &Path, damage: Vec<Damage>, lost: Vec<Lost>) {
-        self.runs.push(Lack { run: run.display().to_string(), damage, lost });
+        self.runs.push(Lack { run: run.display().to_string(), damage, lost, untraced: Vec::new() });
     }
 
     /// Adds the runs of another one.
@@ -53,31 +64,26 @@ impl Integrity {
         self.runs.extend(other.runs.iter().cloned());
     }
 
-    /// With the rows of the last run that its explanation excludes.
+    /// With what the explanation of the last run excludes, or would rest on and was not traced.
     #[must_use]
     pub fn explained(mut self, explanation: Option<&Explanation>) -> Integrity {
         if let Some(run) = self.runs.last_mut() {
             run.lost.extend(explanation.and_then(excluded));
+            run.untraced.extend(explanation.into_iter().flat_map(|explanation| explanation.untraced.clone()));
         }
         self
     }
 
     /// What is lacking, one sentence each.
     pub fn lacks(&self) -> impl Iterator<Item = String> {
-        let of_run = |run: &Lack| {
-            let damage = run.damage.iter().map(ToString::to_string);
-            damage.chain(run.lost.iter().map(ToString::to_string)).collect::<Vec<_>>()
-        };
-        self.runs.iter().flat_map(of_run)
+        self.runs.iter().flat_map(Lack::lacks)
     }
 
     /// Warns of what is lacking, where no text or document does: with `-q`, or in the format of another tool. Standard output may go
     /// nowhere.
     pub fn warn(&self, screen: &Screen) {
         for run in &self.runs {
-            let damage = run.damage.iter().map(ToString::to_string);
-            let lacks = damage.chain(run.lost.iter().map(ToString::to_string));
-            lacks.for_each(|lack| screen.warning(&format!("{}: incomplete: {lack}", run.run)));
+            run.lacks().for_each(|lack| screen.warning(&format!("{}: incomplete: {lack}", run.run)));
         }
     }
 
@@ -102,7 +108,7 @@ impl Integrity {
     }
 
     fn of_runs(&self) -> Vec<OfRun<'_>> {
-        self.runs.iter().map(|Lack { run, damage, lost }| OfRun { run, damage, lost }).collect()
+        self.runs.iter().map(|Lack { run, damage, lost, untraced }| OfRun { run, damage, lost, untraced }).collect()
     }
 }
 

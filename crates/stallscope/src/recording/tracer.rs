@@ -109,6 +109,7 @@ impl Tracer {
         if due.interval.is_due(now) {
             let blocked = self.tracing.interval(clock::monotonic_ns(), &mut self.traced);
             self.show_blocked(blocked);
+            self.report_found();
             self.count_losses();
         }
         if self.rotation.requested() > self.rotated {
@@ -157,6 +158,13 @@ impl Tracer {
     fn count_losses(&mut self) {
         for lost in self.tracing.lost() {
             self.queue.lose(lost.what.to_owned(), lost.count);
+        }
+    }
+
+    /// Modules that were loaded since the begin brought these.
+    fn report_found(&mut self) {
+        for finding in self.tracing.take_found() {
+            self.queue.send_event(RunEvent::Source { at_ns: clock::monotonic_ns(), finding });
         }
     }
 

@@ -135,6 +135,11 @@ fn contents(run: &Run, screen: &Screen) -> Result<(Contents, Integrity), Failure
         closed: run.state() == RunState::Closed,
         damage: run.damage().len() as u64,
         lost: lost + explained.as_ref().and_then(|(explanation, _)| excluded(explanation)).map_or(0, |_| 1),
+        untraced: explained
+            .iter()
+            .flat_map(|(explanation, _)| &explanation.untraced)
+            .map(|one| one.subject.name().to_owned())
+            .collect(),
         stalls: explained.as_ref().map(|(_, rows)| rows.len() as u64),
         stall_ns: explained.as_ref().map(|(_, rows)| rows.iter().map(|row| row.explained.duration_ns).sum()),
     };

@@ -116,7 +116,7 @@ impl MomentSource for Live {
         if self.description.trace.is_some() {
             return None;
         }
-        let missing = |finding: &&Finding| !finding.available && finding.capability == record::TRACE_CAPABILITY;
+        let missing = |finding: &&Finding| finding.is_missing() && finding.capability == record::TRACE_CAPABILITY;
         let finding = self.description.preflight.iter().find(missing);
         let why = finding.map(|finding| {
             [finding.why.as_deref(), finding.remedy.as_deref()].into_iter().flatten().collect::<Vec<_>>().join("; ")
