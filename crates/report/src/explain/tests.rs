@@ -163,7 +163,10 @@ fn a_convoy_is_one_line_and_one_of_the_worst_stalls() {
 fn text_of_an_untraced_run_has_the_remedy() {
     let mut run = description(false);
     run.preflight.clear();
-    let text = text("runs/a", &Blame::new(None, &run).finish(), "", 5, Style::PLAIN);
+    let explanation = Blame::new(None, &run).finish();
+    let document = crate::findings::document("runs/a", &explanation, &explain::whatif::Advice::default());
+    let findings = crate::findings::text(&crate::findings::findings(&document), Style::PLAIN);
+    let text = text("runs/a", &explanation, &findings, 5, Style::PLAIN);
     insta::assert_snapshot!(text);
 }
 
