@@ -6,11 +6,15 @@ use std::path::{Path, PathBuf};
 /// Names of modules, with underscores.
 pub(super) type Modules = BTreeSet<String>;
 
-/// Reads /proc/modules, which a kernel without support for modules lacks.
+/// Reads /proc/modules, which a kernel without support for modules lacks. A module that is still loading has no types and tracepoints yet.
 pub(super) fn loaded(proc: &Path) -> Modules {
     let text = std::fs::read(proc.join("modules")).unwrap_or_default();
     let text = String::from_utf8_lossy(&text);
-    text.lines().filter_map(|line| line.split(' ').next()).map(str::to_owned).collect()
+    let live = |line: &str| {
+        let mut fields = line.split(' ');
+        fields.next().filter(|_| fields.nth(3) == Some("Live")).map(str::to_owned)
+    };
+    text.lines().filter_map(live).collect()
 }
 
 /// Notices that modules were loaded or unloaded: their functions have addresses, their types and tracepoints are there, from then on.
@@ -45,6 +49,8 @@ mod tests {
         let proc = kernel.roots().proc;
         assert!(loaded(&proc).is_empty());
         let mut watch = ModuleWatch::new(proc.clone());
+        assert!(!watch.changed());
+        kernel.write("proc/modules", "xfs 2121728 1 - Loading 0x0000000000000000\n");
         assert!(!watch.changed());
         kernel.write("proc/modules", "xfs 2121728 1 - Live 0x0000000000000000\n");
         assert!(watch.changed() && loaded(&proc).contains("xfs"));

@@ -31,7 +31,10 @@ fn of_subject(subject: Subject, time_ns: Option<u64>) -> Untraced {
 fn without_block_requests_what_happened_at_the_disk_is_unexplained() {
     let drawing = stage(DRAWING);
     let whole = drawing.explain();
-    assert_eq!((whole.untraced.len(), whole.time_ns(Cause::WritebackWait) + whole.time_ns(Cause::Device) > 0), (0, true));
+    assert_eq!(
+        (whole.untraced.len(), whole.time_ns(Cause::WritebackWait) + whole.time_ns(Cause::Device) > 0),
+        (0, true)
+    );
     let found = drawing.explain_run(&without(capability::BLOCK_REQUESTS), None);
     assert_eq!([Cause::WritebackWait, Cause::Device, Cause::IoThrottle].map(|cause| found.time_ns(cause)), [0; 3]);
     assert_eq!(found.untraced, [of_subject(Subject::Disk, Some(found.time_ns(Cause::Unexplained)))]);
