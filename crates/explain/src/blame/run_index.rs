@@ -347,7 +347,7 @@ impl RunIndex {
         let stack = self.stack(row.stack.get());
         let rule = stack.and_then(|stack| stack.rule);
         // The kernel freezes a task in its sleep, and does not say when it would have been woken.
-        if row.stopped || self.stack(row.waker_stack.get()).is_some_and(|waker| waker.thaws) {
+        if row.is_stopped() || self.stack(row.waker_stack.get()).is_some_and(|waker| waker.thaws) {
             return (Cause::Stopped, Evidence::Event);
         }
         let announced = self.announced(row);

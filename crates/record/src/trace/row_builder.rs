@@ -59,7 +59,7 @@ impl RowBuilder {
     pub(super) fn new(proc: PathBuf, cgroup: &Path, symbols: Symbols, all_requests: bool) -> RowBuilder {
         RowBuilder {
             quotas: CpuQuotas::new(proc.clone(), cgroup),
-            freezers: Freezers::new(proc.clone()),
+            freezers: Freezers::new(proc.clone(), cgroup),
             tasks: TaskRows::new(proc.clone()),
             paths: Paths::new(proc.clone()),
             proc,
