@@ -23,6 +23,7 @@ mod kernel_types;
 mod kinds;
 mod lock_numbers;
 mod long_waits;
+mod open_file_locks;
 mod options;
 mod paths;
 mod programs;

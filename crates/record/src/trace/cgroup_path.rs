@@ -14,7 +14,7 @@ pub(super) fn other_io_cgroup(text: &str) -> Option<&str> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Freezer<'a> {
     pub(super) path: &'a str,
-    version: u8,
+    pub(super) version: u8,
 }
 
 impl Freezer<'_> {
