@@ -73,6 +73,8 @@ mod slot;
 mod stacks;
 mod standing;
 mod steal;
+mod stop;
+mod stops;
 mod sync_calls;
 mod tasks;
 mod timeline;

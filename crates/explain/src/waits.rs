@@ -19,6 +19,13 @@ pub const DISCARD: &str = "write: discard";
 /// Kind of a wait for a request past the page cache.
 pub const DIRECT: &str = "direct I/O";
 
+/// Kinds of stops.
+pub const BY_SIGNAL: &str = "by a signal";
+/// See [`BY_SIGNAL`].
+pub const BY_DEBUGGER: &str = "by a debugger";
+/// See [`BY_SIGNAL`].
+pub const FROZEN: &str = "frozen with its cgroup";
+
 /// Kind of the work of the operation's own process.
 pub const OWN: &str = "own";
 /// Kind of the work of a task that it waited for.
@@ -32,7 +39,7 @@ pub const ORDERED_DATA: &str = "write: data of a commit";
 pub struct Step {
     /// What the task of this step waited for, or did.
     pub cause: Cause,
-    /// Of a lock or a journal, what it is; of a limit, the direction of the throttled request; of a device, [`DIRECT`] or [`DISCARD`]; of
+    /// Of a lock or a journal, what it is; of a stop, by what; of a limit, the direction of the throttled request; of a device, [`DIRECT`] or [`DISCARD`]; of
     /// work, whose; else, or where unknown, empty.
     pub kind: &'static str,
     /// The disk, of waits for requests.
@@ -113,6 +120,8 @@ pub struct Waits {
     pub limit_cgroups: BTreeMap<DeviceNumber, String>,
     /// The cgroup whose CPU quota held a thread of the paths.
     pub quota_cgroups: BTreeMap<u32, String>,
+    /// The threads of the paths that were stopped.
+    pub stopped: BTreeMap<u32, Stopped>,
     /// Limits on disks that delayed operations, and of which the rate is known.
     pub limited: Vec<IoLimit>,
     /// Memory cgroups that were at their limit.
@@ -152,6 +161,37 @@ impl SqliteJournal {
             SqliteJournal::Rollback => "rollback",
             SqliteJournal::Wal => "wal",
         }
+    }
+}
+
+/// How a thread was stopped.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Stopped {
+    /// Its process.
+    pub pid: u32,
+    /// What it was frozen with.
+    pub freezer: Option<Freezer>,
+}
+
+/// A frozen cgroup.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Freezer {
+    /// Its path below the hierarchy's root.
+    pub cgroup: String,
+    /// Version of that hierarchy; `None`: that of the machine.
+    pub version: Option<u8>,
+    /// The machine's manager of units froze it, or nobody is known to have.
+    pub is_of_manager: bool,
+}
+
+impl Freezer {
+    /// The unit that was frozen, as its manager knows it: the cgroup of a unit has its name, and its manager freezes no cgroup of version 1, nor
+    /// one within a unit.
+    pub(crate) fn unit(&self) -> Option<&str> {
+        let name = self.cgroup.rsplit('/').next()?;
+        let is_unit =
+            [".service", ".scope", ".slice"].iter().any(|kind| name.len() > kind.len() && name.ends_with(kind));
+        (is_unit && self.is_of_manager).then_some(name)
     }
 }
 

@@ -25,6 +25,7 @@ mod kinds;
 mod lock_numbers;
 mod long_waits;
 mod modules;
+mod open_file_locks;
 mod options;
 mod paths;
 mod programs;

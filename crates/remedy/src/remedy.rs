@@ -79,6 +79,10 @@ pub struct Requires {
     pub sqlite: Vec<String>,
     /// Tasks wait for each other's locks.
     pub deadlock: Option<bool>,
+    /// The frozen cgroup is that of a unit, which the machine's manager can thaw.
+    pub unit: Option<bool>,
+    /// Version of the hierarchy with the frozen cgroup.
+    pub freezer_version: Option<u8>,
 }
 
 /// What a run records of what remedies require.
@@ -116,6 +120,10 @@ pub struct Facts {
     pub sqlite: Vec<String>,
     /// Whether tasks wait for each other's locks.
     pub deadlock: Option<bool>,
+    /// Whether a frozen cgroup is that of a unit.
+    pub unit: Option<bool>,
+    /// Version of the hierarchy with a frozen cgroup.
+    pub freezer_version: Option<u8>,
 }
 
 /// The first two numbers of a kernel's release.
@@ -155,6 +163,8 @@ impl Requires {
             && (self.not_mounted.is_empty() || !any(&self.not_mounted, &facts.mount_options))
             && is(self.others, facts.others)
             && is(self.deadlock, facts.deadlock)
+            && is(self.unit, facts.unit)
+            && is(self.freezer_version, facts.freezer_version)
     }
 
     /// Whether a disk's limits are those wanted, or unknown: a limit on reads does not say that there is none on writes, since that may be

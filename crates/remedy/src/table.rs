@@ -154,7 +154,7 @@ mod tests {
             (
                 "{device}",
                 "{disk}",
-                "mine.toml: remedy 'own': unknown placeholder {disk}; known: device, number, cgroup, mount",
+                "mine.toml: remedy 'own': unknown placeholder {disk}; known: device, number, cgroup, mount, pid, unit",
             ),
             ("set = \"1\"", "", "mine.toml: remedy 'own': exactly one of 'set' and 'multiply' is required"),
             ("set = \"1\"", "multiply = -2", "mine.toml: remedy 'own': 'multiply' must be a positive number, not -2"),

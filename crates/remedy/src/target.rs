@@ -1,5 +1,7 @@
 //! What a remedy is applied to.
 
+use std::borrow::Cow;
+
 use crate::error::RemedyError;
 
 /// The values of placeholders; unknown ones are `None`.
@@ -13,10 +15,14 @@ pub struct Target {
     pub cgroup: Option<String>,
     /// `{mount}`: a mount point.
     pub mount: Option<String>,
+    /// `{pid}`: a process.
+    pub pid: Option<String>,
+    /// `{unit}`: a unit of the machine's manager (`app.service`).
+    pub unit: Option<String>,
 }
 
 /// Placeholders of templates.
-pub(crate) const PLACEHOLDERS: [&str; 4] = ["device", "number", "cgroup", "mount"];
+pub(crate) const PLACEHOLDERS: [&str; 6] = ["device", "number", "cgroup", "mount", "pid", "unit"];
 
 impl Target {
     fn get(&self, placeholder: &str) -> Option<&str> {
@@ -25,8 +31,26 @@ impl Target {
             "number" => self.number.as_deref(),
             "cgroup" => self.cgroup.as_deref().map(|cgroup| cgroup.trim_end_matches('/')),
             "mount" => self.mount.as_deref(),
+            "pid" => self.pid.as_deref(),
+            "unit" => self.unit.as_deref(),
             _ => None,
         }
+    }
+
+    /// A template for people, with its placeholders replaced: as words of a shell, since a cgroup or a folder may have any name. What is unknown
+    /// is in capitals.
+    pub fn words(&self, template: &str) -> String {
+        let (mut words, mut rest) = (String::new(), template);
+        while let Some((before, after)) = rest.split_once('{') {
+            let Some((name, after)) = after.split_once('}') else { break };
+            words.push_str(before);
+            match self.get(name) {
+                Some(value) => words.push_str(&quoted(value)),
+                None => words.push_str(&name.to_uppercase()),
+            }
+            rest = after;
+        }
+        words + rest
     }
 
     /// The template with its placeholders replaced.
@@ -47,6 +71,15 @@ impl Target {
     }
 }
 
+/// A value as a word of a shell, or part of one.
+fn quoted(value: &str) -> Cow<'_, str> {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_./@:%+=-,".contains(&byte);
+    match value.bytes().all(is_plain) {
+        true => Cow::Borrowed(value),
+        false => Cow::Owned(format!("'{}'", value.replace('\'', "'\\''"))),
+    }
+}
+
 /// The placeholders that a template names, known ones and others.
 pub(crate) fn placeholders(template: &str) -> impl Iterator<Item = &str> {
     template.split('{').skip(1).filter_map(|rest| rest.split_once('}').map(|(name, _)| name))
@@ -62,6 +95,8 @@ mod tests {
         assert_eq!(target.fill("/sys/fs/cgroup{cgroup}/io.max").unwrap(), "/sys/fs/cgroup/a/b/io.max");
         let error = target.fill("/sys/block/{device}/queue/scheduler").unwrap_err().to_string();
         assert_eq!(error, "'/sys/block/{device}/queue/scheduler' needs {device}, which is unknown here");
+        let unit = Target { unit: Some("a\\x2db'c.service".into()), ..Target::default() };
+        assert_eq!(unit.words("thaw {unit} on {mount} {x"), "thaw 'a\\x2db'\\''c.service' on MOUNT {x");
         let root = Target { cgroup: Some("/".into()), ..Target::default() };
         assert_eq!(root.fill("/c{cgroup}/x").unwrap(), "/c/x");
     }

@@ -1,5 +1,5 @@
-//! Wakeups that say nothing of what their task waited for: a thaw, and timers that interrupted a task in a system call. The tracer
-//! took that task for the waker, and what its call does for the reason.
+//! Wakeups that say nothing of what their task waited for: a thaw, timers that interrupted a task in a system call, and what a descendant
+//! does that answers nothing. The tracer took that task for the waker, and what its call does for the reason.
 
 use model::stall::Awaits;
 
@@ -31,6 +31,16 @@ fn forget_killers(rows: &mut [Row], stacks: &Stacks) {
         |row: &Row| of(row.stack.get()).and_then(|stack| stack.rule).is_some_and(|rule| rule.cause == Cause::Peer);
     let by_signal = |row: &Row| of(row.waker_stack.get()).is_some_and(|waker| waker.signals);
     rows.iter_mut().filter(|row| by_signal(row) && sends(row)).for_each(|row| row.waker_tid = Some(0).into());
+}
+
+/// All that a supervisor starts descends from it. A descendant that ends, or sends a message past the pipe or socket pair by which the supervisor
+/// asked something, does not answer it: the supervisor was idle. A tracer that does not look whether the descendant has the other end takes each
+/// for the answer.
+pub(super) fn forget_unasked_children(rows: &mut [Row], stacks: &Stacks) {
+    let waker = |row: &Row| row.waker_stack.get().and_then(|stack| stacks.get(&stack));
+    let answers_nothing = |row: &Row| waker(row).is_some_and(|waker| waker.ends || waker.sends_datagram);
+    let unasked = rows.iter_mut().filter(|row| row.awaits == Some(Awaits::AnswerOfChild) && answers_nothing(row));
+    unasked.for_each(|row| (row.awaits, row.asked_ns) = (Some(Awaits::Message), None));
 }
 
 /// The wakeup of a task that was frozen in its sleep is the thaw: what it had slept for is unknown.

@@ -164,9 +164,9 @@ pub(super) fn all(index: &mut RunIndex, own: Vec<Operation>, slower_than_ns: u64
         let stack = index.stack(row.stack.get());
         // A poll takes a frozen task for one that is blocked.
         let mut around = index.rows_between(row.tid, row.start_ns, row.end_ns).map(|(_, row)| row);
-        let is_frozen = around.any(|around| around.kind == StallKind::OffCpu && around.stopped);
+        let is_frozen = around.any(|around| around.kind == StallKind::OffCpu && around.is_stopped());
         let stops = is_frozen
-            || row.stopped
+            || row.is_stopped()
             || stack.and_then(|stack| stack.rule).is_some_and(|rule| rule.cause == Cause::Stopped);
         // A task that sleeps interruptibly may idle: only its stack shows that it waits for storage.
         let idles = row.interruptible
@@ -296,7 +296,7 @@ impl Search<'_> {
     /// Times in which a process of the recorded command, or one that is asked about, was stopped. A signal stops all of its threads, a freezer too: the main
     /// one stands for them.
     fn stops(&self, class: Name, found: &[Operation]) -> Vec<Operation> {
-        let is_stop = |row: &&Row| row.stopped && self.index.subjects.contains(&row.tid) && !self.is_own(row);
+        let is_stop = |row: &&Row| row.is_stopped() && self.index.subjects.contains(&row.tid) && !self.is_own(row);
         let pid = |row: &Row| self.index.tasks.process_of(row.tid, row.end_ns);
         let mut threads: HashMap<u32, u32> = HashMap::new();
         for row in self.index.rows.iter().filter(is_stop) {

@@ -5,6 +5,7 @@ use model::signal::{Signal, SignalMeaning};
 use model::stall::{Awaits, StallKind, StallRecord, stall_flags};
 
 use super::names::{Name, Names};
+use super::stop::Stop;
 
 /// Clocks of a poll and of the tracer differ by less.
 const POLL_NS: u64 = 1_000_000;
@@ -41,7 +42,8 @@ pub(super) struct Row {
     pub(super) tid: u32,
     pub(super) count: u32,
     pub(super) kind: StallKind,
-    pub(super) stopped: bool,
+    /// What keeps its task from running.
+    pub(super) stop: Option<Stop>,
     /// Its task slept interruptibly.
     pub(super) interruptible: bool,
     /// The scheduler's tracepoints saw it; not a poll.
@@ -103,7 +105,7 @@ impl Row {
             kind: kind(record),
             interruptible: record.state.is_some_and(|state| state & 3 == 1),
             switched: record.state.is_some(),
-            stopped: is_stopped(record),
+            stop: is_stopped(record).then(|| Stop::of(record.state.unwrap_or(0))),
             standing: false,
             cut: is(record, stall_flags::CUT | stall_flags::CALL_CUT),
             held: is(record, stall_flags::CPU_QUOTA),
@@ -159,6 +161,11 @@ fn end_ns(record: &StallRecord) -> Option<u64> {
 }
 
 impl Row {
+    /// Whether its task was stopped.
+    pub(super) fn is_stopped(&self) -> bool {
+        self.stop.is_some()
+    }
+
     /// What it waited for while it was runnable.
     pub(super) fn runnable_cause(&self) -> Cause {
         if self.held { Cause::CpuThrottle } else { Cause::CpuWait }
@@ -172,9 +179,9 @@ fn detail(record: &StallRecord, names: &mut Names) -> Option<Name> {
     names.insert_some(record.detail.as_ref())
 }
 
-/// The cgroup that froze a task, in the detail of a row.
+/// The cgroup that froze a task, in the detail of a row: `freezer cgroup /a` of version 1, or of either one, `frozen cgroup /a` of version 2.
 pub(super) fn freezer_cgroup(detail: &str) -> Option<&str> {
-    detail.strip_prefix("freezer cgroup ")
+    detail.strip_prefix("freezer cgroup ").or_else(|| detail.strip_prefix("frozen cgroup "))
 }
 
 fn is(record: &StallRecord, flags: u32) -> bool {

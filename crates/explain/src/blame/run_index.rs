@@ -16,7 +16,7 @@ use model::stall::{Awaits, RequestRecord, StallKind, StallRecord};
 use super::answers::Answers;
 use super::cause::{Cause, Evidence};
 use super::dirty_limit::DirtyDisks;
-use super::interrupted::{forget_interrupted, forget_waits_of_frozen};
+use super::interrupted::{forget_interrupted, forget_unasked_children, forget_waits_of_frozen};
 use super::known::KnownTime;
 use super::lock_turns::LockTurns;
 use super::mappers::Mappers;
@@ -130,6 +130,7 @@ impl RunIndex {
         self.find_requests();
         forget_waits_of_frozen(&mut self.rows, &self.stacks);
         forget_interrupted(&mut self.rows, &self.stacks);
+        forget_unasked_children(&mut self.rows, &self.stacks);
         find_old_requests(&mut self.rows, &self.names, &self.stacks);
         drop_partial_rows(&mut self.rows);
         continue_waits(&mut self.rows);
@@ -358,7 +359,7 @@ impl RunIndex {
         let stack = self.stack(row.stack.get());
         let rule = stack.and_then(|stack| stack.rule);
         // The kernel freezes a task in its sleep, and does not say when it would have been woken.
-        if row.stopped || self.stack(row.waker_stack.get()).is_some_and(|waker| waker.thaws) {
+        if row.is_stopped() || self.stack(row.waker_stack.get()).is_some_and(|waker| waker.thaws) {
             return (Cause::Stopped, Evidence::Event);
         }
         let announced = self.announced(row);

@@ -17,7 +17,7 @@ pub(super) fn run_queue_waits(index: &mut RunIndex, found: &[Operation], slower_
     let is_one = |row: &&Row| {
         row.kind == StallKind::OffCpu
             && row.watched
-            && !row.stopped
+            && !row.is_stopped()
             && row.end_ns - row.runnable_ns >= slower_than_ns
             && !busy.overlaps(row.tid, row.runnable_ns, row.end_ns)
     };

@@ -67,7 +67,7 @@ impl Chosen<'_> {
     fn has(&self, row: &Row) -> bool {
         row.kind == StallKind::OffCpu
             && row.watched
-            && !row.stopped
+            && !row.is_stopped()
             && self.is_short(row)
             && self.tids.contains(&row.tid)
             && self.is_free(row.tid, row.start_ns, row.end_ns)

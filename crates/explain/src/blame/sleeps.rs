@@ -51,7 +51,7 @@ pub(super) fn sleeps(
         (row.watched || is_asked_about(index, row))
             && (row.kind == StallKind::OffCpu || lasts(index, row))
             // An operation of its process.
-            && !row.stopped
+            && !row.is_stopped()
             && slept_ns(row) >= slower_than_ns
             && in_scope(row)
             && !busy.overlaps(row.tid, row.start_ns, row.end_ns)

@@ -41,6 +41,10 @@ pub(super) struct Stack {
     pub(super) answers: bool,
     /// It sends a signal to another process: PostgreSQL wakes so who waits for a lock.
     pub(super) signals: bool,
+    /// Its task ends.
+    pub(super) ends: bool,
+    /// Its task sends a message to a socket without a connection.
+    pub(super) sends_datagram: bool,
     /// It reads or writes past the page cache.
     pub(super) direct: bool,
     /// It makes room in a journal, which a task does for all who fill it.
@@ -106,6 +110,10 @@ const DETACHING: &[&str] = &[
 ];
 const THAWS: &[&str] = &["__thaw_task", "unfreeze_cgroup"];
 const ANSWERS: &[&str] = &["fuse_request_end", "fuse_dev_do_write"];
+const ENDS: &[&str] = &["do_exit"];
+const DATAGRAMS: &[&str] = &["unix_dgram_sendmsg"];
+/// They send datagrams in order through a connection, as a stream does.
+const SEQUENCED: &[&str] = &["unix_seqpacket_sendmsg"];
 const INTERRUPTS: &[&str] =
     &["asm_common_interrupt", "common_interrupt", "handle_irq_event", "do_softirq", "__do_softirq", "handle_softirqs"];
 const INTERRUPT_FAMILIES: &[&str] = &["asm_sysvec_", "sysvec_", "__sysvec_", "hrtimer_", "tick_", "el1_interrupt"];
@@ -135,6 +143,8 @@ impl Stack {
             // A timer that interrupts an answer wakes others.
             answers: any(ANSWERS) && !interrupt,
             signals: any(SIGNALLING) && !interrupt,
+            ends: any(ENDS) && !interrupt,
+            sends_datagram: any(DATAGRAMS) && !any(SEQUENCED) && !interrupt,
             direct: frames.iter().any(|frame| DIRECT.iter().any(|begin| frame.starts_with(begin))),
             makes_room: any(ROOM),
             reads_pages: any(PAGE_READS),

@@ -143,6 +143,11 @@ impl Tasks {
         self.at(tid, at_ns).and_then(|seen| seen.cgroup)
     }
 
+    /// The cgroup of its I/O.
+    pub(super) fn io_cgroup(&self, tid: u32, at_ns: u64) -> Option<Name> {
+        self.at(tid, at_ns).and_then(|seen| seen.io_cgroup.or(seen.cgroup))
+    }
+
     /// Its cgroups: that of its memory (v1) and that of its I/O, whose limits on disks output names.
     pub(super) fn cgroups(&self, tid: u32, at_ns: u64) -> impl Iterator<Item = Name> {
         self.at(tid, at_ns).into_iter().flat_map(|seen| seen.cgroup.into_iter().chain(seen.io_cgroup))

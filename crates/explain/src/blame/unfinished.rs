@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use model::block::{DeviceNumber, Operation};
 use model::stall::StallKind;
+use model::usage::Resource;
 
 use super::cause::Cause;
 use super::disks::Disks;
@@ -12,6 +13,7 @@ use super::names::Name;
 use super::operations::Operation as SlowOperation;
 use super::rows::Row;
 use super::run_index::RunIndex;
+use super::usage::Target;
 use crate::hashing::FastMap;
 
 /// Calls that wait for reads; so do page faults.
@@ -29,9 +31,10 @@ struct Key {
 /// When the request that ended a wait completed, and whether a limit of its cgroup took most of the wait.
 type Last = (u64, bool);
 
-/// The polled waits that are probably for a throttled request: so was the last one that the same task waited for, or, where it
-/// waited for none, a task of its cgroup. Where none of them had a request that ended, it is so if the file's disk never had anything
-/// to do, and a cgroup has a limit on it.
+/// The polled waits that are probably for a throttled request. While the task waited, a limit delayed at least half of the requests of that
+/// direction that the disk completed for its cgroup: pages that wait for their request wait for the same limit. Otherwise, so was the last
+/// request that the same task waited for, or, where it waited for none, a task of its cgroup. Where none of them had a request that ended,
+/// it is so if the file's disk never had anything to do, and a cgroup has a limit on it.
 pub(super) fn throttled(index: &RunIndex, disks: &Disks) -> Vec<u32> {
     let mut last: FastMap<Key, Last> = FastMap::default();
     for row in index.rows.iter().filter(|row| row.kind == StallKind::OffCpu) {
@@ -45,6 +48,9 @@ pub(super) fn throttled(index: &RunIndex, disks: &Disks) -> Vec<u32> {
     }
     let held_back = held_back(index, disks);
     let is_throttled = |row: &Row| {
+        if is_delayed(index, disks, row) {
+            return true;
+        }
         let of = keys(index, row, reads(index, row)).into_iter().flatten();
         let known = of.filter_map(|key| last.get(&key)).next();
         let is_held_back = || !held_back.is_empty() && held_back.contains(&place(index, disks, row));
@@ -55,12 +61,40 @@ pub(super) fn throttled(index: &RunIndex, disks: &Disks) -> Vec<u32> {
     polled.filter(|(row, _)| is_throttled(row)).map(|(_, at)| at).collect()
 }
 
+/// Whether a limit delayed what a disk did for the cgroup of a task while that waited for the disk.
+fn is_delayed(index: &RunIndex, disks: &Disks, row: &Row) -> bool {
+    let pid = index.tasks.process_of(row.tid, row.end_ns);
+    let Some(device) = device(index, disks, row) else { return false };
+    let Some(cgroup) = index.usage.cgroup_on(device, pid, row.end_ns) else { return false };
+    let wanted = if reads(index, row) { Resource::DeviceRead } else { Resource::DeviceWrite };
+    let used = index.usage.between(Target::Device(device), row.start_ns, row.end_ns).map(|(used, _)| used);
+    let used = used.filter(|used| used.cgroup == Some(cgroup) && used.resource == wanted);
+    let (all, throttled) = used.fold((0, 0), |sums, used| (sums.0 + used.count, sums.1 + used.throttled));
+    throttled > 0 && throttled >= all / 2
+}
+
+/// The disk that a wait without a request is for, as the tracer says it: of a poll, what it says of the same wait. `None` where it does not.
+pub(super) fn traced_device(index: &RunIndex, disks: &Disks, row: &Row) -> Option<DeviceNumber> {
+    let said = |row: &Row| disks.device_in(index.names.get(row.detail?));
+    let is_same = |other: &Row| {
+        let both_ns = other.end_ns.min(row.end_ns).saturating_sub(other.start_ns.max(row.start_ns));
+        other.switched && both_ns >= (row.end_ns - row.start_ns) / 2
+    };
+    let around = || index.rows_between(row.tid, row.start_ns, row.end_ns).map(|(_, other)| other);
+    said(row).or_else(|| around().filter(|other| !row.switched && is_same(other)).find_map(said))
+}
+
+/// The same, else the disk of the file. A poll has its path as the task sees it, which may have other mounts.
+pub(super) fn device(index: &RunIndex, disks: &Disks, row: &Row) -> Option<DeviceNumber> {
+    let of_path = || disks.of_path(index.names.get(row.path?));
+    traced_device(index, disks, row).or_else(of_path)
+}
+
 /// A disk, and whether it is for reads.
 type Place = (Option<DeviceNumber>, bool);
 
 fn place(index: &RunIndex, disks: &Disks, row: &Row) -> Place {
-    let path = row.path.map(|path| index.names.get(path));
-    (path.and_then(|path| disks.of_path(path)), reads(index, row))
+    (device(index, disks, row), reads(index, row))
 }
 
 /// The disks that never had anything to do, and what of theirs is limited.

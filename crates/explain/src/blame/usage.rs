@@ -296,6 +296,23 @@ impl Usage {
         self.throttled.get(&device).is_some_and(|cgroups| cgroups.contains_key(&cgroup))
     }
 
+    /// Whether limits delayed requests of a device.
+    pub(super) fn is_limited(&self, device: DeviceNumber) -> bool {
+        self.throttled.contains_key(&device)
+    }
+
+    /// Of a cgroup of which a limit delayed requests of a device: the cgroup with that limit, if it is known.
+    pub(super) fn limit_of(&self, device: DeviceNumber, cgroup: Name) -> Option<Option<Name>> {
+        self.throttled.get(&device)?.get(&cgroup).copied()
+    }
+
+    /// The only device with delayed requests that a process used.
+    pub(super) fn only_limited_device_of(&self, pid: u32) -> Option<DeviceNumber> {
+        let mut devices = self.throttled.keys().copied().filter(|device| self.knows(*device, pid));
+        let first = devices.next()?;
+        devices.next().is_none().then_some(first)
+    }
+
     /// A process uses a device.
     pub(super) fn know(&mut self, device: DeviceNumber, pid: u32) {
         self.known.entry(device).or_default().insert(pid);

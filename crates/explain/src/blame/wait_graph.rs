@@ -20,6 +20,7 @@ use super::request;
 use super::rows::{Row, quota_cgroup};
 use super::rules::PAGES_UNDER_WRITEBACK;
 use super::run_index::RunIndex;
+use super::stops;
 use super::sync_calls;
 use super::timeline::{NO_ROW, Segment};
 use super::timelines::TaskTimelines;
@@ -59,6 +60,7 @@ pub(super) fn waits<'a>(
         short: None,
         slower_than_ns,
         quota_cgroups: quota_cgroups(index, graph.paths.values()),
+        stopped: stops::stopped(index, graph.paths.values()),
         paths: graph.paths.into_values(),
         names: graph.names.into_values(),
         roles: roles(index, &graph.tasks),
@@ -300,6 +302,7 @@ impl<'a, 'b> Graph<'a, 'b> {
         }
         match segment.cause {
             cause @ (Cause::Lock | Cause::Journal) => wording::words(self.index, row, cause),
+            Cause::Stopped => stops::kind(self.index, row),
             cause => match self.index.request(row) {
                 Some(request) if !direction(request.kind, cause).is_empty() => direction(request.kind, cause),
                 _ if cause != Cause::IoThrottle && is_direct() => DIRECT,

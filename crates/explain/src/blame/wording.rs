@@ -13,6 +13,7 @@ use super::failures;
 use super::request;
 use super::rows::Row;
 use super::run_index::RunIndex;
+use super::stops;
 
 /// Describes time of a row with that cause.
 pub(super) fn describe(index: &RunIndex, row: &Row, cause: Cause) -> Option<String> {
@@ -67,6 +68,7 @@ pub(super) fn words(index: &RunIndex, row: &Row, cause: Cause) -> &'static str {
     match (index.announced(row), index.stack(row.stack.get()).and_then(|stack| stack.rule)) {
         _ if cause == Cause::NetworkFs && index.is_answered(row) => "FUSE server",
         _ if cause == Cause::Lock && is_polled_for(index, row) => "row or table lock",
+        _ if cause == Cause::Stopped && !stops::kind(index, row).is_empty() => stops::kind(index, row),
         // The rule is more specific.
         (Some(announced), Some(rule)) if announced.cause == rule.cause || rule.cause == Cause::Frozen => rule.words,
         (Some(announced), _) => announced.words,

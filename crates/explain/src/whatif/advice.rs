@@ -1,7 +1,7 @@
 //! Which remedies fit a run, and what each would bring.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use model::block::DeviceNumber;
 use model::cause::Cause;
@@ -16,7 +16,7 @@ use super::memory::{change, is_at_limit, limit_of};
 use super::spread::{Prediction, Spread, predict_from, recorded};
 use crate::blame::{ClassTimes, Culprit, Explanation};
 use crate::threads::map;
-use crate::waits::{Behind, MemoryLimit, Path, Waits, behind};
+use crate::waits::{Behind, Freezer, MemoryLimit, Path, Stopped, Waits, behind};
 
 mod absences;
 mod asked;
@@ -97,7 +97,11 @@ impl Choice {
             Change::Absent(_) => ABSENCE,
             // While others have requests, those of a lower class stay in the queue: to the others their program is as good as absent.
             Change::Edge { effect, .. } if effect.edge == Edge::SchedulerQueue && self.is_against_others() => ABSENCE,
-            Change::Edge { effect, of } if self.is_bound() && is_of_program(effect.edge, of) => OF_PROGRAM,
+            Change::Edge { effect, of }
+                if self.is_bound() && (is_of_program(effect.edge, of) || self.is_against_own_threads()) =>
+            {
+                OF_PROGRAM
+            }
             _ if self.is_bound() => BOUND,
             _ => 1.0,
         };
@@ -118,6 +122,11 @@ impl Choice {
     /// Whether a remedy is one against other programs than those that waited.
     fn is_against_others(&self) -> bool {
         self.remedies.iter().any(|remedy| remedy.requires.others == Some(true))
+    }
+
+    /// Whether those that waited kept one another waiting, and are to be fewer: what a program does to itself.
+    fn is_against_own_threads(&self) -> bool {
+        self.remedies.iter().any(|remedy| remedy.requires.others == Some(false))
     }
 
     /// Share of the time of the operations that remain which it saves, 0 to 1.
@@ -197,16 +206,26 @@ fn lost(waits: &Waits) -> HashMap<Cause, u64> {
 /// Adds a remedy, whose effect is predicted later.
 fn add(choices: &mut Vec<Choice>, remedy: &Remedy, Place { mut target, limit, .. }: Place<'_>, waits: &Waits) {
     let Some(change) = change(remedy, limit, waits.dirtying.as_ref()) else { return };
+    let remedy = with_words(remedy, &target);
     if let (Edge::Memory | Edge::Refault, Some(limit)) = (remedy.effect.edge, limit) {
         target.cgroup = Some(limit.cgroup.clone());
     }
     match choices.iter_mut().find(|choice| choice.change == change) {
-        Some(choice) => choice.remedies.push(remedy.clone()),
+        Some(choice) => choice.remedies.push(remedy),
         None => {
             let prediction = Prediction::default();
-            choices.push(Choice { change, remedies: vec![remedy.clone()], target, prediction, of_ns: 0 });
+            choices.push(Choice { change, remedies: vec![remedy], target, prediction, of_ns: 0 });
         }
     }
+}
+
+/// What people read of it names what it is applied to.
+fn with_words(remedy: &Remedy, target: &Target) -> Remedy {
+    let mut named = Remedy { title: target.words(&remedy.title), ..remedy.clone() };
+    if let remedy::Change::Manual { apply, revert } = &mut named.change {
+        (*apply, *revert) = (target.words(apply), target.words(revert));
+    }
+    named
 }
 
 /// Where the time of some causes was lost, and what is known of that place.
@@ -228,12 +247,16 @@ impl<'a> Place<'a> {
         let (kind, mount) = file_system.and_then(|words| words.split_once(" on ")).unzip();
         let cgroup = most_stalled_cgroup(waits, causes);
         let limit = limit_of(waits, cgroup.as_deref());
+        let stopped = stopped(waits).filter(|_| causes.contains(&Cause::Stopped));
+        let frozen = stopped.and_then(|stopped| stopped.freezer.as_ref());
+        let unit = frozen.and_then(Freezer::unit);
+        let cgroup_version = run.limits.cgroup_version.or(run.host.cgroup_version);
         Place {
             facts: Facts {
                 scheduler: disk.and_then(|disk| disk.scheduler.clone()),
                 file_system: kind.map(str::to_owned),
                 rotational: disk.and_then(|disk| disk.rotational),
-                cgroup_version: run.limits.cgroup_version.or(run.host.cgroup_version),
+                cgroup_version,
                 operations: with_causes(classes, causes),
                 programs: programs(waits, causes),
                 io_limits: io_limits(waits, disk),
@@ -241,17 +264,25 @@ impl<'a> Place<'a> {
                 refaults: Some(limit.is_some_and(MemoryLimit::evicts_what_is_read_again)),
                 pinned: Some(waits.pinned),
                 mount_options: mount.map(|point| mount_options(run, point)).unwrap_or_default(),
-                others: cost_others_most(culprits()),
+                others: cost_others_most(culprits(), &waits.command),
                 strict_limit: disk.and_then(|disk| disk.strict_limit),
                 kernel: Some(run.host.kernel_release.clone()),
                 sqlite: sqlite(waits, causes),
                 deadlock: Some(waits.deadlock),
+                unit: Some(unit.is_some()),
+                freezer_version: frozen.and_then(|frozen| frozen.version).or(cgroup_version),
             },
             target: Target {
                 device: disk.map(|disk| disk.name.clone()),
                 number: number.map(|number| format!("{}:{}", number.major(), number.minor())),
-                cgroup: limit_on(waits, number, causes).or_else(|| cgroup_of_limit(culprits())).or(cgroup),
+                cgroup: frozen
+                    .map(|frozen| frozen.cgroup.clone())
+                    .or_else(|| limit_on(waits, number, causes))
+                    .or_else(|| cgroup_of_limit(culprits()))
+                    .or(cgroup),
                 mount: mount.map(str::to_owned),
+                pid: stopped.map(|stopped| stopped.pid.to_string()),
+                unit: unit.map(str::to_owned),
             },
             limit,
         }
@@ -293,9 +324,14 @@ fn mount_options(run: &RunDescription, point: &str) -> Vec<String> {
     mount.map(|mount| mount.options.split(',').map(str::to_owned).collect()).unwrap_or_default()
 }
 
-/// Whether culprits cost others more than themselves; `None` where there are none.
-fn cost_others_most<'a>(culprits: impl Iterator<Item = &'a Culprit>) -> Option<bool> {
-    let times = culprits.map(|culprit| (culprit.time_ns, culprit.own_ns));
+/// Whether culprits cost others more than themselves; `None` where there are none. How many of its processes compute at once is the recorded
+/// command's own choice: those that wait for a CPU wait for it.
+fn cost_others_most<'a>(culprits: impl Iterator<Item = &'a Culprit>, command: &BTreeSet<u32>) -> Option<bool> {
+    let is_own = |culprit: &Culprit| {
+        culprit.cause == Cause::CpuWait && culprit.task.as_ref().is_some_and(|task| command.contains(&task.tid))
+    };
+    let own_ns = |culprit: &Culprit| if is_own(culprit) { culprit.time_ns } else { culprit.own_ns };
+    let times = culprits.map(|culprit| (culprit.time_ns, own_ns(culprit)));
     let (all_ns, own_ns) = times.fold((0, 0), |(all_ns, own_ns), (ns, own)| (all_ns + ns, own_ns + own));
     (all_ns > 0).then_some(own_ns <= all_ns / 2)
 }
@@ -337,6 +373,17 @@ fn sqlite(waits: &Waits, causes: &[Cause]) -> Vec<String> {
     let steps = waits.paths.iter().filter(has_cause).flatten();
     let names: BTreeSet<&str> = steps.filter_map(|step| Some(waits.sqlite.get(&step.tid)?.name())).collect();
     names.into_iter().map(str::to_owned).collect()
+}
+
+/// The stopped thread that cost the most time.
+fn stopped(waits: &Waits) -> Option<&Stopped> {
+    let mut lost: BTreeMap<u32, u64> = BTreeMap::new();
+    for &(path, ns) in waits.operations.iter().flat_map(|operation| &operation.pieces) {
+        let stops = waits.paths[path as usize].iter().filter(|step| step.cause == Cause::Stopped);
+        stops.for_each(|step| *lost.entry(step.tid).or_default() += ns);
+    }
+    let (tid, _) = lost.into_iter().max_by_key(|(tid, ns)| (*ns, Reverse(*tid)))?;
+    waits.stopped.get(&tid)
 }
 
 /// The cgroup whose operations lost the most time to these causes.

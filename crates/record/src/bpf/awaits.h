@@ -162,6 +162,49 @@ static __noinline u32 awaited_for_client(void)
 	return file && (side_of(file) & ~OF_DATAGRAMS) == CLIENT ? MESSAGE : FOR_CLIENT;
 }
 
+/* Descriptors that are searched for the other end of a pipe: a program that is asked by one has it among the first. */
+#define PAIR_AT 32
+#define FMODE_READ 1
+
+/* Whether that descriptor of the current task can receive what a task has sent. Verified once. */
+__noinline int is_asked_by(struct task_note *note, u64 fd)
+{
+	struct file *file = file_of(bpf_get_current_task_btf(), fd);
+	struct socket *socket;
+	u64 end = 0;
+	u32 kind, at;
+
+	if (!note || !file)
+		return 0;
+	kind = BPF_CORE_READ(file, f_inode, i_mode) & FILE_KIND;
+	if (kind == FIFO && BPF_CORE_READ(file, f_mode) & FMODE_READ) {
+		end = (u64)BPF_CORE_READ(file, f_inode);
+	} else if (kind == SOCKET) {
+		socket = BPF_CORE_READ(file, private_data);
+		end = (u64)BPF_CORE_READ(socket, sk);
+	}
+	for (at = 0; at < ASKED_PAIRS; at++) {
+		if (end && at < note->asked_pairs && note->pairs[at] == end)
+			return 1;
+	}
+	return 0;
+}
+
+/* Whether the current task may answer what that one asked by a pipe or a socket pair: it has the other end open. All programs of a supervisor
+ * descend from it, and what one of them does otherwise (it sends a message, it ends) is no answer. Verified once. */
+__noinline int may_answer_by_pair(struct task_note *note)
+{
+	u64 fd;
+
+	if (!note || !note->asked_pairs)
+		return 0;
+	for (fd = 0; fd < PAIR_AT; fd++) {
+		if (is_asked_by(note, fd))
+			return 1;
+	}
+	return 0;
+}
+
 /* Whether the current task is a child of that one, and ends. */
 static __always_inline int is_ending_child(struct task_struct *task)
 {
@@ -306,7 +349,7 @@ static __always_inline u32 awaited_by(struct task_struct *task, struct task_note
 		return ANSWER;
 	if (note->owed)
 		return by_task ? awaited_for_client() : FOR_CLIENT;
-	return note->asked_pairs && is_below(waker, task) ? ANSWER_OF_CHILD : MESSAGE;
+	return is_below(waker, task) && may_answer_by_pair(note) ? ANSWER_OF_CHILD : MESSAGE;
 }
 
 /* Whether a task that owes its client an answer may wait for that answer's sake: not for a message, a timer or a child. */

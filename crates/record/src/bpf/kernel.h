@@ -101,6 +101,7 @@ struct kiocb {
 
 struct file {
 	struct inode *f_inode;
+	unsigned int f_mode;
 	struct path f_path;
 	void *private_data;
 };

@@ -8,6 +8,10 @@
 #define SOCK_STREAM 1
 #define SOCK_SEQPACKET 5
 #define EINPROGRESS 115
+/* S_IFMT, S_IFIFO and S_IFSOCK of i_mode. */
+#define FILE_KIND 0170000
+#define FIFO 0010000
+#define SOCKET 0140000
 
 /* A task's side of a connection. */
 enum side {
@@ -56,12 +60,12 @@ static __always_inline u32 side_of_socket(struct sock *sock)
 
 static __always_inline u32 side_of(struct file *file)
 {
-	u16 type = BPF_CORE_READ(file, f_inode, i_mode) & 0170000;
+	u16 type = BPF_CORE_READ(file, f_inode, i_mode) & FILE_KIND;
 	struct socket *socket;
 
-	if (type == 0010000)
+	if (type == FIFO)
 		return EITHER;
-	if (type != 0140000)
+	if (type != SOCKET)
 		return NO_SIDE;
 	socket = BPF_CORE_READ(file, private_data);
 	return side_of_socket(BPF_CORE_READ(socket, sk));
@@ -179,6 +183,29 @@ static __always_inline void note_served(struct task_note *note, u32 what, u64 bi
 	note->owed |= bit;
 }
 
+/* The other end of a pipe, which has the same inode, or of a socket pair. */
+static __always_inline u64 other_end_of(struct file *file)
+{
+	struct socket *socket;
+	struct unix_sock *sock;
+
+	if ((BPF_CORE_READ(file, f_inode, i_mode) & FILE_KIND) == FIFO)
+		return (u64)BPF_CORE_READ(file, f_inode);
+	socket = BPF_CORE_READ(file, private_data);
+	sock = (struct unix_sock *)BPF_CORE_READ(socket, sk);
+	return (u64)BPF_CORE_READ(sock, peer);
+}
+
+static __always_inline void note_pair(struct task_note *note, u32 what, struct file *file)
+{
+	if (!(what & SENDS)) {
+		note->asked_pairs = 0;
+		return;
+	}
+	note->pairs[note->asked_pairs & (ASKED_PAIRS - 1)] = other_end_of(file);
+	note->asked_pairs++;
+}
+
 static __always_inline void note_asked(struct task_note *note, u32 what, u64 bit, u32 side, long result, struct file *file,
 				       u64 now)
 {
@@ -192,7 +219,7 @@ static __always_inline void note_asked(struct task_note *note, u32 what, u64 bit
 		note->asked_by = connection;
 	}
 	if (side == EITHER) {
-		note->asked_pairs = what & SENDS;
+		note_pair(note, what, file);
 	} else if (what & SENDS) {
 		note->asked |= bit;
 		note->answered &= ~bit;

@@ -22,6 +22,9 @@ struct holder {
 	char comm[NAME_BYTES];
 };
 
+/* Pipes and socket pairs of which a task knows that it asked by them. */
+#define ASKED_PAIRS 4
+
 /* Fields that each context switch reads come first. */
 struct task_note {
 	u64 out_ns;
@@ -40,7 +43,7 @@ struct task_note {
 	u32 waker_frames;
 	u32 awaits;		/* enum awaits of the wait that ends now */
 	u32 held;		/* by the CPU quota of its cgroup, since it is runnable */
-	u32 asked_pairs;	/* it sent something through a pipe, and received nothing since */
+	u32 asked_pairs;	/* how often it sent something through a pipe or socket pair, and received nothing since */
 	u32 answers;		/* it has answered a client: others may wait for it */
 	u32 is_left;		/* its client has gone, and it received nothing since: it gives back what that client had */
 	u64 asked;		/* client sockets on which it sent a request and received nothing since: bits, by descriptor */
@@ -51,6 +54,7 @@ struct task_note {
 	u64 met_by;		/* the connection of the last one */
 	u64 met_ns;		/* when it was connected */
 	u64 sent_ns;		/* the end of its last call that sent something */
+	u64 pairs[ASKED_PAIRS];	/* the last of these: `other_end_of` */
 	u64 owed;		/* accepted sockets on which it received a request and answered nothing since: bits, by descriptor */
 	u64 owed_ns;		/* the last one */
 	u64 datagram_ns;	/* its first request by datagrams, or the last answer since */

@@ -1,47 +1,114 @@
 //! The cgroups with which tasks are frozen.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::bounded_cache::BoundedCache;
-use super::cgroup_path::freezer_words;
+use super::cgroup_path::{Freezer, freezer};
 
 /// Tasks that are remembered.
 const KEPT: usize = 1024;
+/// Cgroups above one another that are looked at.
+const DEPTH: usize = 64;
 
 /// What was seen while a task was frozen: it may be gone when its wait has ended.
 pub(super) struct Freezers {
     proc: PathBuf,
-    seen: BoundedCache<u32, String>,
+    /// Where cgroups are mounted.
+    cgroup: PathBuf,
+    seen: BoundedCache<u32, Seen>,
+}
+
+#[derive(Clone)]
+struct Seen {
+    words: String,
+    /// It was frozen when it was looked at: a later look may come after the thaw.
+    is_frozen: bool,
 }
 
 impl Freezers {
-    pub(super) fn new(proc: PathBuf) -> Freezers {
-        Freezers { proc, seen: BoundedCache::new(KEPT) }
+    pub(super) fn new(proc: PathBuf, cgroup: &Path) -> Freezers {
+        Freezers { proc, cgroup: cgroup.to_owned(), seen: BoundedCache::new(KEPT) }
     }
 
-    /// `freezer cgroup /batch`, of a task that is or was frozen.
+    /// `freezer cgroup /batch` (version 1) or `frozen cgroup /batch` (2), of a task that is or was frozen: the cgroup that is to be thawed, which
+    /// may be one above that of the task. Where none is frozen any more, the cgroup of the task.
     pub(super) fn of_task(&mut self, tid: u32) -> Option<String> {
         let text = std::fs::read_to_string(self.proc.join(format!("{tid}/cgroup"))).ok();
-        if let Some(words) = text.as_deref().and_then(freezer_words) {
-            self.seen.insert(tid, words);
+        if let Some(found) = text.as_deref().and_then(|text| self.look(text)) {
+            let known = self.seen.get(&tid).is_some_and(|known| known.is_frozen);
+            if found.is_frozen || !known {
+                self.seen.insert(tid, found);
+            }
         }
-        self.seen.get(&tid).cloned()
+        self.seen.get(&tid).map(|seen| seen.words.clone())
     }
+
+    fn look(&self, text: &str) -> Option<Seen> {
+        let places = [
+            (freezer(text, 2), self.cgroup.clone(), "cgroup.freeze"),
+            (freezer(text, 2), self.cgroup.join("unified"), "cgroup.freeze"),
+            (freezer(text, 1), self.cgroup.join("freezer"), "freezer.self_freezing"),
+        ];
+        let frozen = places.iter().find_map(|(freezer, mount, file)| {
+            let freezer = freezer.as_ref()?;
+            let above = Path::new(freezer.path).ancestors().take(DEPTH);
+            let path = above.map(|path| path.to_str().unwrap_or_default()).find(|path| is_set(mount, path, file))?;
+            Some(Seen { words: Freezer { path, ..*freezer }.words(), is_frozen: true })
+        });
+        let own = || {
+            let freezer = freezer(text, 1).or_else(|| freezer(text, 2)).filter(|freezer| freezer.path != "/")?;
+            Some(Seen { words: freezer.words(), is_frozen: false })
+        };
+        frozen.or_else(own)
+    }
+}
+
+/// Whether a cgroup itself is frozen, not one above it.
+fn is_set(mount: &Path, cgroup: &str, file: &str) -> bool {
+    let path = mount.join(cgroup.trim_start_matches('/')).join(file);
+    std::fs::read_to_string(path).is_ok_and(|text| text.trim() == "1")
 }
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::Freezers;
+
+    fn put(folder: &Path, file: &str, text: &str) {
+        std::fs::create_dir_all(folder).unwrap();
+        std::fs::write(folder.join(file), text).unwrap();
+    }
 
     #[test]
     fn a_task_that_is_gone_was_frozen_with_the_cgroup_that_was_seen() {
-        let proc = tempfile::tempdir().unwrap();
+        let (proc, cgroup) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let folder = proc.path().join("7");
-        std::fs::create_dir(&folder).unwrap();
-        std::fs::write(folder.join("cgroup"), "5:freezer:/batch\n").unwrap();
-        let mut freezers = Freezers::new(proc.path().to_owned());
+        put(&folder, "cgroup", "5:freezer:/batch\n");
+        let mut freezers = Freezers::new(proc.path().to_owned(), cgroup.path());
         assert_eq!(freezers.of_task(7).as_deref(), Some("freezer cgroup /batch"));
         std::fs::remove_dir_all(&folder).unwrap();
         assert_eq!((freezers.of_task(7).as_deref(), freezers.of_task(8)), (Some("freezer cgroup /batch"), None));
+    }
+
+    #[test]
+    fn the_cgroup_to_thaw_is_the_one_that_is_frozen() {
+        let (proc, cgroup) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        put(&proc.path().join("7"), "cgroup", "0::/app.slice/web.service/worker\n");
+        let file = "cgroup.freeze";
+        put(&cgroup.path().join("app.slice/web.service/worker"), file, "0\n");
+        put(&cgroup.path().join("app.slice/web.service"), file, "1\n");
+        let mut freezers = Freezers::new(proc.path().to_owned(), cgroup.path());
+        assert_eq!(freezers.of_task(7).as_deref(), Some("frozen cgroup /app.slice/web.service"));
+        // It was thawed before a later look.
+        put(&cgroup.path().join("app.slice/web.service"), file, "0\n");
+        assert_eq!(freezers.of_task(7).as_deref(), Some("frozen cgroup /app.slice/web.service"));
+        // Version 1: a cgroup above it; both versions are mounted.
+        put(&proc.path().join("8"), "cgroup", "5:freezer:/batch/one\n0::/user.slice\n");
+        put(&cgroup.path().join("freezer/batch/one"), "freezer.self_freezing", "0\n");
+        put(&cgroup.path().join("freezer/batch"), "freezer.self_freezing", "1\n");
+        assert_eq!(freezers.of_task(8).as_deref(), Some("freezer cgroup /batch"));
+        put(&cgroup.path().join("unified/user.slice"), file, "1\n");
+        assert_eq!(freezers.of_task(8).as_deref(), Some("frozen cgroup /user.slice"));
     }
 }

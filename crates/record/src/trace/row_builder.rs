@@ -17,6 +17,7 @@ use super::event::{
 use super::freezers::Freezers;
 use super::kinds::kind_of;
 use super::lock_numbers::LockNumbers;
+use super::open_file_locks::OpenFileLocks;
 use super::paths::Paths;
 use super::requests::{by_kind, failures_of, record};
 use super::symbols::Symbols;
@@ -48,6 +49,7 @@ pub(super) struct RowBuilder {
     requests: BoundedCache<(u64, u64), u32>,
     next_request: u32,
     locks: LockNumbers,
+    open_file_locks: OpenFileLocks,
     earlier_locks: Background<EarlierLocks>,
     /// The file of the page fault whose wait comes next, by task.
     fault: Option<(u32, String)>,
@@ -64,8 +66,9 @@ impl RowBuilder {
     pub(super) fn new(proc: PathBuf, cgroup: &Path, symbols: Symbols, all_requests: bool) -> RowBuilder {
         RowBuilder {
             quotas: CpuQuotas::new(proc.clone(), cgroup),
-            freezers: Freezers::new(proc.clone()),
+            freezers: Freezers::new(proc.clone(), cgroup),
             tasks: TaskRows::new(proc.clone()),
+            open_file_locks: OpenFileLocks::new(proc.clone()),
             paths: Paths::new(proc.clone()),
             proc,
             symbols,
@@ -184,6 +187,10 @@ impl RowBuilder {
     /// Which lock the task waited for, and who held it then, or who had stopped the task.
     fn lock(&mut self, event: &TraceEvent, row: &mut StallRecord, traced: &mut Traced) {
         row.lock = (event.lock != 0).then(|| self.locks.number(event.lock));
+        if let Some(pid) = self.other_holder(event) {
+            row.holder_tid = Some(pid);
+            return self.tasks.emit(pid, pid, None, event.start_ns, traced);
+        }
         if event.holder_tid != 0 {
             row.holder_tid = Some(event.holder_tid);
             let name = Some(event.holder.as_str()).filter(|name| !name.is_empty());
@@ -192,6 +199,22 @@ impl RowBuilder {
             let Some(earlier) = self.earlier_locks.get().of(event.pid, row.call.as_deref()) else { return };
             (row.lock, row.holder_tid) = (Some(self.locks.number(earlier.inode)), Some(earlier.holder));
             self.tasks.emit(earlier.holder, earlier.holder, None, event.start_ns, traced);
+        }
+    }
+
+    /// Who has the lock of a file, if the process that took it has it no more.
+    fn other_holder(&mut self, event: &TraceEvent) -> Option<u32> {
+        let is_of_file = matches!(
+            Signal::from_mark(event.source),
+            Some(Signal::FlockLockInode) | Some(Signal::PosixLockInode) if event.lock != 0
+        );
+        let call = system_calls::of(event.call).filter(|call| is_of_file && call.is_on_descriptor);
+        match (event.kind, call, u32::try_from(event.argument)) {
+            (STILL_OFF_CPU, Some(_), Ok(fd)) => {
+                self.open_file_locks.look(event.lock, event.holder_tid, (event.pid, fd))
+            }
+            _ if is_of_file => self.open_file_locks.seen(event.lock, event.holder_tid),
+            _ => None,
         }
     }
 

@@ -2,7 +2,7 @@
 //! nor a waker that the tracer could have seen. /proc shows the object of each such wait, and who has its other end.
 
 mod call;
-mod descriptors;
+pub(super) mod descriptors;
 mod other_end;
 mod servers;
 mod sessions;

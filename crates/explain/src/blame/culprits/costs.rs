@@ -334,7 +334,7 @@ fn key(index: &RunIndex, disks: &Disks, row: u32, cause: Cause, end: Option<End<
     let last = index.row(end.row);
     let detail = last.detail.map_or("", |detail| index.names.get(detail));
     // Who stopped it, perhaps before the recording, is unknown.
-    let stopped = || (last.stopped && freezer_cgroup(detail).is_none()).then_some(last.tid);
+    let stopped = || (last.is_stopped() && freezer_cgroup(detail).is_none()).then_some(last.tid);
     let tid = if is_own(cause) { Some(index.row(row).tid) } else { end.tid.or_else(stopped) };
     let process = tid.map(|tid| index.tasks.process(tid, end.at_ns, &index.names));
     let in_detail = || disks.device_in(detail);

@@ -10,7 +10,7 @@ use super::super::disks::Disks;
 use super::super::names::Name;
 use super::super::rows::{Row, quota_cgroup};
 use super::super::run_index::RunIndex;
-use super::super::unfinished::reads;
+use super::super::unfinished::{reads, traced_device};
 use super::super::usage::Target;
 
 /// A scarce resource.
@@ -228,14 +228,15 @@ fn of_request(index: &RunIndex, disks: &Disks, cause: Cause, end: &End<'_>) -> O
             // The request had not ended with the recording.
             let last = index.row(end.row);
             let pid = index.tasks.process_of(last.tid, last.end_ns);
-            let device = device_of_call(index, disks, end.row).or_else(|| index.usage.only_device_of(pid))?;
+            let device = limited_device(index, disks, end.row, pid)?;
             if shares_by_weight(index, end.row) {
                 return Some(Need::Limit { device, writes: None, by_count: false, domain: Domain::Everybody });
             }
             let writes = Some(!reads(index, last));
             return Some(limit(index, disks, end.row, (device, writes)));
         }
-        let device = || device_of(index, disks, end.row).or_else(|| device_of_call(index, disks, end.row));
+        let device =
+            || traced_device(index, disks, index.row(end.row)).or_else(|| device_of_call(index, disks, end.row));
         return is_of_device.then(device).flatten().map(Need::Device);
     };
     if !request.throttled && cause != Cause::IoThrottle {
@@ -243,6 +244,15 @@ fn of_request(index: &RunIndex, disks: &Disks, cause: Cause, end: &End<'_>) -> O
         return Some(if flushes { Need::Flush(request.device) } else { Need::Device(request.device) });
     }
     Some(limit(index, disks, end.row, (request.device, is_write(request))))
+}
+
+/// The disk of the limit that a task waits for with a request that had not ended with the recording: that of the wait, if limits delayed
+/// requests there, else the one that the process used where they did. Where none were delayed anywhere, nothing had passed a limit.
+fn limited_device(index: &RunIndex, disks: &Disks, row: u32, pid: u32) -> Option<DeviceNumber> {
+    let usage = &index.usage;
+    let of_wait = traced_device(index, disks, index.row(row)).or_else(|| device_of_call(index, disks, row));
+    let limited = of_wait.filter(|device| usage.is_limited(*device)).or_else(|| usage.only_limited_device_of(pid));
+    limited.or(of_wait).or_else(|| usage.only_device_of(pid))
 }
 
 /// Whether `io.cost` or `io.latency` held a task back before it submitted its request: all cgroups share what the disk can do, in both
@@ -280,7 +290,12 @@ fn is_write(request: &RequestRecord) -> Option<bool> {
 
 /// `unlimited`: without a limit, everybody on the machine competes.
 fn domain(index: &RunIndex, target: Target, pid: u32, at_ns: u64, unlimited: bool) -> Domain {
-    let Some(used) = index.usage.latest(target, pid, at_ns) else { return domain_above(index, target, pid, at_ns) };
+    let Some(used) = index.usage.latest(target, pid, at_ns) else {
+        return match target {
+            Target::Device(device) => domain_on(index, device, pid, at_ns),
+            _ => domain_above(index, target, pid, at_ns),
+        };
+    };
     if let (Target::Device(device), Some(cgroup)) = (target, used.cgroup)
         && index.usage.throttles_only_others(device, cgroup)
     {
@@ -307,6 +322,17 @@ pub(super) fn memory_domain(index: &RunIndex, pid: u32, at_ns: u64) -> Domain {
 fn domain_of_others(index: &RunIndex, device: DeviceNumber) -> Domain {
     let only = index.usage.only_throttled(device);
     only.map_or(Domain::Everybody, |(cgroup, limit)| limit.map_or(Domain::Cgroup(cgroup), Domain::Limit))
+}
+
+/// The limit on a disk of a process of which the disk did nothing yet: of its cgroup, or, where limits delayed others alone, of those.
+/// Who has no part in a limit used none of it.
+fn domain_on(index: &RunIndex, device: DeviceNumber, pid: u32, at_ns: u64) -> Domain {
+    let Some(cgroup) = index.tasks.io_cgroup(pid, at_ns) else { return Domain::Everybody };
+    match index.usage.limit_of(device, cgroup) {
+        Some(limit) => limit.map_or(Domain::Cgroup(cgroup), Domain::Limit),
+        None if index.usage.is_limited(device) => domain_of_others(index, device),
+        None => Domain::Cgroup(cgroup),
+    }
 }
 
 /// A process that used too little to have a row: memory limits of the cgroups above it hold for it, too.

@@ -3,6 +3,7 @@
 
 use super::stack_rule::{Rank, Rule};
 use crate::blame::cause::Cause;
+use crate::waits::{BY_DEBUGGER, BY_SIGNAL, FROZEN};
 
 const fn rule(frames: &'static [&'static str], cause: Cause, words: &'static str) -> Rule {
     Rule { frames, callers: &[], innermost: false, cause, words, on_request: false, seen_on: &[] }
@@ -85,9 +86,9 @@ const WRITERS: &[&str] = &[
 
 /// Waits within one subsystem that no request of the waiting task ends.
 const MECHANISMS: Rank = &[
-    rule(&["__refrigerator", "do_freezer_trap"], Cause::Stopped, "frozen with its cgroup").seen_on(ON_6_18),
-    rule(&["ptrace_stop"], Cause::Stopped, "by a debugger"),
-    rule(&["do_signal_stop"], Cause::Stopped, "by a signal").seen_on(ON_6_18),
+    rule(&["__refrigerator", "do_freezer_trap"], Cause::Stopped, FROZEN).seen_on(ON_6_18),
+    rule(&["ptrace_stop"], Cause::Stopped, BY_DEBUGGER),
+    rule(&["do_signal_stop"], Cause::Stopped, BY_SIGNAL).seen_on(ON_6_18),
     rule(&["balance_dirty_pages*"], Cause::DirtyThrottle, "dirty-page throttling").seen_on(ON_6_18),
     rule(&["bwillwrite"], Cause::DirtyThrottle, "too many dirty buffers (FreeBSD)"),
     rule(&["waitrunningbufspace"], Cause::DirtyThrottle, "buffer writes in flight (FreeBSD)"),

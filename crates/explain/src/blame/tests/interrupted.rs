@@ -49,6 +49,27 @@ fn a_timer_that_follows_a_completion_ends_no_request() {
     check(&format!("{drawing}complete_signal,posix_timer_fn\n{request}"), "unexplained 8, running 2", "");
 }
 
+/// A supervisor has asked something by a pair of sockets. A service that it started is throttled, then it writes an answer, ends, or reports its
+/// state to a socket that takes messages of all.
+#[test]
+fn a_supervisor_waits_for_no_child_that_answers_nothing() {
+    let drawing = |waker_stack: &str| {
+        format!(
+            "
+        off 7 | ssssssssssss   | call=epoll_wait state=1 awaits=answer_of_child waker=9 asked=1 waker_stack={waker_stack}
+        off 9 | sssssssssss    | stack=xfs_log_force"
+        )
+    };
+    for answer in ["pipe_write,vfs_write", "unix_stream_sendmsg", "unix_dgram_sendmsg,unix_seqpacket_sendmsg"] {
+        let answer = drawing(&format!("sock_def_readable,{answer}"));
+        check(&answer, "fs_log 11, unexplained 1", "thread 7: fs_log 11 < thread 9: fs_log 11");
+    }
+    for no_answer in ["unix_release_sock,sock_close,task_work_run,do_exit", "unix_dgram_sendmsg,sock_write_iter"] {
+        check_quiet(&drawing(&format!("ep_poll_callback,{no_answer}")));
+        check_quiet(&drawing(&format!("ep_poll_callback,{no_answer}")).replace("state=1", "state=1 watched"));
+    }
+}
+
 /// A poll takes a task that is frozen in its sleep for one that is blocked: nobody waited for it.
 #[test]
 fn a_frozen_sleep_is_no_operation() {

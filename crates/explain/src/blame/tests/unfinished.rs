@@ -1,8 +1,10 @@
 //! Waits for storage that had not ended with the recording.
 
+use model::block::DeviceNumber;
 use model::metric::{Change, MetricDescriptor, MetricId, SampleHeader, Semantics, Unit};
 use model::run::{Device, Mount, RunDescription};
 use model::time::Moment;
+use model::usage::{Resource, UsageRecord};
 
 use super::stage::{MS, description, shares, stage};
 use crate::blame::{Blame, is_of_limits};
@@ -36,6 +38,65 @@ fn the_request_of_a_wait_that_lasts_is_taken_for_one_like_those_before() {
     let both = "off 8 |sss   | call=write stack=iomap_dio_rw request=1
         off 7 | ssss | call=write stack=iomap_dio_rw request=2";
     check("write", both, "device 11");
+}
+
+/// What the disk of a wait did for a cgroup while that lasted; the path is of a mount of the task's own.
+fn delayed(writes: &[(&str, u64, u64)]) -> (String, Vec<String>) {
+    let mut stage = stage(
+        "
+        task    7 |n                | name=dd cgroup=/a
+        task    8 |n                | name=cp cgroup=/b
+        task    9 |n                | name=log cgroup=/b
+        blocked 7 |      ===========| call=fdatasync state=2 stack=folio_wait_writeback detail=inode~12~on~8,0 tp=folio_wait_writeback
+        blocked 7 |        =========| call=fdatasync path=/v/f stack=folio_wait_writeback
+        off     7 | ssss            | call=fdatasync stack=folio_wait_writeback request=2
+        request 2 | Q   DC          | device=8,0 kind=WM",
+    );
+    let used = |pid: u32, device: u32, cgroup: &str, (count, throttled): (u64, u64)| UsageRecord {
+        device: Some(DeviceNumber::new(device, 0)),
+        pid: Some(pid),
+        bytes: 1 << 20,
+        count,
+        busy_ns: MS,
+        throttled,
+        cgroup: Some(cgroup.to_owned()),
+        limit: (throttled > 0).then(|| cgroup.to_owned()),
+        ..UsageRecord::new(Resource::DeviceWrite, 0, 17 * MS)
+    };
+    stage.usage.extend(
+        writes.iter().map(|(cgroup, count, throttled)| {
+            used(if *cgroup == "/a" { 7 } else { 8 }, 8, cgroup, (*count, *throttled))
+        }),
+    );
+    // The disk of the root, where the path would be without the task's mount.
+    stage.usage.push(used(9, 9, "/b", (9, 0)));
+    let root = Mount {
+        point: "/".into(),
+        source: "/dev/sdb".into(),
+        fs_type: "ext4".into(),
+        options: String::new(),
+        device: "9:0".into(),
+    };
+    let run = RunDescription { mounts: vec![root], ..description(true) };
+    let explanation = stage.explain_run(&run, None);
+    let who = |culprit: &crate::blame::Culprit| {
+        let name = culprit.task.as_ref().and_then(|task| task.name.clone()).unwrap_or_default();
+        let device = culprit.device.map(|device| device.to_string()).unwrap_or_default();
+        format!("{} {name} {device}", culprit.cause.name())
+    };
+    (shares(&explanation), explanation.culprits.iter().map(who).collect())
+}
+
+#[test]
+fn pages_wait_for_the_limit_that_delays_the_requests_of_the_same_cgroup() {
+    let (shares, culprits) = delayed(&[("/a", 2, 2), ("/b", 8, 0)]);
+    assert_eq!((shares.as_str(), culprits), ("io_throttle 11", vec!["io_throttle dd 8,0".to_owned()]));
+    // Half of them, and fewer.
+    assert_eq!(delayed(&[("/a", 2, 1)]).0, "io_throttle 11");
+    let (shares, culprits) = delayed(&[("/a", 4, 1)]);
+    assert_eq!((shares.as_str(), culprits), ("writeback_wait 11", vec!["writeback_wait dd 8,0".to_owned()]));
+    // A limit of others.
+    assert_eq!(delayed(&[("/a", 2, 0), ("/b", 8, 8)]).0, "writeback_wait 11");
 }
 
 /// A direct read of a limited disk, which had so many requests at each sample, in a recording without any request that ended.

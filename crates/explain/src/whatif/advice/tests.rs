@@ -17,6 +17,7 @@ mod fitting;
 mod neighbour;
 mod order;
 mod program;
+mod stopped;
 
 const MS: u64 = 1_000_000;
 

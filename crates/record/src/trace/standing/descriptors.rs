@@ -45,7 +45,7 @@ impl Holders {
 }
 
 /// What a descriptor refers to: `socket:[4711]`.
-pub(super) fn target(proc: &Path, pid: u32, descriptor: u32) -> Option<String> {
+pub(in crate::trace) fn target(proc: &Path, pid: u32, descriptor: u32) -> Option<String> {
     let link = std::fs::read_link(proc.join(format!("{pid}/fd/{descriptor}"))).ok()?;
     Some(link.to_string_lossy().into_owned())
 }
@@ -62,7 +62,7 @@ pub(super) fn access(proc: &Path, pid: u32, descriptor: u32) -> Option<(bool, bo
 }
 
 /// A field of a descriptor: `fuse_connection:`.
-pub(super) fn info(proc: &Path, pid: u32, descriptor: u32, field: &str) -> Option<String> {
+pub(in crate::trace) fn info(proc: &Path, pid: u32, descriptor: u32, field: &str) -> Option<String> {
     let text = std::fs::read_to_string(proc.join(format!("{pid}/fdinfo/{descriptor}"))).ok()?;
     Some(text.lines().find_map(|line| line.strip_prefix(field))?.trim().to_owned())
 }

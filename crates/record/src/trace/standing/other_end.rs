@@ -8,6 +8,7 @@ use std::rc::Rc;
 use model::stall::Awaits;
 
 use super::super::earlier_locks::EarlierLocks;
+use super::super::open_file_locks::other_holder;
 use super::call::{self, InCall, On};
 use super::descriptors::{Holders, access, inode, target};
 use super::servers;
@@ -134,7 +135,10 @@ impl Machine {
     fn of_descriptor(&self, (pid, fd): (u32, u32), call: &str, frames: &[String]) -> OtherEnd {
         if ["flock", "fcntl"].contains(&call) {
             let locks = self.locks.get_or_init(|| EarlierLocks::read(&self.proc));
-            return OtherEnd::of("a lock of a file", Awaits::Lock, locks.of(pid, Some(call)).map(|lock| lock.holder));
+            let taken_by = locks.of(pid, Some(call)).map_or(0, |lock| lock.holder);
+            let holder = other_holder(&self.proc, taken_by, (pid, fd));
+            let holder = holder.or(Some(taken_by).filter(|pid| *pid != 0));
+            return OtherEnd::of("a lock of a file", Awaits::Lock, holder);
         }
         let Some(target) = target(&self.proc, pid, fd) else { return OtherEnd::nobody("") };
         if frames.iter().any(|frame| frame.contains("pipe_read") || frame.contains("pipe_write")) {

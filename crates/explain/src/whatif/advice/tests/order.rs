@@ -84,3 +84,26 @@ fn who_evicts_what_is_read_again_is_named() {
     assert_eq!(evictor(200), Some(19), "a tenth of 90 ms at the device, and 10 of work");
     assert_eq!(evictor(100), None, "the victims fill most of it themselves");
 }
+
+/// 72 of 100 ms on the run queue behind 37 threads of its own process, 15 of its own work.
+#[test]
+fn fewer_threads_come_before_cheaper_work_where_cpus_lack() {
+    let mut waits = waits(Cause::CpuWait);
+    waits.paths[1][0].kind = crate::waits::OWN;
+    waits.operations[0].pieces = vec![(0, 72 * MS), (1, 15 * MS)];
+    let mut explanation = explanation(Cause::CpuWait, Some("simoop"));
+    let run = run();
+    let all = |explanation: &crate::blame::Explanation, waits: &Waits| {
+        let advice = advise(explanation, waits, &Remedies::shipped(), &run);
+        let remedies = advice.choices.iter().flat_map(|choice| &choice.remedies);
+        remedies.map(|remedy| remedy.id.clone()).collect::<Vec<_>>()
+    };
+    let others = all(&explanation, &waits);
+    assert!(!others.contains(&"fewer-threads".to_owned()) && others.contains(&"own-cpus".to_owned()), "{others:?}");
+    // Another process of the recorded command is its own choice as well.
+    waits.command.insert(explanation.culprits[0].task.as_ref().expect("a process").tid);
+    assert_eq!(all(&explanation, &waits), ["fewer-threads", "cheaper-call"]);
+    waits.command.clear();
+    explanation.culprits[0].own_ns = explanation.culprits[0].time_ns;
+    assert_eq!(all(&explanation, &waits), ["fewer-threads", "cheaper-call"]);
+}

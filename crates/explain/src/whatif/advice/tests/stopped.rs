@@ -1,0 +1,54 @@
+//! What lets stopped tasks go on.
+
+use model::cause::Cause;
+use remedy::Remedies;
+
+use super::{advise, explanation, run, waits};
+use crate::waits::{BY_DEBUGGER, BY_SIGNAL, FROZEN, Freezer, Stopped};
+
+/// What lets a stopped task go on depends on what stopped it.
+#[test]
+fn a_stopped_task_goes_on_by_what_stopped_it() {
+    let frozen = |cgroup: &str, version, is_of_manager| {
+        let freezer = Freezer { cgroup: cgroup.into(), version, is_of_manager };
+        Stopped { pid: 812, freezer: Some(freezer) }
+    };
+    let thread = Stopped { pid: 812, freezer: None };
+    let service = "/system.slice/app\\x2d1.service";
+    for (kind, stopped, version, title) in [
+        (BY_SIGNAL, thread.clone(), 2, "continue the stopped task: kill -CONT 812"),
+        (BY_DEBUGGER, thread, 2, "end or detach the debugger that stops the task"),
+        (FROZEN, frozen(service, Some(2), true), 2, "thaw the frozen unit: systemctl thaw 'app\\x2d1.service'"),
+        // Another program froze the cgroup of the unit, or one within it.
+        (
+            FROZEN,
+            frozen("/a.scope", Some(2), false),
+            2,
+            "thaw the cgroup: echo 0 > /sys/fs/cgroup/a.scope/cgroup.freeze",
+        ),
+        (
+            FROZEN,
+            frozen("/a.scope/b", Some(2), true),
+            2,
+            "thaw the cgroup: echo 0 > /sys/fs/cgroup/a.scope/b/cgroup.freeze",
+        ),
+        // Both versions are mounted.
+        (FROZEN, frozen("/a b", Some(2), true), 1, "thaw it: echo 0 > /sys/fs/cgroup/unified'/a b'/cgroup.freeze"),
+        (
+            FROZEN,
+            frozen("/a.scope", None, true),
+            1,
+            "thaw it: echo THAWED > /sys/fs/cgroup/freezer/a.scope/freezer.state",
+        ),
+    ] {
+        let mut waits = waits(Cause::Stopped);
+        waits.paths[0][0].kind = kind;
+        waits.stopped.insert(waits.paths[0][0].tid, stopped);
+        let mut run = run();
+        run.host.cgroup_version = Some(version);
+        let advice = advise(&explanation(Cause::Stopped, None), &waits, &Remedies::shipped(), &run);
+        let remedies = advice.choices.iter().flat_map(|choice| &choice.remedies);
+        let titles: Vec<&str> = remedies.map(|remedy| remedy.title.as_str()).collect();
+        assert_eq!(titles, [title]);
+    }
+}
