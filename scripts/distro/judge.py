@@ -3,6 +3,9 @@
 
 FOLDER/SUITE/SCENARIO holds `truth.json` and the recording `run`, which PROGRAM explains; its answer is kept as `answer.json`. The exit
 code is 1 if an answer is wrong, or a scenario could not be made. Only JSON's names are compared, never text for people.
+
+The emulator computes slowly: stalls and advice about computing or waiting for a CPU are left out where they are not the truth, and the
+cause and the culprit are those of the victim's own stalls.
 """
 import json
 import pathlib
@@ -14,6 +17,8 @@ import sys
 FOUND, TOO_LONG = 0.8, 1.25
 # Least share of its causes among the causes that are known, and of its saving, for advice to be named (as in the findings).
 CAUSE, SAVED = 0.5, 0.05
+# Causes and kinds of advice that are the emulator's.
+COMPUTING, COMPUTING_EDGES = {"running", "cpu_wait"}, {"work", "cpu"}
 
 
 def seconds(ns):
@@ -75,14 +80,23 @@ def found(truth, answer):
     return stranger(truth, answer, longest)
 
 
+def is_emulators(truth, stall):
+    """Whether a stall is mostly computing, which takes long in the emulator only."""
+    main = max(stall["causes"], key=lambda one: one["time_ns"], default=None)
+    return main is not None and main["cause"] in COMPUTING - set(truth["causes"] or [])
+
+
 def stranger(truth, answer, longest):
     """A stall of a program that waited for nothing, before those of the victim."""
-    culprit = truth["culprit"] or {}
+
+    def is_of_culprit(stall):
+        keys = [(wanted[key], stall[key]) for wanted in truth["culprits"] for key in ("task", "cgroup")]
+        return any(pattern and re.search(pattern, value or "") for pattern, value in keys)
 
     def is_strange(stall):
-        of_culprit = any(culprit.get(key) and re.search(culprit[key], stall[key] or "") for key in ("task", "cgroup"))
         of_part = not answer.get("command") or stall["neighbour"] is False
-        return of_part and not is_victim(truth, stall) and not of_culprit and stall["duration_ns"] > longest
+        other = not is_victim(truth, stall) and not is_of_culprit(stall) and not is_emulators(truth, stall)
+        return of_part and other and stall["duration_ns"] > longest
 
     strange = [stall for stall in answer["stalls"] if is_strange(stall)]
     if not strange:
@@ -91,16 +105,30 @@ def stranger(truth, answer, longest):
     return f"the longest is {worst['operation']} of {worst['task']}, {seconds(worst['duration_ns'])}"
 
 
+def causes_of_victims(truth, answer):
+    """Time by cause, of the victims' stalls or their shorter waits; what has no cause is named, too."""
+    part, times = part_of(answer), {}
+    if part is answer.get("short_waits"):
+        lists = [part["causes"]]
+    else:
+        lists = [stall["causes"] for stall in answer["stalls"] if is_victim(truth, stall)]
+    for one in (one for causes in lists for one in causes):
+        times[one["cause"]] = times.get(one["cause"], 0) + one["time_ns"]
+    return times
+
+
 def cause(truth, answer):
     """Whether the largest cause is the true one, with enough of the time."""
-    known = [one for one in part_of(answer)["causes"] if one["cause"] != "unexplained"]
+    times = causes_of_victims(truth, answer)
+    whole = sum(times.values())
+    known = {name: ns / whole for name, ns in times.items() if name != "unexplained"} if whole else {}
     if not known:
         return "no cause"
-    largest = max(known, key=lambda one: one["share"])
-    share = sum(one["share"] for one in known if one["cause"] in truth["causes"])
-    if largest["cause"] in truth["causes"] and share >= CAUSE:
+    largest = max(known, key=known.get)
+    share = sum(known.get(name, 0) for name in truth["causes"])
+    if largest in truth["causes"] and share >= CAUSE:
         return None
-    return f"cause {largest['cause']} {largest['share']:.0%}, true: {share:.0%}"
+    return f"cause {largest} {known[largest]:.0%}, true: {share:.0%}"
 
 
 def strings(value):
@@ -112,22 +140,41 @@ def strings(value):
     return [value] if isinstance(value, str) else []
 
 
-def culprit(truth, answer):
-    """Whether the first culprit is the true one."""
-    wanted, culprits = truth["culprit"], part_of(answer).get("culprits") or []
-    if not culprits:
-        return "no culprit"
-    first = culprits[0]
+def tasks_of_victims(truth, answer):
+    return {stall["task"] for stall in answer["stalls"] if is_victim(truth, stall)}
+
+
+def first_culprit(truth, answer):
+    """The first culprit that one of the victims waited for."""
+    part = part_of(answer)
+    culprits, victims = part.get("culprits") or [], tasks_of_victims(truth, answer)
+    if part is not answer:
+        return culprits[0] if culprits else None
+    return next((one for one in culprits if any(victim["task"] in victims for victim in one["victims"])), None)
+
+
+def misses(truth, wanted, first):
+    """What of a culprit is not as wanted."""
     named = f"{first['task'] or '-'} of {first['cgroup'] or '-'} on {first['device_name'] or '-'}"
     for key in ("task", "cgroup"):
         # A limit or a freezer has no task of its own.
-        if wanted[key] and not (key == "task" and first["task"] is None and wanted["cgroup"]) and not re.search(wanted[key], first[key] or ""):
+        has_none = key == "task" and first["task"] is None and wanted["cgroup"]
+        if wanted[key] and not has_none and not re.search(wanted[key], first[key] or ""):
             return f"culprit {named}"
     if wanted["disk"] and first["device_name"] != truth["disks"][wanted["disk"]]:
         return f"culprit {named}, not on {truth['disks'][wanted['disk']]}"
     if wanted["name"] and not any(re.search(wanted["name"], text) for text in strings(first)):
         return f"culprit {named}, without the name '{wanted['name']}'"
     return None
+
+
+def culprit(truth, answer):
+    """Whether the first culprit is a true one."""
+    first = first_culprit(truth, answer)
+    if first is None:
+        return "no culprit"
+    wrong = [misses(truth, wanted, first) for wanted in truth["culprits"]]
+    return None if None in wrong else wrong[0]
 
 
 def fits(choice, wanted):
@@ -145,7 +192,9 @@ def fits(choice, wanted):
 
 def advice(truth, answer):
     """Whether the first advice that saves enough is right."""
+    left_out = COMPUTING_EDGES - {wanted.get("edge") for wanted in truth["advice"]}
     choices = [choice for choice in answer["what_if"]["choices"] if choice["saved_share"] >= SAVED]
+    choices = [choice for choice in choices if choice["change"].get("edge") not in left_out]
     if not choices:
         return "no advice"
     if any(fits(choices[0], wanted) for wanted in truth["advice"]):
@@ -159,17 +208,21 @@ def judge_stall(truth, answer):
         return [f"not made: by its own clock the victim took {seconds(longest_measured(truth))} at most"]
     if answer["slow_operations"] == 0 and part_of(answer) is answer:
         return ["no slow operation"]
+    if not causes_of_victims(truth, answer):
+        return [f"not found: {seconds(longest_measured(truth))} by the victim's clock"]
     return [wrong for wrong in (ask(truth, answer) for ask in (found, cause, culprit, advice)) if wrong]
 
 
 def judge_quiet(truth, answer):
     if slow_operations(truth):
         return [f"not made: by its own clock a program took {seconds(longest_measured(truth))}"]
-    wrong = [f"{stall['operation']} of {stall['task']}, {seconds(stall['duration_ns'])}" for stall in answer["stalls"][:2]]
-    if answer["slow_operations"] > len(wrong):
-        wrong.append(f"{answer['slow_operations']} slow operations")
-    if answer["culprits"]:
-        wrong.append(f"culprit {answer['culprits'][0]['task']} of {answer['culprits'][0]['cgroup']}")
+    stalls = [stall for stall in answer["stalls"] if not is_emulators(truth, stall)]
+    wrong = [f"{stall['operation']} of {stall['task']}, {seconds(stall['duration_ns'])}" for stall in stalls[:2]]
+    if len(stalls) > len(wrong):
+        wrong.append(f"{len(stalls)} slow operations")
+    culprits = [one for one in answer["culprits"] if one["cause"] not in COMPUTING]
+    if culprits:
+        wrong.append(f"culprit {culprits[0]['task']} of {culprits[0]['cgroup']}")
     return wrong
 
 
@@ -190,6 +243,7 @@ def explain(program, folder):
 def judge_folder(program, folder):
     """What is wrong with the answer to one recording."""
     truth = json.loads((folder / "truth.json").read_text())
+    if "culprit" in truth: truth["culprits"] = [truth["culprit"]] if truth["culprit"] else []
     if truth["unmade"]:
         return truth, judge(truth, None)
     answer, error = explain(program, folder)

@@ -63,7 +63,7 @@ def run(scenario):
 def main(seconds, *names):
     signal.signal(signal.SIGALRM, late)
     release = os.uname().release
-    print(f"distro: up {release}, {time.monotonic():.0f} s after boot", flush=True)
+    print(f"\ndistro: up {release}, {time.monotonic():.0f} s after boot", flush=True)
     by_name = {scenario.name: scenario for scenario in truth.load()}
     for name in names:
         if time.monotonic() > float(seconds):

@@ -53,7 +53,7 @@ class Scenario:
     truth: str
     # None: a quiet one, in which no operation is slow.
     causes: list | None
-    culprit: Culprit | None
+    culprits: list
     advice: list
     # A regular expression on the cgroup of those that waited; None: the programs that have a clock.
     victims: str | None
@@ -66,7 +66,7 @@ class Scenario:
         return {
             "truth": self.truth,
             "causes": self.causes,
-            "culprit": dataclasses.asdict(self.culprit) if self.culprit else None,
+            "culprits": [dataclasses.asdict(culprit) for culprit in self.culprits],
             "advice": self.advice,
             "victims": self.victims,
             "slower_than_ms": self.slower_than_ms,
@@ -74,11 +74,12 @@ class Scenario:
 
 
 def stall(cause, culprit, advice, victims=None, slower_than_ms=300, suites=None, loop=None):
-    """A scenario with a stall. `cause` may be a list, of which any is right; `loop`: whether the module is there, if that matters."""
+    """A scenario with a stall. `cause` and `culprit` may be lists, of which any is right; `loop`: whether the module is there, if that matters."""
 
     def add(make):
         causes = [cause] if isinstance(cause, str) else cause
-        SCENARIOS.append(Scenario(make.__name__, make, make.__doc__, causes, culprit, advice, victims, slower_than_ms, suites, loop))
+        culprits = [culprit] if isinstance(culprit, Culprit) else culprit
+        SCENARIOS.append(Scenario(make.__name__, make, make.__doc__, causes, culprits, advice, victims, slower_than_ms, suites, loop))
         return make
 
     return add
@@ -88,7 +89,7 @@ def quiet(slower_than_ms=500, suites=None):
     """A scenario in which no operation is slow."""
 
     def add(make):
-        SCENARIOS.append(Scenario(make.__name__, make, make.__doc__, None, None, [], None, slower_than_ms, suites, None))
+        SCENARIOS.append(Scenario(make.__name__, make, make.__doc__, None, [], [], None, slower_than_ms, suites, None))
         return make
 
     return add

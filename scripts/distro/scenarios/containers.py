@@ -38,7 +38,7 @@ def container_neighbour(machine):
         machine.wait_for_container("ledger")
 
 
-@stall("stopped", Culprit(cgroup="/libpod-", name="api"), [edge("stopped")])
+@stall("stopped", [Culprit(cgroup="/libpod-", name="api"), Culprit(task="^(podman|crun)/")], [edge("stopped")])
 def container_paused(machine):
     "a client waits for the server of container 'api', which is paused for 4 s"
     machine.container("api", machine.app("server", "/run/api/socket", 0), "-v", f"{machine.folder('/run/api')}:/run/api")

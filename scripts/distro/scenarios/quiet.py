@@ -46,10 +46,19 @@ def followers(machine):
 
 
 @quiet()
+def rsyslog(machine):
+    "rsyslog runs, whose thread waits for the kernel's messages"
+    machine.sh("systemctl", "start", "rsyslog")
+    machine.defer("systemctl", "stop", "rsyslog", "syslog.socket")
+    with machine.record():
+        machine.pause(8)
+
+
+@quiet()
 def restarts(machine):
     "Debian's own units are restarted, and its maintenance runs"
     with machine.record():
-        for words in ("restart cron", "restart rsyslog", "start logrotate", "start systemd-tmpfiles-clean", "daemon-reload"):
+        for words in ("restart cron", "start logrotate", "start systemd-tmpfiles-clean", "daemon-reload"):
             machine.sh("systemctl", *words.split(), check=False)
             machine.pause(1)
 

@@ -1,7 +1,10 @@
 """Services that stop, hold locks, or are limited: Debian's own and others."""
 from truth import Culprit, absent, edge, stall
 
-SERVER = Culprit(cgroup=r"/appsrv\.service$")
+# What is frozen or stopped, or the program that did it.
+DOER = Culprit(task="^(systemctl|systemd)/")
+SERVER = [Culprit(cgroup=r"/appsrv\.service$"), DOER]
+JOURNALD = [Culprit(cgroup=r"/systemd-journald\.service$"), DOER]
 
 
 @stall("stopped", SERVER, [edge("stopped")])
@@ -13,7 +16,7 @@ def frozen_service(machine):
         machine.during(4, ["systemctl", "freeze", "appsrv"], ["systemctl", "thaw", "appsrv"])
 
 
-@stall("stopped", Culprit(cgroup=r"/systemd-journald\.service$"), [edge("stopped")])
+@stall("stopped", JOURNALD, [edge("stopped")])
 def stopped_journald(machine):
     "syslog() waits for journald, which SIGSTOP stopped for 5 s"
     kill = ["systemctl", "kill", "systemd-journald", "-s"]
@@ -21,7 +24,7 @@ def stopped_journald(machine):
         machine.during(5, [*kill, "STOP"], [*kill, "CONT"])
 
 
-@stall("stopped", Culprit(cgroup=r"/systemd-journald\.service$"), [edge("stopped")])
+@stall("stopped", JOURNALD, [edge("stopped")])
 def journal_sync(machine):
     "journalctl --sync waits for journald, which 'systemctl freeze' froze for 4 s"
     with machine.record():
