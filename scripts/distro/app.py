@@ -12,7 +12,8 @@
     app.py psql TIMES PAUSE STATEMENT          one session of psql, TIMES statements
     app.py command TIMES PAUSE PROGRAM...      run a program; what it takes to start (--version) is not counted
 
-Each operation's begin and end (CLOCK_MONOTONIC, ns) go to $CLOCK/PID.json at the end, also on SIGTERM. A server has no clock.
+Each operation's begin and end (CLOCK_MONOTONIC, ns) go to $CLOCK/PID.json at the end, also on SIGTERM; $CLOCK/begun appears after the
+first. A server has no clock.
 """
 import json
 import mmap
@@ -27,13 +28,20 @@ import time
 operations, pids = [], [os.getpid()]
 
 
+def took(begin, end):
+    """Notes an operation."""
+    operations.append([begin, end])
+    if len(operations) == 1 and "CLOCK" in os.environ:
+        open(f"{os.environ['CLOCK']}/begun", "w").close()
+
+
 def timed(operation):
     """Runs and times an operation; its result."""
     begin = time.monotonic_ns()
     try:
         return operation()
     finally:
-        operations.append([begin, time.monotonic_ns()])
+        took(begin, time.monotonic_ns())
 
 
 def commits(path, times, size, pause):
@@ -136,7 +144,7 @@ def command(times, pause, *words):
         start_ns = end - begin
     for _ in range(int(times)):
         begin, end = run(*words)
-        operations.append([min(begin + start_ns, end), end])
+        took(min(begin + start_ns, end), end)
         time.sleep(float(pause))
 
 

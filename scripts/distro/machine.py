@@ -185,17 +185,23 @@ class Machine:
         self.stack.callback(sh, "systemctl", "set-property", "--runtime", unit, *(f"{key}=" for key in properties), check=False)
 
     def timer(self, name, *commands):
-        """A timer whose unit runs commands, two seconds from now."""
+        """A timer whose unit runs commands, two seconds after `run_timer`."""
         units = pathlib.Path("/run/systemd/system")
         units.mkdir(exist_ok=True)
         starts = "".join(f"ExecStart={command}\n" for command in commands)
         (units / f"{name}.service").write_text(f"[Service]\nType=oneshot\n{starts}")
         (units / f"{name}.timer").write_text("[Timer]\nOnActiveSec=2s\nAccuracySec=100ms\n")
         sh("systemctl", "daemon-reload")
-        sh("systemctl", "start", f"{name}.timer")
         for kind in ("service", "timer"):
             self.stack.callback((units / f"{name}.{kind}").unlink)
             self.stack.callback(self.stop, f"{name}.{kind}")
+
+    def run_timer(self, name):
+        """Starts a timer, and waits until its unit has run."""
+        sh("systemctl", "start", f"{name}.timer")
+        ended = ["systemctl", "show", "-P", "ExecMainExitTimestampMonotonic", f"{name}.service"]
+        self.until(lambda: sh(*ended) not in ("", "0"), f"{name}.service does not run")
+        self.wait(f"{name}.service")
 
     def postgres(self, statement):
         """Starts Debian's PostgreSQL and runs a statement; the unit of its cluster."""
@@ -241,6 +247,27 @@ class Machine:
                 raise Unmade(why)
             time.sleep(0.2)
 
+    def until_begun(self):
+        """Waits until a program with a clock has done its first operation: the emulator takes long to start it."""
+        self.until((CLOCKS / "begun").exists, "no program with a clock begins")
+
+    def until_grown(self, path):
+        """Waits until a file has data."""
+        self.until(lambda: os.path.exists(path) and os.stat(path).st_size > 0, f"{path} does not grow")
+
+    def until_busy(self, serial):
+        """Waits until a disk has something to do."""
+        inflight = pathlib.Path(f"/sys/block/{self.disk_name(serial)}/inflight")
+        self.until(lambda: any(map(int, inflight.read_text().split())), f"nobody uses {serial}")
+
+    def run_beside(self, words, make, **properties):
+        """Runs a program with a clock as unit `app`, and makes the stall once it has begun; it ends a little later."""
+        self.unit("app", words, **properties)
+        self.until_begun()
+        make()
+        time.sleep(1)
+        self.wait("app", 0)
+
     # --- Containers. ---
 
     def container(self, name, words, *options):
@@ -284,7 +311,7 @@ class Machine:
         log = open(self.run_folder.parent / "record.log", "w")
         recorder = subprocess.Popen([str(word) for word in words], stdout=log, stderr=log, env={**os.environ, "CLOCK": str(CLOCKS)})
         try:
-            self.until(lambda: recorder.poll() is not None or self.traces(recorder.pid), "the recorder does not begin")
+            self.until(lambda: recorder.poll() is not None or self.traces(recorder.pid), "the recorder does not begin", 150)
             if recorder.poll() is not None and not command:
                 raise Unmade(f"the recorder ended: {(self.run_folder.parent / 'record.log').read_text()[-300:]}")
             yield

@@ -44,6 +44,6 @@ def container_paused(machine):
     machine.container("api", machine.app("server", "/run/api/socket", 0), "-v", f"{machine.folder('/run/api')}:/run/api")
     machine.start("api")
     machine.until(lambda: os.path.exists("/run/api/socket"), "the server does not listen")
-    with machine.record(machine.app("client", "/run/api/socket", 20, 0.3)):
-        machine.pause(1)
+    with machine.record(machine.app("client", "/run/api/socket", 60, 0.3)):
+        machine.until_begun()
         machine.during(4, ["podman", "pause", "api"], ["podman", "unpause", "api"])

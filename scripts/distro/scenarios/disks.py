@@ -53,21 +53,18 @@ def slow_reads(machine):
 def frozen_file_system(machine):
     "fsfreeze freezes the file system for 3 s"
     folder = machine.ext4()
+    commits = machine.app("commits", folder / "log", 1000, 4096, 0.4)
     with machine.record():
-        machine.unit("app", machine.app("commits", folder / "log", 12, 4096, 0.4))
-        machine.pause(2)
-        machine.during(3, ["fsfreeze", "-f", folder], ["fsfreeze", "-u", folder])
-        machine.wait("app")
+        machine.run_beside(commits, lambda: machine.during(3, ["fsfreeze", "-f", folder], ["fsfreeze", "-u", folder]))
 
 
-@stall([*DISK, "writeback_wait"], Culprit(task=r"^tar/", cgroup=r"/backup\.service$"), [absent(r"backup\.service|^tar")])
+@stall([*DISK, "writeback_wait"], Culprit(task=r"^(tar|sync)/", cgroup=r"/backup\.service$"), [absent(r"backup\.service|^(tar|sync)")])
 def backup_timer(machine):
     "a timer's backup writes to the slow disk on which a unit commits"
     folder = machine.ext4("slow")
+    machine.timer("backup", f"tar -cf {folder}/backup.tar /usr/bin/podman", f"sync {folder}/backup.tar")
     with machine.record():
-        machine.unit("app", machine.app("commits", folder / "log", 12, 4096, 0.4))
-        machine.timer("backup", f"tar -cf {folder}/backup.tar --sync /usr/share/zoneinfo", f"dd if=/usr/bin/podman of={folder}/copy bs=1M oflag=direct")
-        machine.wait("app", 40)
+        machine.run_beside(machine.app("commits", folder / "log", 1000, 4096, 0.4), lambda: machine.run_timer("backup"))
 
 
 @stall([*DISK, "writeback_wait"], Culprit(task=r"^dd/", cgroup=r"/hog\.service$"), [absent(r"hog\.service|^dd"), edge("writeback"), edge("device")])
@@ -75,5 +72,5 @@ def sync_behind_neighbour(machine):
     "sync waits for pages that dd of another unit has written"
     folder = machine.ext4("slow")
     with machine.record():
-        machine.run("hog", f"dd if=/dev/zero of={folder}/hog bs=1M count=6".split())
+        machine.run("hog", f"dd if=/dev/zero of={folder}/hog bs=1M count=12".split())
         machine.run("app", machine.app("command", 1, 0, "sync", "-f", folder))

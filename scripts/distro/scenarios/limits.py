@@ -67,6 +67,7 @@ def slice_limit_used_up(machine):
     with machine.record():
         dd = f"dd if=/dev/zero of={folder}/hog bs=1M count=400 oflag=direct"
         machine.unit("hog", dd.split(), Slice="limited.slice")
+        machine.until_grown(folder / "hog")
         machine.run("app", machine.app("commits", folder / "log", 5, 4096, 0.2), Slice="limited.slice")
 
 
@@ -74,8 +75,7 @@ def slice_limit_used_up(machine):
 def memory_high(machine):
     "a unit above its own MemoryHigh is throttled as it allocates memory"
     with machine.record():
-        machine.unit("app", machine.app("grow", 100, 0), MemoryHigh="40M")
-        machine.wait("app", 12)
+        machine.run_beside(machine.app("grow", 100, 0), lambda: machine.pause(10), MemoryHigh="40M")
 
 
 @stall(["swap", *DISK], Culprit(cgroup=r"/app\.service$", disk="swap"), [edge("memory", r"/app\.service$"), edge("device"), edge("swap")])
@@ -83,8 +83,7 @@ def memory_max_swap(machine):
     "a unit at its own MemoryMax reads pages from swap on a slow disk"
     machine.swap_on("swap")
     with machine.record():
-        machine.unit("app", machine.app("cycle", 24, 50), MemoryMax="20M")
-        machine.wait("app", 15)
+        machine.run_beside(machine.app("cycle", 24, 50), lambda: machine.pause(12), MemoryMax="20M")
 
 
 @stall("cpu_throttle", Culprit(cgroup=r"/busy\.service$"), [edge("cpu_quota", r"/busy\.service$")])
@@ -120,7 +119,8 @@ def hog_and_reads(machine, hog_weight, weight):
     fio = f"fio --name=hog --filename={other} --rw=randread --bs=64k --direct=1 --ioengine=libaio --iodepth=16 --runtime=60 --time_based"
     with machine.record():
         machine.unit("hog", fio.split(), IOWeight=hog_weight)
-        machine.run("app", machine.app("reads", file, 5, 65536, 0.1), IOWeight=weight)
+        machine.until_busy("slow")
+        machine.run("app", machine.app("reads", file, 8, 65536, 0.1), IOWeight=weight)
 
 
 @stall(DISK, Culprit(task=r"^fio/", cgroup=r"/hog\.service$", disk="slow"), [absent(r"hog\.service|^fio"), edge("scheduler_queue")])

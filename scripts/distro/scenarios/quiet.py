@@ -13,10 +13,9 @@ def idle(machine):
 def backup_of_a_fast_disk(machine):
     "a timer's backup, and commits beside it, on a disk that is fast enough"
     folder = machine.ext4()
+    machine.timer("backup", f"tar -cf {folder}/backup.tar /usr/share/zoneinfo")
     with machine.record():
-        machine.unit("app", machine.app("commits", folder / "log", 15, 4096, 0.4))
-        machine.timer("backup", f"tar -cf {folder}/backup.tar /usr/share/zoneinfo")
-        machine.wait("app")
+        machine.run_beside(machine.app("commits", folder / "log", 1000, 4096, 0.4), lambda: machine.run_timer("backup"))
 
 
 @quiet()
@@ -69,8 +68,7 @@ def zram(machine):
     machine.sh("systemctl", "start", "zramswap")
     machine.defer("systemctl", "stop", "zramswap")
     with machine.record():
-        machine.unit("app", machine.app("cycle", 24, 50), MemoryMax="20M")
-        machine.wait("app", 10)
+        machine.run_beside(machine.app("cycle", 24, 50), lambda: machine.pause(8), MemoryMax="20M")
 
 
 @quiet()

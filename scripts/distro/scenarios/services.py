@@ -11,8 +11,8 @@ JOURNALD = [Culprit(cgroup=r"/systemd-journald\.service$"), DOER]
 def frozen_service(machine):
     "a client waits for a server that 'systemctl freeze' froze for 4 s"
     socket = machine.serve("appsrv")
-    with machine.record(machine.app("client", socket, 20, 0.3)):
-        machine.pause(2)
+    with machine.record(machine.app("client", socket, 50, 0.3)):
+        machine.until_begun()
         machine.during(4, ["systemctl", "freeze", "appsrv"], ["systemctl", "thaw", "appsrv"])
 
 
@@ -20,27 +20,26 @@ def frozen_service(machine):
 def stopped_journald(machine):
     "syslog() waits for journald, which SIGSTOP stopped for 5 s"
     kill = ["systemctl", "kill", "systemd-journald", "-s"]
-    with machine.record(machine.app("syslog", 2500, 0.003)):
+    with machine.record(machine.app("syslog", 3000, 0.003)):
+        machine.until_begun()
         machine.during(5, [*kill, "STOP"], [*kill, "CONT"])
 
 
 @stall("stopped", JOURNALD, [edge("stopped")])
 def journal_sync(machine):
     "journalctl --sync waits for journald, which 'systemctl freeze' froze for 4 s"
+    words = machine.app("command", 1000, 0.4, "journalctl", "--sync")
     with machine.record():
-        machine.unit("app", machine.app("command", 12, 0.4, "journalctl", "--sync"))
-        machine.pause(2)
-        machine.during(4, ["systemctl", "freeze", "systemd-journald"], ["systemctl", "thaw", "systemd-journald"])
-        machine.wait("app", 30)
+        freeze, thaw = (["systemctl", verb, "systemd-journald"] for verb in ("freeze", "thaw"))
+        machine.run_beside(words, lambda: machine.during(4, freeze, thaw))
 
 
 @stall("lock", Culprit(task=r"^(flock|sleep)/", cgroup=r"/holder\.service$"), [edge("lock"), absent(r"holder\.service|^(flock|sleep)"), edge("timer")])
 def file_lock(machine):
     "flock(1) waits for a lock that another unit's job holds for 4 s"
+    words = machine.app("command", 1000, 0.3, "flock", "/run/lock/job", "true")
     with machine.record():
-        machine.unit("holder", "flock /run/lock/job sleep 4".split())
-        machine.pause(1)
-        machine.run("app", machine.app("command", 1, 0, "flock", "/run/lock/job", "true"))
+        machine.run_beside(words, lambda: machine.run("holder", "flock /run/lock/job sleep 4".split()))
 
 
 @stall("lock", Culprit(task=r"^(sqlite3|sh|sleep)/", cgroup=r"/holder\.service$"), [edge("lock"), absent(r"holder\.service|^sqlite3"), edge("timer")])
@@ -48,21 +47,20 @@ def sqlite_lock(machine):
     "sqlite3 waits for a transaction that sqlite3 of another unit keeps open for 4 s"
     base = machine.ext4() / "base"
     machine.sh("sqlite3", base, "create table t (n)")
+    holder = ["sqlite3", base, "begin immediate", "insert into t values (1)", ".shell sleep 4", "commit"]
+    words = machine.app("command", 1000, 0.3, "sqlite3", "-cmd", ".timeout 20000", base, "insert into t values (2)")
     with machine.record():
-        machine.unit("holder", ["sqlite3", base, "begin immediate", "insert into t values (1)", ".shell sleep 4", "commit"])
-        machine.pause(1)
-        machine.run("app", machine.app("command", 1, 0, "sqlite3", "-cmd", ".timeout 20000", base, "insert into t values (2)"))
+        machine.run_beside(words, lambda: machine.run("holder", holder))
 
 
 @stall("lock", Culprit(task=r"^(postgres|psql|sleep|sh)/"), [edge("lock"), absent(r"postgres|psql|holder\.service")])
 def postgres_lock(machine):
     "an update waits for a row that a session, idle in its transaction, has locked for 5 s"
     machine.postgres("create table t (n int); insert into t values (1)")
+    holder = ["sh", "-c", "(echo 'begin; update t set n = 2;'; sleep 5; echo 'commit;') | psql -q"]
+    words = machine.app("psql", 1000, 0.3, "update t set n = n + 1;")
     with machine.record():
-        held = "(echo 'begin; update t set n = 2;'; sleep 5; echo 'commit;') | psql -q"
-        machine.unit("holder", ["sh", "-c", held], User="postgres")
-        machine.pause(2)
-        machine.run("app", machine.app("psql", 1, 0, "update t set n = n + 1;"), User="postgres")
+        machine.run_beside(words, lambda: machine.run("holder", holder, User="postgres"), User="postgres")
 
 
 @stall("io_throttle", Culprit(cgroup=r"/postgresql@"), [edge("io_limit", "/postgresql@")])
