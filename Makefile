@@ -4,7 +4,7 @@ PREFIX ?= /usr/local
 CARGO ?= cargo
 PROGRAM := target/release/stallscope
 
-.PHONY: all demo build mpi fleet ballista test test-fleet test-vm torture fuzz lint bench whatif-bench page generated pictures install dist clean
+.PHONY: all demo build mpi fleet ballista test test-fleet test-vm test-distro torture fuzz lint bench whatif-bench page generated pictures install dist clean
 
 all: build
 
@@ -45,6 +45,11 @@ ballista:
 test-vm:
 	@scripts/need build vm
 	@scripts/test-vm $(if $(RECORDINGS),-r $(RECORDINGS)) $(foreach kernel,$(KERNELS),-k $(kernel))
+
+# Stalls of known cause on Debian as installed (docs/KERNELS.md): SUITES="bookworm trixie testing", KERNEL=cloud or rt, SCENARIOS="own_*".
+test-distro:
+	@scripts/need build dist distro
+	@scripts/test-distro $(foreach suite,$(SUITES),-s $(suite)) $(if $(KERNEL),-k $(KERNEL)) $(foreach scenario,$(SCENARIOS),-c '$(scenario)')
 
 # Kills, faults and damage (docs/RELIABILITY.md), chosen by SEED, POINTS of each kind, JOBS at a time: hours, as root.
 SEED ?= 1

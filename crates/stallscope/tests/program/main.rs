@@ -40,6 +40,7 @@ mod hostile;
 mod installing;
 mod interrupts;
 mod ior;
+mod judging;
 mod killed;
 mod lake;
 #[cfg(not(feature = "mpi"))]
