@@ -180,7 +180,7 @@ impl Performer<'_> {
             StepWork::Allocate { bytes } => memory::allocate(*bytes, board),
             StepWork::Touch => self.held.touch(board),
             StepWork::Burn { duration_ns } => burn(board, clock::now_ns() + duration_ns),
-            StepWork::Walk { set } => walk::walk(&self.load.plan, self.actor, self.thread.ordinal, *set, board),
+            StepWork::Walk { set } => walk::walk(&self.load.context, self.actor, self.thread.ordinal, *set),
             StepWork::Pause { duration_ns } => match sleep_until(board, clock::now_ns() + duration_ns) {
                 true => StepOutcome::NOTHING,
                 false => StepOutcome::Stopped,

@@ -1,16 +1,20 @@
 //! The fill: creates the files, or reuses existing ones.
 
-use std::fs::{self, File};
+use std::ffi::{OsStr, OsString};
+use std::fs;
 use std::io;
-use std::os::unix::fs::{FileExt, MetadataExt};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use access::Directory;
+use rustix::fs::{FileType, OFlags};
+
 use crate::board::Board;
 use crate::data::{
-    DataDirectoryStatus, DirectoryLock, FILES_PER_DIRECTORY, FileId, FileSet, FillState, MARKER, Marker, file_path,
-    remove_tree, status_of,
+    DataDirectoryStatus, DirectoryLock, FILES_PER_DIRECTORY, FileId, FilePlace, FileSet, FillState, MARKER, Marker,
+    name_within, remove_tree, status_of, status_of_open,
 };
 use crate::error::LoadError;
 use crate::random_bytes::RandomBytes;
@@ -42,7 +46,7 @@ struct Fill<'a> {
     board: &'a Board,
     bytes: RandomBytes,
     /// Data directories that need a check of each file, with their indexes.
-    directories: Vec<(usize, &'a Path)>,
+    directories: Vec<(usize, &'a Directory)>,
     next: AtomicU64,
     failed: AtomicBool,
     failure: Mutex<Option<LoadError>>,
@@ -58,10 +62,10 @@ pub(crate) fn fill(data: &DataSet<'_>, board: &Board) -> Result<Vec<DirectoryLoc
     let sets: Vec<FileSet> = numbered().map(|(_, set)| set).collect();
     let holds: Vec<DirectoryLock> =
         data.data_directories.iter().map(|path| lock_directory(data, path)).collect::<Result<_, _>>()?;
-    for (number, directory) in data.data_directories.iter().enumerate() {
+    for (number, directory) in holds.iter().map(DirectoryLock::directory).enumerate() {
         match prepare(data, directory, &sets)? {
             Prepared::Reused => board.add_reused_directory(),
-            Prepared::ToFill => directories.push((number, directory.as_path())),
+            Prepared::ToFill => directories.push((number, directory)),
         }
     }
     let set_bytes: u64 = sets.iter().map(|set| set.files.saturating_mul(set.size_bytes)).fold(0, u64::saturating_add);
@@ -74,7 +78,7 @@ pub(crate) fn fill(data: &DataSet<'_>, board: &Board) -> Result<Vec<DirectoryLoc
     fill.directories.iter().try_for_each(|(_, directory)| complete.write(directory))?;
     if fill.sets.iter().any(|(_, set)| set.stamped) {
         // A crash must not lose the files' names either.
-        data.data_directories.iter().try_for_each(|directory| make_durable(directory))?;
+        holds.iter().try_for_each(|hold| make_durable(hold.directory()))?;
     }
     Ok(holds)
 }
@@ -84,9 +88,9 @@ fn marker_of(data: &DataSet<'_>, state: FillState) -> Marker {
     Marker::new(data.recipe, data.seed, state, data.file_sets).with_ledger(ledger)
 }
 
-fn make_durable(directory: &Path) -> Result<(), LoadError> {
-    let sync = || rustix::fs::syncfs(File::open(directory)?).map_err(io::Error::from);
-    sync().map_err(LoadError::data("sync the file system of", directory))
+fn make_durable(directory: &Directory) -> Result<(), LoadError> {
+    let synced = rustix::fs::syncfs(directory).map_err(io::Error::from);
+    synced.map_err(LoadError::data("sync the file system of", directory.path()))
 }
 
 /// Locks directories whose data is only read.
@@ -94,16 +98,18 @@ pub(crate) fn lock_all(data: &DataSet<'_>) -> Result<Vec<DirectoryLock>, LoadErr
     data.data_directories.iter().map(|path| lock_directory(data, path)).collect()
 }
 
-/// Checks that the data directories that another node made for this run are the ones seen here.
-pub(crate) fn shared_data(data: &DataSet<'_>) -> Result<(), LoadError> {
-    let is_shared = |path: &&PathBuf| match status_of(data.recipe, path) {
-        DataDirectoryStatus::Ours(marker) => marker.seed == data.seed,
-        _ => false,
+/// Opens the data directories that another node made for this run, after checking that they are the ones seen here.
+pub(crate) fn shared_data(data: &DataSet<'_>) -> Result<Vec<DirectoryLock>, LoadError> {
+    let shared = |path: &PathBuf| {
+        let not_shared = || LoadError::NotShared { path: path.clone() };
+        let directory = Directory::open(path).map_err(|_| not_shared())?;
+        match status_of_open(data.recipe, &directory) {
+            DataDirectoryStatus::Ours(marker) if marker.seed == data.seed => Ok(DirectoryLock::shared(directory)),
+            DataDirectoryStatus::Foreign(why) => Err(LoadError::Foreign { path: path.clone(), why }),
+            _ => Err(not_shared()),
+        }
     };
-    match data.data_directories.iter().find(|path| !is_shared(path)) {
-        Some(path) => Err(LoadError::NotShared { path: path.clone() }),
-        None => Ok(()),
-    }
+    data.data_directories.iter().map(shared).collect()
 }
 
 enum Prepared {
@@ -128,9 +134,11 @@ fn lock_directory(data: &DataSet<'_>, directory: &Path) -> Result<DirectoryLock,
 }
 
 /// Checks a locked directory, and prepares it if it needs filling.
-fn prepare(data: &DataSet<'_>, directory: &Path, sets: &[FileSet]) -> Result<Prepared, LoadError> {
-    match status_of(data.recipe, directory) {
-        DataDirectoryStatus::Foreign(why) => return Err(LoadError::Foreign { path: directory.to_owned(), why }),
+fn prepare(data: &DataSet<'_>, directory: &Directory, sets: &[FileSet]) -> Result<Prepared, LoadError> {
+    match status_of_open(data.recipe, directory) {
+        DataDirectoryStatus::Foreign(why) => {
+            return Err(LoadError::Foreign { path: directory.path().to_owned(), why });
+        }
         // Stamps are valid for one run only.
         DataDirectoryStatus::Ours(_) if sets.iter().any(|set| set.stamped) => {}
         DataDirectoryStatus::Ours(marker)
@@ -146,49 +154,56 @@ fn prepare(data: &DataSet<'_>, directory: &Path, sets: &[FileSet]) -> Result<Pre
     Ok(Prepared::ToFill)
 }
 
-fn has_size(path: &Path, size_bytes: u64) -> bool {
-    fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_file() && metadata.len() == size_bytes)
+fn has_size(directory: &Directory, name: &Path, size_bytes: u64) -> bool {
+    directory.status(name).is_ok_and(|status| {
+        FileType::from_raw_mode(status.st_mode) == FileType::RegularFile && status.st_size as u64 == size_bytes
+    })
 }
 
-fn all_sizes_right(directory: &Path, sets: &[FileSet]) -> bool {
-    sets.iter().all(|set| (0..set.files).all(|file| has_size(&file_path(directory, set, file), set.size_bytes)))
+fn all_sizes_right(directory: &Directory, sets: &[FileSet]) -> bool {
+    let is_right = |set: &FileSet, file| has_size(directory, &name_within(set, file), set.size_bytes);
+    sets.iter().all(|set| (0..set.files).all(|file| is_right(set, file)))
 }
 
-/// Removes sets and files that the plan does not have.
-fn remove_surplus(directory: &Path, sets: &[FileSet]) -> Result<(), LoadError> {
-    let file_system = fs::symlink_metadata(directory).map_err(LoadError::data("inspect", directory))?.dev();
-    for name in names(directory)? {
-        let path = directory.join(&name);
-        match sets.iter().find(|set| name == *set.name) {
-            Some(set) => remove_surplus_files(&path, set, file_system)?,
+/// Removes sets and files that the plan does not have, and what is not of the type that it should be, such as a link.
+fn remove_surplus(directory: &Directory, sets: &[FileSet]) -> Result<(), LoadError> {
+    let file_system = rustix::fs::fstat(directory).map_err(io::Error::from);
+    let file_system = file_system.map_err(LoadError::data("inspect", directory.path()))?.st_dev;
+    for (name, kind) in entries(directory)? {
+        match sets.iter().find(|set| name == *set.name).filter(|_| kind == FileType::Directory) {
+            Some(set) => remove_surplus_files(&inside(directory, &name)?, set, file_system)?,
             None if name.to_str().is_some_and(|name| name.starts_with(MARKER)) => {}
-            None => remove_tree(&path, file_system)?,
+            None => remove_tree(directory, &name, file_system)?,
         }
     }
     Ok(())
 }
 
-fn remove_surplus_files(set_directory: &Path, set: &FileSet, file_system: u64) -> Result<(), LoadError> {
-    for group_name in names(set_directory)? {
-        let group_path = set_directory.join(&group_name);
+fn remove_surplus_files(set_directory: &Directory, set: &FileSet, file_system: u64) -> Result<(), LoadError> {
+    for (group_name, kind) in entries(set_directory)? {
         let group = group_name.to_str().and_then(|name| name.parse::<u64>().ok());
-        let Some(first) = group.map(|group| group * FILES_PER_DIRECTORY).filter(|first| *first < set.files) else {
-            remove_tree(&group_path, file_system)?;
+        let first = group.map(|group| group * FILES_PER_DIRECTORY).filter(|first| *first < set.files);
+        let Some(first) = first.filter(|_| kind == FileType::Directory) else {
+            remove_tree(set_directory, &group_name, file_system)?;
             continue;
         };
-        for name in names(&group_path)? {
+        let group = inside(set_directory, &group_name)?;
+        for (name, kind) in entries(&group)? {
             let member = name.to_str().and_then(|name| name.parse::<u64>().ok());
-            if member.is_none_or(|member| first + member >= set.files) {
-                remove_tree(&group_path.join(&name), file_system)?;
+            if kind != FileType::RegularFile || member.is_none_or(|member| first + member >= set.files) {
+                remove_tree(&group, &name, file_system)?;
             }
         }
     }
     Ok(())
 }
 
-fn names(directory: &Path) -> Result<Vec<std::ffi::OsString>, LoadError> {
-    let list = || fs::read_dir(directory)?.map(|entry| Ok(entry?.file_name())).collect::<io::Result<Vec<_>>>();
-    list().map_err(LoadError::data("list", directory))
+fn entries(directory: &Directory) -> Result<Vec<(OsString, FileType)>, LoadError> {
+    directory.entries().map_err(LoadError::data("list", directory.path()))
+}
+
+fn inside(directory: &Directory, name: &OsStr) -> Result<Directory, LoadError> {
+    directory.directory(Path::new(name)).map_err(LoadError::data("open", directory.path().join(name)))
 }
 
 impl Fill<'_> {
@@ -225,23 +240,27 @@ impl Fill<'_> {
     }
 
     /// Creates file `number` of a directory, counted over all sets.
-    fn file(&self, (directory_index, directory): (usize, &Path), mut number: u64) -> Result<(), LoadError> {
+    fn file(&self, (directory_index, directory): (usize, &Directory), mut number: u64) -> Result<(), LoadError> {
         for (set_index, set) in &self.sets {
             if number < set.files {
                 let owner = BlockOwner { run: self.data.seed, file: FileId::new(directory_index, *set_index, number) };
-                return self.write(&file_path(directory, set, number), set.size_bytes, set.stamped.then_some(owner));
+                let place = FilePlace { directory, name: name_within(set, number) };
+                return self.write(&place, set.size_bytes, set.stamped.then_some(owner));
             }
             number -= set.files;
         }
         Ok(())
     }
 
-    fn write(&self, path: &Path, size_bytes: u64, stamped_for: Option<BlockOwner>) -> Result<(), LoadError> {
-        if stamped_for.is_none() && has_size(path, size_bytes) {
+    fn write(&self, place: &FilePlace<'_>, size_bytes: u64, stamped_for: Option<BlockOwner>) -> Result<(), LoadError> {
+        if stamped_for.is_none() && has_size(place.directory, &place.name, size_bytes) {
             self.board.take_from_fill_total(size_bytes);
             return Ok(());
         }
-        let file = create(path).map_err(LoadError::data("create", path))?;
+        let path = || place.directory.path().join(&place.name);
+        // What is there may be a second name of another file.
+        let _ = place.directory.remove_file(&place.name);
+        let file = place.create(OFlags::WRONLY | OFlags::EXCL).map_err(LoadError::data("create", path()))?;
         let salt = size_bytes ^ self.next.load(Ordering::Relaxed).rotate_left(32);
         let mut stamped = vec![0; if stamped_for.is_some() { CHUNK_BYTES as usize } else { 0 }];
         let mut offset = 0;
@@ -261,22 +280,11 @@ impl Fill<'_> {
                 None => self.bytes.slice(salt.wrapping_add(offset), length as usize),
             };
             let placed = |error: io::Error| io::Error::new(error.kind(), format!("{error}, from byte {offset} on"));
-            file.write_all_at(bytes, offset).map_err(placed).map_err(LoadError::data("write", path))?;
+            file.write_all_at(bytes, offset).map_err(placed).map_err(LoadError::data("write", path()))?;
             self.board.add_filled(length);
             offset += length;
         }
-        file.sync_data().map_err(LoadError::data("sync", path))
-    }
-}
-
-fn create(path: &Path) -> io::Result<File> {
-    let open = || File::options().write(true).create(true).truncate(true).open(path);
-    match (open(), path.parent()) {
-        (Err(error), Some(parent)) if error.kind() == io::ErrorKind::NotFound => {
-            fs::create_dir_all(parent)?;
-            open()
-        }
-        (result, _) => result,
+        file.sync_data().map_err(LoadError::data("sync", path()))
     }
 }
 

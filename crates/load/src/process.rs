@@ -111,9 +111,7 @@ fn run(plan: Plan, board: Board) -> u8 {
     };
     let load = Arc::new(Load::new(plan, board, ledger));
     load.context.board.set_state(ProcessState::Ready);
-    // Held until the process ends: threads stuck in the kernel still use the data.
-    let mut holds = Vec::new();
-    let result = obey(&load, &mut holds);
+    let result = obey(&load);
     if let Err(error) = result.as_ref() {
         load.context.board.give(LoadCommand::Stop);
         if !matches!(error, LoadError::Stopped) {
@@ -134,11 +132,12 @@ fn run(plan: Plan, board: Board) -> u8 {
 }
 
 /// Executes the program's commands until it stops the load.
-fn obey(load: &Arc<Load>, holds: &mut Vec<DirectoryLock>) -> Result<(), LoadError> {
+fn obey(load: &Arc<Load>) -> Result<(), LoadError> {
+    let hold = |locked: Vec<DirectoryLock>| drop(load.context.held.set(locked));
     let (mut current, mut started) = (None, false);
     let fills = load.plan.part.as_ref().is_none_or(Part::fills);
     if load.plan.after_crash {
-        holds.extend(lock_all(&load.plan.data_set())?);
+        hold(lock_all(&load.plan.data_set())?);
     }
     loop {
         match load.context.board.command() {
@@ -150,12 +149,12 @@ fn obey(load: &Arc<Load>, holds: &mut Vec<DirectoryLock>) -> Result<(), LoadErro
                     continue;
                 }
                 if kind == Some(PhaseKind::Fill) {
-                    holds.extend(fill(&load.plan.data_set(), &load.context.board)?);
+                    hold(fill(&load.plan.data_set(), &load.context.board)?);
                     load.context.ledger.iter().for_each(WriteLedger::set_filled);
                     load.context.board.end_phase(phase);
                 } else if !std::mem::replace(&mut started, true) {
                     if !fills {
-                        shared_data(&load.plan.data_set())?;
+                        hold(shared_data(&load.plan.data_set())?);
                     }
                     start_actors(load)?;
                 }

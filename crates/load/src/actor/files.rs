@@ -3,8 +3,10 @@
 use std::fs::File;
 use std::io;
 
-use crate::data::FileId;
-use crate::plan::Plan;
+use rustix::fs::OFlags;
+
+use crate::data::{FileId, FilePlace};
+use crate::work::LoadContext;
 
 const CAPACITY: usize = 64;
 
@@ -16,29 +18,33 @@ pub(super) struct OpenFiles {
 }
 
 /// Opens a file of the plan for reading and writing.
-pub(super) fn open(plan: &Plan, id: FileId) -> io::Result<File> {
-    let path = id.path(&plan.data_directories, &plan.file_sets).ok_or(io::ErrorKind::NotFound)?;
-    File::options().read(true).write(true).open(path)
+pub(super) fn open(load: &LoadContext, id: FileId) -> io::Result<File> {
+    place(load, id)?.open(OFlags::RDWR)
+}
+
+/// Where a file of the plan is.
+pub(super) fn place(load: &LoadContext, id: FileId) -> io::Result<FilePlace<'_>> {
+    id.place(load.directories(), &load.file_sets).ok_or_else(|| io::ErrorKind::NotFound.into())
 }
 
 impl OpenFiles {
     /// Calls `act` with the file, opened now or before. Files of a set with replaced files are not cached.
     pub(super) fn with<E: From<io::Error>>(
         &mut self,
-        plan: &Plan,
+        load: &LoadContext,
         id: FileId,
         act: impl Fn(&File) -> Result<(), E>,
     ) -> Result<(), E> {
         let (directory, set, file) = id.parts();
-        if plan.file_sets.get(set).is_none_or(|set| set.replaced) {
-            return act(&open(plan, id)?);
+        if load.file_sets.get(set).is_none_or(|set| set.replaced) {
+            return act(&open(load, id)?);
         }
         if self.entries.is_empty() {
             self.entries.resize_with(CAPACITY, || None);
         }
         let entry = &mut self.entries[(file as usize).wrapping_mul(7).wrapping_add(directory) % CAPACITY];
         if entry.as_ref().is_none_or(|(kept, _)| *kept != id) {
-            *entry = Some((id, open(plan, id)?));
+            *entry = Some((id, open(load, id)?));
         }
         act(&entry.as_ref().expect("filled above").1)
     }

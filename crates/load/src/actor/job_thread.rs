@@ -46,8 +46,8 @@ pub(super) fn perform(job: &Job, load: &Load, thread: ActorThread, tid: u32) {
 /// How full the file system of a thread's directory is, in millionths.
 fn used_ppm(load: &Load, thread: ActorThread) -> Option<u32> {
     let directories = load.plan.actors[thread.actor].directories.max(1) as u64;
-    let directory = load.plan.data_directories.get((thread.ordinal % directories) as usize)?;
-    let space = rustix::fs::statvfs(directory).ok().filter(|space| space.f_blocks > 0)?;
+    let held = load.context.directories().get((thread.ordinal % directories) as usize)?;
+    let space = rustix::fs::fstatvfs(held.directory()).ok().filter(|space| space.f_blocks > 0)?;
     let used = space.f_blocks.saturating_sub(space.f_bavail);
     Some((u128::from(used) * 1_000_000 / u128::from(space.f_blocks)) as u32)
 }

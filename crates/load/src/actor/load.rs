@@ -1,5 +1,6 @@
 //! The plan of the load process, and what its threads share.
 
+use std::sync::OnceLock;
 use std::sync::atomic::AtomicU64;
 
 use crate::board::Board;
@@ -26,7 +27,7 @@ impl Load {
             bytes: RandomBytes::new(plan.seed, longest_write(&plan)),
             ledger,
             seed: plan.seed,
-            data_directories: plan.data_directories.clone(),
+            held: OnceLock::new(),
             file_sets: plan.file_sets.clone(),
             phases: plan.phases.len(),
             repeat: plan.repeat,

@@ -1,14 +1,16 @@
 //! Reads, writes and file creation: by one thread, or fork-join.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io;
+
+use rustix::fs::OFlags;
 
 use super::files::{self, OpenFiles};
 use super::load::Load;
 use super::outcome::StepOutcome;
 use crate::block;
 use crate::board::OperationRecorder;
-use crate::data::FileId;
+use crate::data::{FileId, FilePlace};
 use crate::io_failure::IoFailure;
 use crate::plan::{Actor, FileTransfer, Plan, RoundStep, StepWork, TransferDirection};
 use crate::random::Random;
@@ -113,7 +115,7 @@ impl Transfers {
 
     /// `fsync` of a file, opened now or before.
     pub(super) fn sync(&mut self, load: &Load, file: FileId) -> io::Result<()> {
-        self.files.with(&load.plan, file, File::sync_all)
+        self.files.with(&load.context, file, File::sync_all)
     }
 
     /// Closes a file that an operation failed on.
@@ -128,7 +130,7 @@ impl Transfers {
             _ => {
                 let buffer = std::cell::RefCell::new(buffer);
                 let run = |file: &File| move_piece(load, transfer, piece, file, &mut buffer.borrow_mut());
-                self.files.with(&load.plan, piece.file, run)
+                self.files.with(&load.context, piece.file, run)
             }
         };
         outcome(transfer, piece, result)
@@ -229,7 +231,7 @@ fn whole_piece(
 ) -> (Result<(), PieceError>, Vec<u8>) {
     let result = match transfer.direction {
         TransferDirection::Create => create(load, transfer, piece),
-        _ => match files::open(&load.plan, piece.file) {
+        _ => match files::open(&load.context, piece.file) {
             Ok(file) => move_piece(load, transfer, piece, &file, &mut buffer),
             Err(error) => Err(error.into()),
         },
@@ -271,18 +273,16 @@ fn move_piece(
 
 /// Writes a new file and renames it over the old one, so that the space in use stays the same.
 fn create(load: &Load, transfer: &FileTransfer, piece: TransferPiece) -> Result<(), PieceError> {
-    let plan = &load.plan;
-    let path =
-        piece.file.path(&plan.data_directories, &plan.file_sets).ok_or(io::Error::from(io::ErrorKind::NotFound))?;
-    let temporary = path.with_file_name(format!(".new-{:x}", piece.salt));
+    let FilePlace { directory, name } = files::place(&load.context, piece.file)?;
+    let temporary = name.with_file_name(format!(".new-{:x}", piece.salt));
     let write = || -> Result<(), PieceError> {
-        let file = File::options().write(true).create_new(true).open(&temporary)?;
+        let file = directory.file(&temporary, OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL)?;
         move_piece(load, transfer, TransferPiece { offset: 0, ..piece }, &file, &mut [])?;
-        Ok(fs::rename(&temporary, &path)?)
+        Ok(directory.rename(&temporary, &name)?)
     };
     let result = write();
     if result.is_err() {
-        let _ = fs::remove_file(&temporary);
+        let _ = directory.remove_file(&temporary);
     }
     result
 }

@@ -1,20 +1,24 @@
 //! `du`: walks a tree and stats every file.
 
-use std::fs;
 use std::io;
 use std::path::Path;
 
+use access::Directory;
+use rustix::fs::{AtFlags, FileType};
+use rustix::io::Errno;
+
 use super::outcome::StepOutcome;
 use crate::board::Board;
-use crate::plan::{Actor, Plan};
+use crate::plan::Actor;
+use crate::work::LoadContext;
 
 /// Walks the data directory of this thread, or one set in it.
-pub(super) fn walk(plan: &Plan, actor: &Actor, ordinal: u64, set: Option<usize>, board: &Board) -> StepOutcome {
+pub(super) fn walk(load: &LoadContext, actor: &Actor, ordinal: u64, set: Option<usize>) -> StepOutcome {
     let Some(home) = (ordinal as usize).checked_rem(actor.directories) else { return StepOutcome::NOTHING };
-    let directory = &plan.data_directories[home];
+    let Some(held) = load.directories().get(home) else { return StepOutcome::NOTHING };
     let result = match set {
-        Some(set) => tree(&directory.join(&plan.file_sets[set].name), board),
-        None => tree(directory, board),
+        Some(set) => beneath(held.directory(), Path::new(&load.file_sets[set].name), &load.board),
+        None => tree(held.directory(), &load.board),
     };
     match result {
         Ok(true) => StepOutcome::NOTHING,
@@ -23,22 +27,25 @@ pub(super) fn walk(plan: &Plan, actor: &Actor, ordinal: u64, set: Option<usize>,
     }
 }
 
+fn beneath(directory: &Directory, name: &Path, board: &Board) -> io::Result<bool> {
+    match directory.directory(name) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(true),
+        opened => tree(&opened?, board),
+    }
+}
+
 /// `false`: the load stopped. Entries that vanish during the walk are no error.
-fn tree(directory: &Path, board: &Board) -> io::Result<bool> {
-    let entries = match fs::read_dir(directory) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(true),
-        result => result?,
-    };
-    for entry in entries {
+fn tree(directory: &Directory, board: &Board) -> io::Result<bool> {
+    for (name, _) in directory.entries()? {
         if board.is_stopping() {
             return Ok(false);
         }
-        let entry = entry?;
-        let metadata = match entry.metadata() {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-            result => result?,
+        let status = match rustix::fs::statat(directory, &name, AtFlags::SYMLINK_NOFOLLOW) {
+            Err(Errno::NOENT) => continue,
+            status => status?,
         };
-        if metadata.is_dir() && !tree(&entry.path(), board)? {
+        let is_directory = FileType::from_raw_mode(status.st_mode) == FileType::Directory;
+        if is_directory && !beneath(directory, Path::new(&name), board)? {
             return Ok(false);
         }
     }

@@ -1,11 +1,16 @@
 //! File sets, and the identity and path of each file.
 
 use std::ffi::OsStr;
+use std::fs::File;
+use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+use access::Directory;
+use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 
+use super::hold::DirectoryLock;
 use super::names::{FileName, FileNames};
 
 /// Files of one kind in every data directory.
@@ -69,13 +74,48 @@ impl FileId {
         let (directory, set, file) = self.parts();
         Some(file_path(data_directories.get(directory)?, sets.get(set)?, file))
     }
+
+    /// Where the file is; `None` if the plan does not have it.
+    pub(crate) fn place<'a>(self, directories: &'a [DirectoryLock], sets: &[FileSet]) -> Option<FilePlace<'a>> {
+        let (directory, set, file) = self.parts();
+        let directory = directories.get(directory)?.directory();
+        Some(FilePlace { directory, name: name_within(sets.get(set)?, file) })
+    }
+}
+
+/// A file beneath an open data directory.
+pub(crate) struct FilePlace<'a> {
+    pub(crate) directory: &'a Directory,
+    pub(crate) name: PathBuf,
+}
+
+impl FilePlace<'_> {
+    /// Opens it to read.
+    pub(crate) fn read(&self) -> io::Result<File> {
+        self.directory.file(&self.name, OFlags::RDONLY)
+    }
+
+    /// Opens it.
+    pub(crate) fn open(&self, flags: OFlags) -> io::Result<File> {
+        self.directory.file(&self.name, flags)
+    }
+
+    /// Opens it to write, and makes what is missing.
+    pub(crate) fn create(&self, flags: OFlags) -> io::Result<File> {
+        self.directory.create(&self.name, flags)
+    }
 }
 
 /// Path of file number `file` of a set.
 pub fn file_path(data_directory: &Path, set: &FileSet, file: u64) -> PathBuf {
+    data_directory.join(name_within(set, file))
+}
+
+/// The same within the data directory.
+pub(crate) fn name_within(set: &FileSet, file: u64) -> PathBuf {
     let mut name = FileName::new();
     set.names.write(file, &mut name);
-    data_directory.join(&set.name).join(OsStr::from_bytes(name.as_bytes()))
+    Path::new(&set.name).join(OsStr::from_bytes(name.as_bytes()))
 }
 
 #[cfg(test)]

@@ -1,24 +1,23 @@
 //! The lock of a data directory, which excludes a second run.
 
-use std::fs::File;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use rustix::fs::{FlockOperation, Mode, OFlags, flock};
+use access::Directory;
+use rustix::fs::{FlockOperation, flock};
 
-/// A lock (flock) on the directory itself. It ends with the process, even if that is killed. Removing a data directory
-/// requires the lock.
+/// A data directory, open. With a lock (flock) on the directory itself, which ends with the process, even if that is killed:
+/// removing a data directory requires it.
 #[derive(Debug)]
 pub struct DirectoryLock {
-    _directory: File,
+    directory: Directory,
 }
 
 impl DirectoryLock {
     /// Locks an existing directory. `Ok(None)`: another process holds the lock.
     pub fn take(data_directory: &Path) -> io::Result<Option<DirectoryLock>> {
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let directory = File::from(rustix::fs::open(data_directory, flags, Mode::empty())?);
+        let directory = Directory::open(data_directory)?;
         match flock(&directory, FlockOperation::NonBlockingLockExclusive) {
             Err(rustix::io::Errno::WOULDBLOCK) => return Ok(None),
             taken => taken?,
@@ -26,6 +25,16 @@ impl DirectoryLock {
         // Another process may have removed or recreated it between the two steps.
         let (locked, current) = (directory.metadata()?, data_directory.symlink_metadata()?);
         let is_current = (locked.dev(), locked.ino()) == (current.dev(), current.ino());
-        Ok(is_current.then_some(DirectoryLock { _directory: directory }))
+        Ok(is_current.then_some(DirectoryLock { directory }))
+    }
+
+    /// A directory that another process of the same run has locked.
+    pub(crate) fn shared(directory: Directory) -> DirectoryLock {
+        DirectoryLock { directory }
+    }
+
+    /// The directory.
+    pub(crate) fn directory(&self) -> &Directory {
+        &self.directory
     }
 }

@@ -1,9 +1,12 @@
 //! The marker file: identifies a data directory and lists its contents.
 
-use std::fs::{self, File};
+use std::fs::{self, Metadata};
 use std::io::{self, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use access::{Directory, owner};
+use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 
 use super::file_set::FileSet;
@@ -99,15 +102,19 @@ impl Marker {
     }
 
     /// Writes the marker into a data directory, replacing an older one atomically.
-    pub fn write(&self, data_directory: &Path) -> Result<(), LoadError> {
-        let (path, temporary) = (data_directory.join(MARKER), data_directory.join(TEMPORARY_MARKER));
+    pub(crate) fn write(&self, data_directory: &Directory) -> Result<(), LoadError> {
+        let temporary = Path::new(TEMPORARY_MARKER);
         let write = || -> io::Result<()> {
-            let mut file = File::create(&temporary)?;
+            match data_directory.remove_file(temporary) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                _ => {}
+            }
+            let mut file = data_directory.file(temporary, OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL)?;
             file.write_all(&serde_json::to_vec_pretty(self)?)?;
             file.sync_all()?;
-            fs::rename(&temporary, &path)
+            data_directory.rename(temporary, Path::new(MARKER))
         };
-        write().map_err(LoadError::data("write the marker", path.clone()))
+        write().map_err(LoadError::data("write the marker", data_directory.path().join(MARKER)))
     }
 }
 
@@ -150,10 +157,23 @@ pub(crate) fn status_of(recipe: &str, data_directory: &Path) -> DataDirectorySta
         Ok(metadata) if !metadata.is_dir() => return DataDirectoryStatus::Foreign("is not a directory".to_owned()),
         Ok(_) => {}
     }
-    if is_empty(data_directory) {
+    match Directory::open(data_directory) {
+        Ok(directory) => status_of_open(recipe, &directory),
+        Err(error) => DataDirectoryStatus::Foreign(format!("cannot be opened: {error}")),
+    }
+}
+
+/// The same of an open directory.
+pub(crate) fn status_of_open(recipe: &str, directory: &Directory) -> DataDirectoryStatus {
+    match directory.metadata().map(|metadata| changeable(directory, &metadata)) {
+        Ok(None) => {}
+        Ok(Some(why)) => return DataDirectoryStatus::Foreign(format!("{why}, who could put links and pipes there")),
+        Err(error) => return DataDirectoryStatus::Foreign(format!("cannot be inspected: {error}")),
+    }
+    if is_empty(directory) {
         return DataDirectoryStatus::Absent;
     }
-    let text = match read_plain_file(&data_directory.join(MARKER)) {
+    let text = match directory.text_of(Path::new(MARKER)) {
         Ok(text) => text,
         Err(error) => return DataDirectoryStatus::Foreign(format!("has no readable marker file {MARKER} ({error})")),
     };
@@ -167,15 +187,16 @@ pub(crate) fn status_of(recipe: &str, data_directory: &Path) -> DataDirectorySta
     }
 }
 
-/// Empty except for a temporary marker: the remains of a fill that died before it wrote its marker.
-fn is_empty(data_directory: &Path) -> bool {
-    fs::read_dir(data_directory)
-        .is_ok_and(|mut entries| entries.all(|e| e.is_ok_and(|e| e.file_name() == TEMPORARY_MARKER)))
+/// Which other user could change the directory. A file server may show root, or each user, as another one: then the owner of
+/// what we make there is asked for.
+fn changeable(directory: &Directory, metadata: &Metadata) -> Option<String> {
+    owner::changeable(metadata).filter(|_| {
+        let is_of_others = metadata.mode() & 0o002 != 0;
+        is_of_others || directory.path().parent().and_then(owner::seen_in) != Some(metadata.uid())
+    })
 }
 
-fn read_plain_file(path: &Path) -> io::Result<String> {
-    match fs::symlink_metadata(path)?.is_file() {
-        true => fs::read_to_string(path),
-        false => Err(io::Error::other("not a regular file")),
-    }
+/// Empty except for a temporary marker: the remains of a fill that died before it wrote its marker.
+fn is_empty(directory: &Directory) -> bool {
+    directory.entries().is_ok_and(|entries| entries.iter().all(|(name, _)| name == TEMPORARY_MARKER))
 }

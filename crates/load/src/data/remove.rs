@@ -1,12 +1,13 @@
 //! Removal of data directories, and nothing else.
 
-use std::ffi::CString;
+use std::ffi::{CString, OsStr};
 use std::fs;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+use access::Directory;
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
 
 use super::hold::DirectoryLock;
@@ -24,24 +25,19 @@ pub fn data_directory(recipe: &str, data_directory: &Path) -> Result<(), LoadErr
         _ => {}
     }
     let hold = DirectoryLock::take(data_directory).map_err(LoadError::data("lock", data_directory))?;
-    let _hold = hold.ok_or_else(|| LoadError::InUse { path: data_directory.to_owned() })?;
+    let hold = hold.ok_or_else(|| LoadError::InUse { path: data_directory.to_owned() })?;
     let failed = |error: rustix::io::Errno| LoadError::data("remove", data_directory)(error.into());
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let directory = rustix::fs::open(data_directory, flags, Mode::empty()).map_err(failed)?;
-    let file_system = rustix::fs::fstat(&directory).map_err(failed)?.st_dev;
+    let directory = hold.directory();
+    let file_system = rustix::fs::fstat(directory).map_err(failed)?.st_dev;
     TreeRemoval { file_system, path: data_directory.to_owned() }.clear(directory.as_fd(), Some(MARKER))?;
-    rustix::fs::unlinkat(&directory, MARKER, AtFlags::empty()).map_err(failed)?;
+    rustix::fs::unlinkat(directory, MARKER, AtFlags::empty()).map_err(failed)?;
     fs::remove_dir(data_directory).map_err(LoadError::data("remove", data_directory))
 }
 
 /// Removes a file or directory tree that the plan does not have.
-pub(crate) fn tree(path: &Path, file_system: u64) -> Result<(), LoadError> {
-    let parent = path.parent().unwrap_or(path);
-    let failed = |error: rustix::io::Errno| LoadError::data("remove", path)(error.into());
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let directory = rustix::fs::open(parent, flags, Mode::empty()).map_err(failed)?;
-    let name = path.file_name().map(|name| CString::new(name.as_bytes()).unwrap_or_default()).unwrap_or_default();
-    TreeRemoval { file_system, path: parent.to_owned() }.entry(directory.as_fd(), &name)
+pub(crate) fn tree(parent: &Directory, name: &OsStr, file_system: u64) -> Result<(), LoadError> {
+    let name = CString::new(name.as_bytes()).unwrap_or_default();
+    TreeRemoval { file_system, path: parent.path().to_owned() }.entry(parent.as_fd(), &name)
 }
 
 struct TreeRemoval {

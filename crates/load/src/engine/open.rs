@@ -5,24 +5,24 @@ use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-use rustix::fs::{AtFlags, StatxFlags};
+use rustix::fs::{AtFlags, OFlags, StatxFlags};
 
 use super::SyncMethod;
+use crate::data::FilePlace;
 
 /// `STATX_DIOALIGN` (Linux 6.1): alignment of direct I/O on the file.
 const DIOALIGN: StatxFlags = StatxFlags::from_bits_retain(0x2000);
 
 /// Opens a file for reading and writing. `direct`: with O_DIRECT, for blocks of that size.
-pub(crate) fn open(path: &Path, direct: Option<u64>, sync: Option<SyncMethod>) -> Result<File, OpenError> {
-    let direct_flag = if direct.is_some() { libc::O_DIRECT } else { 0 };
+pub(crate) fn open(place: &FilePlace<'_>, direct: Option<u64>, sync: Option<SyncMethod>) -> Result<File, OpenError> {
+    let direct_flag = if direct.is_some() { OFlags::DIRECT } else { OFlags::empty() };
     let sync_flag = match sync {
-        Some(SyncMethod::OSync) => libc::O_SYNC,
-        Some(SyncMethod::ODsync) => libc::O_DSYNC,
-        _ => 0,
+        Some(SyncMethod::OSync) => OFlags::SYNC,
+        Some(SyncMethod::ODsync) => OFlags::DSYNC,
+        _ => OFlags::empty(),
     };
-    let mut options = File::options();
-    let file = options.read(true).write(true).custom_flags(direct_flag | sync_flag).open(path);
-    let file = match file {
+    let path = place.directory.path().join(&place.name);
+    let file = match place.open(OFlags::RDWR | direct_flag | sync_flag) {
         Err(error) if direct.is_some() && error.raw_os_error() == Some(libc::EINVAL) => {
             return Err(OpenError::Unfit(format!(
                 "{}: its file system does not support direct I/O; omit --direct",
@@ -32,7 +32,7 @@ pub(crate) fn open(path: &Path, direct: Option<u64>, sync: Option<SyncMethod>) -
         file => file.map_err(OpenError::Failed)?,
     };
     if let Some(block_bytes) = direct {
-        refuse_misfit(&file, path, block_bytes)?;
+        refuse_misfit(&file, &path, block_bytes)?;
     }
     Ok(file)
 }

@@ -88,7 +88,8 @@ fn a_damaged_or_incomplete_set_is_repaired() {
     fs::write(data.join("a/0000/001"), "short").unwrap();
     assert_eq!(filled(&plan), (5_000, 0));
     fs::remove_file(data.join("a/0000/000")).unwrap();
-    Marker::new("r", 0, FillState::Filling, &plan.file_sets).write(data).unwrap();
+    let directory = access::Directory::open(data).unwrap();
+    Marker::new("r", 0, FillState::Filling, &plan.file_sets).write(&directory).unwrap();
     assert_eq!(filled(&plan), (5_000, 0));
     assert!(
         matches!(data_directory_status("r", home.path()), DataDirectoryStatus::Ours(marker) if marker.state == FillState::Complete)
@@ -172,4 +173,67 @@ fn an_empty_directory_of_that_name_may_be_used() {
     fs::create_dir(home.path().join("stallscope-r")).unwrap();
     assert_eq!(filled(&plan(home.path(), &[])).1, 0);
     assert_eq!(data_directory_status("q", home.path()), DataDirectoryStatus::Absent);
+}
+
+/// Who has made the marker may have made links, too.
+#[test]
+fn no_link_below_a_directory_with_a_marker_is_followed_by_a_fill() {
+    use std::os::unix::fs::symlink;
+    let home = tempfile::tempdir().unwrap();
+    let victims = home.path().join("victims");
+    fs::create_dir_all(victims.join("0000")).unwrap();
+    for name in ["file", "0000/000", "0000/002", "0000/999"] {
+        fs::write(victims.join(name), "kept").unwrap();
+    }
+    let plan = plan(home.path(), &[]);
+    let data = &plan.data_directories[0];
+    type Spoil<'a> = &'a dyn Fn(&Path);
+    let spoils: [(&str, Spoil<'_>); 5] = [
+        ("a file", &|data| symlink(victims.join("file"), data.join("a/0000/002")).unwrap()),
+        ("a directory", &|data| symlink(victims.join("0000"), data.join("a/0000")).unwrap()),
+        ("a set", &|data| symlink(&victims, data.join("a")).unwrap()),
+        ("the new marker", &|data| symlink(victims.join("file"), data.join(".stallscope.new")).unwrap()),
+        ("a second name", &|data| fs::hard_link(victims.join("file"), data.join("a/0000/002")).unwrap()),
+    ];
+    for (name, spoil) in spoils {
+        filled(&plan);
+        let spoiled =
+            [("a file", "a/0000/002"), ("a second name", "a/0000/002"), ("a directory", "a/0000"), ("a set", "a")];
+        if let Some((_, path)) = spoiled.iter().find(|(what, _)| *what == name) {
+            let path = data.join(path);
+            let _ = fs::remove_dir_all(&path).or_else(|_| fs::remove_file(&path));
+        }
+        // Something is missing, so that the marker is written as well.
+        fs::remove_file(data.join("b/0000/007")).unwrap();
+        spoil(data);
+        filled(&plan);
+        assert!(sizes_are_right(data, &plan.file_sets), "{name}");
+        let text = |name: &str| fs::read_to_string(victims.join(name)).unwrap();
+        for file in ["file", "0000/000", "0000/002", "0000/999"] {
+            assert_eq!(text(file), "kept", "{name}: {file}");
+        }
+        assert!(!data.join("a/0000").is_symlink() && !data.join(".stallscope.new").is_symlink(), "{name}");
+    }
+    remove::data_directory("r", data).unwrap();
+}
+
+#[test]
+fn data_in_a_directory_of_another_user_is_foreign() {
+    use std::os::unix::fs::{PermissionsExt, chown};
+    if !rustix::process::geteuid().is_root() {
+        return println!("skipped: root alone can make directories of another user");
+    }
+    let home = tempfile::tempdir().unwrap();
+    let first = plan(home.path(), &[]);
+    let data = &first.data_directories[0];
+    filled(&first);
+    chown(data, Some(4242), None).unwrap();
+    let refused = plan(home.path(), &[]).refusals;
+    assert!(refused.iter().any(|refusal| refusal.what.contains("belongs to user 4242")), "{refused:?}");
+    chown(data, Some(0), None).unwrap();
+    fs::set_permissions(data, fs::Permissions::from_mode(0o777)).unwrap();
+    let refused = plan(home.path(), &[]).refusals;
+    assert!(refused.iter().any(|refusal| refusal.what.contains("written to by every user")), "{refused:?}");
+    let board = Board::create(first.board_shape()).unwrap().1;
+    assert!(matches!(fill(&first.data_set(), &board), Err(LoadError::Foreign { .. })));
 }

@@ -4,10 +4,10 @@
 //! that differ: it reads the contents from the pack, unlinks the old file and creates a new one. Unchanged files are not
 //! touched.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io;
-use std::path::Path;
 
+use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 
 use super::cold::ColdMethod;
@@ -17,7 +17,7 @@ use super::values::JobValues;
 use crate::block;
 use crate::board::{FinishedOperation, OperationLevel};
 use crate::clock;
-use crate::data::FileId;
+use crate::data::{FileId, FilePlace};
 use crate::error::LoadError;
 use crate::io_failure::IoFailure;
 use crate::random::Random;
@@ -136,17 +136,17 @@ impl CheckoutJob {
     }
 
     fn write_back(&self, worker: &mut Worker<'_>) {
-        let directory = HomeDirectory::of(worker).path(worker);
+        let directory = HomeDirectory::of(worker).directory(worker);
         let _ = worker.time(self.classes.sync, None, || Ok(self.cold.write_back(directory).map(|()| 0)?));
     }
 
     fn make_cold(&self, worker: &mut Worker<'_>) {
         let pack = self.pack(HomeDirectory::of(worker));
-        let path = worker.path(pack);
+        let place = worker.place(pack);
         let _ = worker.time(self.classes.drop, None, || {
             self.cold.drop_caches()?;
             if self.cold.by_file() {
-                self.cold.drop_pages(&File::open(path?)?);
+                self.cold.drop_pages(&place?.read()?);
             }
             Ok(0)
         });
@@ -162,7 +162,7 @@ impl CheckoutJob {
         let class = self.classes.checkout;
         worker.recorder.begin(OperationLevel::Round, class, start_ns);
         let (home, seed) = (HomeDirectory::of(worker), worker.load.seed);
-        let pack = worker.path(self.pack(home)).and_then(File::open).ok();
+        let pack = worker.place(self.pack(home)).and_then(|place| place.read()).ok();
         let mut step = Step { job: self, worker, home, seed, pack, buffer: Vec::new(), from, to };
         let done = step.stat().and_then(|()| step.remove()).and_then(|()| step.write());
         match done {
@@ -183,7 +183,7 @@ impl Step<'_, '_> {
         let class = self.job.classes.stat;
         for file in 0..self.job.tree.files {
             if self.had(file).is_some() {
-                self.act(class, file, |path| Ok(fs::symlink_metadata(path).map(|_| 0)?))?;
+                self.act(class, file, |place| Ok(place.directory.status(&place.name).map(|_| 0)?))?;
             }
         }
         Some(())
@@ -194,10 +194,10 @@ impl Step<'_, '_> {
         let class = self.job.classes.unlink;
         for file in 0..self.job.tree.files {
             if self.had(file).is_some() && self.wanted(file).is_none() {
-                self.act(class, file, |path| {
-                    fs::remove_file(path)?;
+                self.act(class, file, |place| {
+                    remove(place)?;
                     // Fails unless the directory is empty.
-                    let _ = path.parent().map(fs::remove_dir);
+                    let _ = place.name.parent().map(|parent| place.directory.remove_directory(parent));
                     Ok(0)
                 })?;
             }
@@ -216,14 +216,14 @@ impl Step<'_, '_> {
             let size = self.job.tree.size_bytes(self.seed, file, version);
             self.read_object(file, version, size)?;
             if had.is_some() {
-                self.act(self.job.classes.unlink, file, |path| Ok(fs::remove_file(path).map(|()| 0)?))?;
+                self.act(self.job.classes.unlink, file, |place| Ok(remove(place).map(|()| 0)?))?;
             }
             let bytes = &self.worker.load.bytes;
-            self.act(self.job.classes.create, file, |path| {
-                let made = create(path, size, |length, done| bytes.slice(file ^ (version << 40) ^ done, length));
+            self.act(self.job.classes.create, file, |place| {
+                let made = create(place, size, |length, done| bytes.slice(file ^ (version << 40) ^ done, length));
                 if made.is_err() {
                     // The next checkout would mistake a partial file for a complete one.
-                    let _ = fs::remove_file(path);
+                    let _ = remove(place);
                 }
                 made
             })?;
@@ -255,26 +255,32 @@ impl Step<'_, '_> {
         (!self.worker.is_over()).then_some(())
     }
 
-    fn act(&mut self, class: usize, file: u64, act: impl FnOnce(&Path) -> Result<u64, IoFailure>) -> Option<()> {
+    fn act(
+        &mut self,
+        class: usize,
+        file: u64,
+        act: impl FnOnce(&FilePlace<'_>) -> Result<u64, IoFailure>,
+    ) -> Option<()> {
         let id = FileId::new(self.home.directory, self.job.set, file);
-        let path = self.worker.path(id);
-        if self.worker.time(class, Some(id), || act(&path?)).is_err() {
+        let place = self.worker.place(id);
+        if self.worker.time(class, Some(id), || act(&place?)).is_err() {
             self.worker.back_off();
         }
         (!self.worker.is_over()).then_some(())
     }
 }
 
+fn remove(place: &FilePlace<'_>) -> io::Result<()> {
+    place.directory.remove_file(&place.name)
+}
+
 /// Creates a file that must not exist, and its parent directories.
-fn create<'b>(path: &Path, size_bytes: u64, bytes: impl Fn(usize, u64) -> &'b [u8]) -> Result<u64, IoFailure> {
-    let open = || File::options().write(true).create_new(true).open(path);
-    let file = match (open(), path.parent()) {
-        (Err(error), Some(parent)) if error.kind() == io::ErrorKind::NotFound => {
-            fs::create_dir_all(parent)?;
-            open()?
-        }
-        (result, _) => result?,
-    };
+fn create<'b>(
+    place: &FilePlace<'_>,
+    size_bytes: u64,
+    bytes: impl Fn(usize, u64) -> &'b [u8],
+) -> Result<u64, IoFailure> {
+    let file = place.create(OFlags::WRONLY | OFlags::EXCL)?;
     let mut done = 0;
     while done < size_bytes {
         let length = PIECE_BYTES.min(size_bytes - done);

@@ -2,8 +2,8 @@
 
 use std::fs::File;
 use std::io;
-use std::path::Path;
 
+use access::Directory;
 use rustix::fs::{Advice, fadvise};
 use serde::{Deserialize, Serialize};
 
@@ -70,13 +70,13 @@ impl ColdMethod {
     }
 
     /// Writes back dirty data: of the whole machine as sync(1) does, or of one file system.
-    pub(crate) fn write_back(self, directory: &Path) -> io::Result<()> {
+    pub(crate) fn write_back(self, directory: &Directory) -> io::Result<()> {
         match self {
             ColdMethod::Caches => {
                 rustix::fs::sync();
                 Ok(())
             }
-            _ => Ok(rustix::fs::syncfs(File::open(directory)?)?),
+            _ => Ok(rustix::fs::syncfs(directory)?),
         }
     }
 }

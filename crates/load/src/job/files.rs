@@ -13,7 +13,7 @@ mod visit;
 use std::os::fd::OwnedFd;
 
 use own_files::OwnFiles;
-use rustix::fs::{CWD, Mode, OFlags};
+use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 use subdirectories::Subdirectories;
@@ -120,10 +120,11 @@ impl FilesJob {
 /// Opens the set's directory in one of the data directories, and creates it if it is missing.
 pub(super) fn open_set(worker: &Worker<'_>, directory: usize, set: usize) -> Result<OwnedFd, Errno> {
     let load = worker.load;
-    let path = load.data_directories.get(directory).ok_or(Errno::NOENT)?.join(&load.file_sets[set].name);
-    match rustix::fs::mkdirat(CWD, &path, Mode::from_raw_mode(0o777)) {
+    let (home, name) = (load.directories().get(directory).ok_or(Errno::NOENT)?, load.file_sets[set].name.as_str());
+    match rustix::fs::mkdirat(home.directory(), name, Mode::from_raw_mode(0o777)) {
         Ok(()) | Err(Errno::EXIST) => {}
         Err(errno) => return Err(errno),
     }
-    rustix::fs::open(&path, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    rustix::fs::openat(home.directory(), name, flags, Mode::empty())
 }

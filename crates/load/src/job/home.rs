@@ -1,6 +1,6 @@
 //! The directory of a thread, and its share of the work there.
 
-use std::path::Path;
+use access::Directory;
 
 use crate::work::Worker;
 
@@ -33,9 +33,9 @@ impl HomeDirectory {
         (self.first..items).step_by(self.threads as usize)
     }
 
-    /// Path of the data directory.
-    pub(super) fn path<'a>(self, worker: &Worker<'a>) -> &'a Path {
-        &worker.load.data_directories[self.directory]
+    /// The data directory.
+    pub(super) fn directory<'a>(self, worker: &Worker<'a>) -> &'a Directory {
+        worker.load.directories()[self.directory].directory()
     }
 }
 

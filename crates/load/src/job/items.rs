@@ -5,7 +5,7 @@
 
 mod resolve;
 
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 
 use model::operation::Fault;
 use rustix::fs::{AtFlags, Mode, OFlags};
@@ -140,8 +140,7 @@ impl Items {
     }
 
     fn open(&mut self, flags: OFlags) -> Result<OwnedFd, IoFailure> {
-        let mode = Mode::from_raw_mode(0o666);
-        rustix::fs::openat(&self.root, self.name.as_c_str(), flags | OFlags::CLOEXEC, mode).map_err(failed)
+        access::open_within(self.root.as_fd(), self.name.as_c_str(), flags).map_err(failed)
     }
 
     fn mkdir(&mut self) -> Result<u64, IoFailure> {

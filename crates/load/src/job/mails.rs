@@ -1,10 +1,11 @@
 //! `mails`: writes a maildir, or reads it cold repeatedly, like a mail reader after its start.
 
-use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader};
 use std::path::Path;
 
+use access::Directory;
 use model::operation::Fault;
+use rustix::fs::{FileType, OFlags};
 use serde::{Deserialize, Serialize};
 
 use super::cold::ColdMethod;
@@ -14,7 +15,7 @@ use super::values::JobValues;
 use crate::block;
 use crate::board::{FinishedOperation, OperationLevel};
 use crate::clock;
-use crate::data::{FileId, FileSet};
+use crate::data::{FileId, FilePlace, FileSet};
 use crate::error::LoadError;
 use crate::io_failure::IoFailure;
 use crate::sys;
@@ -105,13 +106,13 @@ impl MailsJob {
                 return;
             }
             let id = FileId::new(home.directory, self.set, mail);
-            let (path, size) = (worker.path(id), self.size_bytes(worker, mail));
-            match worker.time(write, Some(id), || write_mail(&path?, &lines, mail, size)) {
+            let (place, size) = (worker.place(id), self.size_bytes(worker, mail));
+            match worker.time(write, Some(id), || write_mail(&place?, &lines, mail, size)) {
                 Ok(_) => worker.done(1),
                 Err(_) => worker.back_off(),
             }
         }
-        let directory = home.path(worker);
+        let directory = home.directory(worker);
         let _ = worker.time(sync, None, || Ok(self.cold.write_back(directory).map(|()| 0)?));
     }
 
@@ -122,8 +123,8 @@ impl MailsJob {
         let set = &worker.load.file_sets[self.set];
         let mut found = Vec::new();
         while found.is_empty() && !worker.is_over() {
-            let root = home.path(worker).join(&set.name);
-            let _ = worker.time(find, None, || Ok(self.find(&root, set, &mut found).map(|()| 0)?));
+            let root = home.directory(worker).directory(Path::new(&set.name));
+            let _ = worker.time(find, None, || Ok(self.find(&root?, set, &mut found).map(|()| 0)?));
             if found.is_empty() {
                 worker.back_off();
             }
@@ -137,12 +138,11 @@ impl MailsJob {
     }
 
     /// Collects the mails in listing order, which is the order of reads.
-    fn find(&self, directory: &Path, set: &FileSet, found: &mut Vec<u64>) -> io::Result<()> {
-        for entry in fs::read_dir(directory)? {
-            let entry = entry?;
-            if entry.file_type()?.is_dir() {
-                self.find(&entry.path(), set, found)?;
-            } else if let Some(mail) = number(directory, &entry.file_name(), set) {
+    fn find(&self, directory: &Directory, set: &FileSet, found: &mut Vec<u64>) -> io::Result<()> {
+        for (name, kind) in directory.entries()? {
+            if kind == FileType::Directory {
+                self.find(&directory.directory(Path::new(&name))?, set, found)?;
+            } else if let Some(mail) = number(directory.path(), &name, set) {
                 found.extend(Some(mail).filter(|mail| *mail < self.mails));
             }
         }
@@ -166,8 +166,8 @@ impl MailsJob {
                 return None;
             }
             let id = FileId::new(home.directory, self.set, mail);
-            let (path, size) = (worker.path(id), self.size_bytes(worker, mail));
-            match worker.time(class, Some(id), || read_mail(&path?, size, self.cold, line)) {
+            let (place, size) = (worker.place(id), self.size_bytes(worker, mail));
+            match worker.time(class, Some(id), || read_mail(&place?, size, self.cold, line)) {
                 Ok(_) => worker.done(1),
                 Err(_) => worker.back_off(),
             }
@@ -200,15 +200,8 @@ fn lines(worker: &Worker<'_>) -> Vec<u8> {
 }
 
 /// Writes a mail: header lines, an empty line, text.
-fn write_mail(path: &Path, lines: &[u8], mail: u64, size_bytes: u64) -> Result<u64, IoFailure> {
-    let create = || File::options().write(true).create(true).truncate(true).open(path);
-    let file = match (create(), path.parent()) {
-        (Err(error), Some(parent)) if error.kind() == io::ErrorKind::NotFound => {
-            fs::create_dir_all(parent)?;
-            create()?
-        }
-        (result, _) => result?,
-    };
+fn write_mail(place: &FilePlace<'_>, lines: &[u8], mail: u64, size_bytes: u64) -> Result<u64, IoFailure> {
+    let file = place.create(OFlags::WRONLY | OFlags::TRUNC)?;
     let header =
         format!("Return-Path: <a@example.org>\nFrom: A <a@example.org>\nSubject: mail {mail}\nDate: {mail}\n\n");
     let header = &header.as_bytes()[..header.len().min(size_bytes as usize)];
@@ -225,8 +218,8 @@ fn write_mail(path: &Path, lines: &[u8], mail: u64, size_bytes: u64) -> Result<u
 }
 
 /// Opens a mail, gets its size, reads it line by line, and parses the header as a mail reader does.
-fn read_mail(path: &Path, size_bytes: u64, cold: ColdMethod, line: &mut Vec<u8>) -> Result<u64, IoFailure> {
-    let file = File::open(path)?;
+fn read_mail(place: &FilePlace<'_>, size_bytes: u64, cold: ColdMethod, line: &mut Vec<u8>) -> Result<u64, IoFailure> {
+    let file = place.read()?;
     let there = file.metadata()?.len();
     let mut reader = BufReader::with_capacity(8 << 10, file);
     let (mut done, mut in_header, mut fields) = (0, true, 0);

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 
+use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 
 use super::cold;
@@ -81,12 +82,12 @@ impl ProbeJob {
         let mut file = None;
         for round in 0.. {
             if self.action == ProbeAction::Read && round % self.blocks == 0 {
-                file = worker.path(id).and_then(File::open).inspect(cold::drop_pages).ok();
+                file = worker.place(id).and_then(|place| place.read()).inspect(cold::drop_pages).ok();
             }
             let Some(start_ns) = worker.next_start_ns() else { return };
             let start_ns = start_ns.unwrap_or_else(clock::now_ns);
             let block = if self.random { worker.random.below(self.blocks) } else { round % self.blocks };
-            let path = worker.path(id);
+            let place = worker.place(id);
             let salt = worker.random.bits();
             let bytes = &worker.load.bytes;
             let act = || {
@@ -96,9 +97,10 @@ impl ProbeJob {
                 }
                 let file = match &mut file {
                     Some(file) => file,
-                    empty => {
-                        empty.insert(File::options().read(true).write(self.action == ProbeAction::Write).open(path?)?)
-                    }
+                    empty => empty.insert(place?.open(match self.action {
+                        ProbeAction::Write => OFlags::RDWR,
+                        _ => OFlags::RDONLY,
+                    })?),
                 };
                 self.act(file, block, &mut buffer, |length| bytes.slice(salt, length))
             };

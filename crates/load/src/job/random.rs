@@ -33,8 +33,8 @@ impl RandomJob {
         }
         let id = chooser.file;
         let direct = self.direct.then_some(self.block_bytes);
-        let opened = worker.path(id).map_err(OpenError::Failed);
-        match opened.and_then(|path| engine::open(&path, direct, self.sync)) {
+        let opened = worker.place(id).map_err(OpenError::Failed);
+        match opened.and_then(|place| engine::open(&place, direct, self.sync)) {
             Err(OpenError::Unfit(message)) => worker.give_up(&message),
             Err(OpenError::Failed(error)) => {
                 let class = self.read_class.or(self.write_class).unwrap_or(0);

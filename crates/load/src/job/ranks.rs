@@ -8,18 +8,18 @@ mod resolve;
 use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
-use std::path::Path;
+use std::os::unix::fs::FileExt;
 
 use model::operation::Fault;
 
 use resolve::RankAction;
 pub(super) use resolve::RanksJob;
+use rustix::fs::OFlags;
 
 use super::block::{BlockBuffer, Extent, whole};
 use super::patience::Patience;
 use crate::clock;
-use crate::data::FileId;
+use crate::data::{FileId, FilePlace};
 use crate::io_failure::IoFailure;
 use crate::random::Random;
 use crate::stamp::{self, BlockOwner, Expected};
@@ -38,10 +38,10 @@ struct Rank {
 impl RanksJob {
     pub(super) fn perform(&self, worker: &mut Worker<'_>) {
         let rank = self.rank(worker);
-        let path = worker.path(rank.id);
+        let place = worker.place(rank.id);
         let mut file = None;
         let open = || {
-            file = Some(self.opened(&path?)?);
+            file = Some(self.opened(&place?)?);
             Ok::<(), io::Error>(())
         };
         let opened = worker.time(self.open, Some(rank.id), || open().map(|()| 0).map_err(IoFailure::from));
@@ -69,19 +69,14 @@ impl RanksJob {
         Rank { number, ranks, id, owner, generation: worker.repetition() + 1 }
     }
 
-    fn opened(&self, path: &Path) -> io::Result<File> {
-        let makes = self.action == RankAction::Write;
-        if let Some(parent) = path.parent().filter(|_| makes) {
-            std::fs::create_dir_all(parent)?;
+    fn opened(&self, place: &FilePlace<'_>) -> io::Result<File> {
+        let direct = if self.direct { OFlags::DIRECT } else { OFlags::empty() };
+        if self.action != RankAction::Write {
+            return place.open(OFlags::RDONLY | direct);
         }
         // A shared file may already have been written by other ranks, so it is not truncated.
-        let truncate = makes && self.truncate && !self.layout.shared;
-        let mut options = File::options();
-        options.read(true).write(makes).create(makes).truncate(truncate);
-        if self.direct {
-            options.custom_flags(libc::O_DIRECT);
-        }
-        options.open(path)
+        let truncate = if self.truncate && !self.layout.shared { OFlags::TRUNC } else { OFlags::empty() };
+        place.create(OFlags::RDWR | truncate | direct)
     }
 
     fn sync(&self, worker: &mut Worker<'_>, rank: &Rank, file: &File) {

@@ -11,14 +11,13 @@ mod resolve;
 mod rewrite;
 mod seeks;
 
-use std::fs::File;
 use std::io;
-use std::os::unix::fs::OpenOptionsExt;
 
 use opened::Opened;
 use part::FilePart;
 use resolve::StreamAction;
 pub(super) use resolve::StreamJob;
+use rustix::fs::OFlags;
 
 use super::block::BlockBuffer;
 use super::patience::Patience;
@@ -57,18 +56,15 @@ impl StreamJob {
     }
 
     fn open(&self, worker: &Worker<'_>, id: FileId) -> io::Result<Opened> {
-        let path = worker.path(id)?;
-        let makes = self.action == StreamAction::Write;
-        if let Some(parent) = path.parent().filter(|_| makes) {
-            std::fs::create_dir_all(parent)?;
-        }
-        let mut options = File::options();
-        options.read(true).write(self.action != StreamAction::Read).create(makes).truncate(makes);
-        if self.direct {
-            options.custom_flags(libc::O_DIRECT);
-        }
-        let file = options.open(&path)?;
-        let writer = if self.two_descriptors { Some(options.open(&path)?) } else { None };
+        let place = worker.place(id)?;
+        let direct = if self.direct { OFlags::DIRECT } else { OFlags::empty() };
+        let open = || match self.action {
+            StreamAction::Read => place.open(OFlags::RDONLY | direct),
+            StreamAction::Write => place.create(OFlags::RDWR | OFlags::TRUNC | direct),
+            _ => place.open(OFlags::RDWR | direct),
+        };
+        let file = open()?;
+        let writer = if self.two_descriptors { Some(open()?) } else { None };
         Ok(Opened { id, file, writer })
     }
 

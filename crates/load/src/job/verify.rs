@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::values::JobValues;
 use crate::clock;
+use crate::data::FilePlace;
 use crate::error::LoadError;
 use crate::io_failure::IoFailure;
 use crate::stamp;
@@ -54,7 +55,7 @@ impl VerifyJob {
 
     fn file(&self, worker: &mut Worker<'_>, account: &FileLedger<'_>, shape: &LedgerShape) {
         let id = account.owner().file;
-        let file = match worker.path(id).and_then(open_cold) {
+        let file = match worker.place(id).and_then(|place| open_cold(&place)) {
             Ok(file) => file,
             Err(error) => {
                 let _ = worker.time(self.class, Some(id), || Err(error.into()));
@@ -107,8 +108,8 @@ impl VerifyJob {
 }
 
 /// Opens a file and drops its clean pages, so that reads come from the disk.
-fn open_cold(path: std::path::PathBuf) -> io::Result<File> {
-    let file = File::open(path)?;
+fn open_cold(place: &FilePlace<'_>) -> io::Result<File> {
+    let file = place.read()?;
     let _ = rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed);
     Ok(file)
 }

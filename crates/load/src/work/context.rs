@@ -1,9 +1,9 @@
 //! What all threads of the load share.
 
-use std::path::PathBuf;
+use std::sync::OnceLock;
 
 use crate::board::Board;
-use crate::data::FileSet;
+use crate::data::{DirectoryLock, FileSet};
 use crate::random_bytes::RandomBytes;
 use crate::schedule::Repeat;
 use crate::write_ledger::WriteLedger;
@@ -15,7 +15,8 @@ pub(crate) struct LoadContext {
     /// Which writes were issued and acknowledged, where data is stamped.
     pub(crate) ledger: Option<WriteLedger>,
     pub(crate) seed: u64,
-    pub(crate) data_directories: Vec<PathBuf>,
+    /// The data directories, once they are locked. Held until the process ends: threads stuck in the kernel still use the data.
+    pub(crate) held: OnceLock<Vec<DirectoryLock>>,
     pub(crate) file_sets: Vec<FileSet>,
     /// Number of phases, and the repeated ones.
     pub(crate) phases: usize,
@@ -27,6 +28,11 @@ pub(crate) struct LoadContext {
 }
 
 impl LoadContext {
+    /// The data directories.
+    pub(crate) fn directories(&self) -> &[DirectoryLock] {
+        self.held.get().map_or(&[], Vec::as_slice)
+    }
+
     /// How often the phase with that sequence number was run before.
     pub(crate) fn repetition_of(&self, sequence: u32) -> u64 {
         self.repeat.map_or(0, |repeat| repeat.repetition_of(sequence, self.phases))

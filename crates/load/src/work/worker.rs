@@ -2,14 +2,13 @@
 
 use std::cell::Cell;
 use std::io;
-use std::path::PathBuf;
 
 use super::context::LoadContext;
 use super::group::{ActorThread, ThreadGroup};
 use super::pace::Pace;
 use crate::board::{FinishedOperation, LoadCommand, OperationLevel, OperationRecorder, ThreadShare};
 use crate::clock;
-use crate::data::FileId;
+use crate::data::{FileId, FilePlace};
 use crate::io_failure::IoFailure;
 use crate::random::Random;
 
@@ -77,9 +76,9 @@ impl<'a> Worker<'a> {
         self.load.repetition_of(self.sequence())
     }
 
-    /// The path of a file.
-    pub(crate) fn path(&self, file: FileId) -> io::Result<PathBuf> {
-        file.path(&self.load.data_directories, &self.load.file_sets).ok_or_else(|| io::ErrorKind::NotFound.into())
+    /// Where a file is.
+    pub(crate) fn place(&self, file: FileId) -> io::Result<FilePlace<'a>> {
+        file.place(self.load.directories(), &self.load.file_sets).ok_or_else(|| io::ErrorKind::NotFound.into())
     }
 
     /// Waits for the intended start of the next operation of a paced actor and returns it: latencies count from then.

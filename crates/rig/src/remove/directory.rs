@@ -1,11 +1,13 @@
 //! Removing a directory that proves itself ours.
 
 use std::fs::{self, File};
+use std::os::fd::{AsFd as _, AsRawFd as _};
 use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use rustix::fs::{FlockOperation, Mode, OFlags, flock};
+use access::Directory;
+use rustix::fs::{FileType, FlockOperation, Mode, OFlags, flock};
 
 use super::existing::existing;
 use crate::Roots;
@@ -47,13 +49,18 @@ pub(super) fn remove(path: &Path, marker: &str, roots: &Roots, patience: Duratio
     if let Some(mount) = mounts.iter().find(|mount| mount.point.starts_with(path)) {
         return Err(format!("{} is still mounted at {}", mount.source, mount.point.display()));
     }
-    let proof = path.join(marker);
-    if !fs::symlink_metadata(&proof).is_ok_and(|metadata| metadata.is_file()) {
+    // By its descriptor from here on: the user who owns its parent could put another directory in its place.
+    let directory = Directory::open(path).map_err(|error| error.to_string())?;
+    let is_file = |name: &str| {
+        let status = directory.status(Path::new(name));
+        status.is_ok_and(|status| FileType::from_raw_mode(status.st_mode) == FileType::RegularFile)
+    };
+    if !is_file(marker) {
         // Empty: the program was killed before it wrote the marker, or could not write it.
-        let unfinished = path.join(format!("{marker}.new"));
-        let is_alone = || fs::read_dir(path).is_ok_and(|entries| entries.count() == 1);
-        if fs::symlink_metadata(&unfinished).is_ok_and(|metadata| metadata.is_file()) && is_alone() {
-            fs::remove_file(&unfinished).map_err(|error| error.to_string())?;
+        let unfinished = format!("{marker}.new");
+        let is_alone = || directory.entries().is_ok_and(|entries| entries.len() == 1);
+        if is_file(&unfinished) && is_alone() {
+            directory.remove_file(Path::new(&unfinished)).map_err(|error| error.to_string())?;
         }
         return match fs::remove_dir(path) {
             Ok(()) => Ok(Some("removed")),
@@ -61,18 +68,21 @@ pub(super) fn remove(path: &Path, marker: &str, roots: &Roots, patience: Duratio
         };
     }
     // The marker goes last, so an interrupted removal can be resumed.
-    empty_but(path, marker, patience.min(DEADLINE))?;
-    fs::remove_file(&proof)
+    empty_but(&directory, marker, patience.min(DEADLINE))?;
+    directory
+        .remove_file(Path::new(marker))
         .and_then(|()| fs::remove_dir(path))
         .map(|()| Some("removed"))
         .map_err(|error| error.to_string())
 }
 
 /// Empties it by a tool with a deadline: a frozen or failing file system would block us for ever.
-fn empty_but(path: &Path, marker: &str, deadline: Duration) -> Result<(), String> {
+fn empty_but(directory: &Directory, marker: &str, deadline: Duration) -> Result<(), String> {
     let find = find_tool("find").ok_or("'find' is not installed")?;
     let mut command = Command::new(find);
-    command.arg(path).args(["-xdev", "-mindepth", "1", "!", "-name", marker, "-delete"]);
+    // The child enters the open directory before it executes the tool, which closes the descriptor.
+    command.current_dir(format!("/proc/self/fd/{}", directory.as_fd().as_raw_fd()));
+    command.args([".", "-xdev", "-mindepth", "1", "!", "-name", marker, "-delete"]);
     run(&mut command, deadline).map(|_| ()).map_err(|error| error.to_string())
 }
 

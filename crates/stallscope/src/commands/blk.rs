@@ -10,7 +10,7 @@ use model::quantity::{Bytes, parse_duration};
 use report::blk::{BlkFindings, Reading};
 
 use crate::reading::block_trace;
-use crate::recording::own_path::{create, refuse_replaceable};
+use crate::recording::own_path::{create, make_directories};
 use crate::ui::args::positive_duration;
 use crate::ui::failure::{Exit, Failure};
 use crate::ui::screen::Screen;
@@ -110,8 +110,7 @@ fn reading(trace: &Trace) -> Reading {
 fn write_series(directory: &Path, findings: &BlkFindings<'_>) -> Result<(), Failure> {
     let failed =
         |path: &Path, error: std::io::Error| Failure::path(&error, format_args!("{}: {error}", path.display()));
-    refuse_replaceable(directory)?;
-    std::fs::create_dir_all(directory).map_err(|error| failed(directory, error))?;
+    make_directories(directory)?;
     for (name, content) in report::blk::csv::files(findings) {
         let path = directory.join(name);
         create(&path)?.write_all(content.as_bytes()).map_err(|error| failed(&path, error))?;

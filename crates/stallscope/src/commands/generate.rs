@@ -9,7 +9,7 @@ use clap_complete::Shell;
 use clap_mangen::Man;
 use jiff::Timestamp;
 
-use crate::recording::own_path::refuse_replaceable;
+use crate::recording::own_path::make_directories;
 use crate::ui::failure::{Exit, Failure};
 
 /// Seconds since 1970 for reproducible output, set per commit.
@@ -17,14 +17,13 @@ const EPOCH: &str = "SOURCE_DATE_EPOCH";
 
 /// Writes a man page for the program, each command and each workload, and completions for four shells.
 pub fn generate(directory: &Path, command: Command) -> Result<Exit, Failure> {
-    refuse_replaceable(directory)?;
+    make_directories(directory)?;
     write_all(directory, command)
         .map(|()| Exit::Done)
         .map_err(|error| Failure::path(&error, format_args!("cannot write into {}: {error}", directory.display())))
 }
 
 fn write_all(directory: &Path, command: Command) -> io::Result<()> {
-    fs::create_dir_all(directory)?;
     for shell in [Shell::Bash, Shell::Zsh, Shell::Fish, Shell::Elvish] {
         // Generating builds a command with its subcommand `help`, so that each takes a copy.
         clap_complete::generate_to(shell, &mut command.clone(), "stallscope", directory)?;

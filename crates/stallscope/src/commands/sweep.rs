@@ -21,7 +21,7 @@ use sweep::{Cell, FinishedRun, Setup, SweepFile, SweepFolder};
 use self::args::SweepArgs;
 use self::single_run::{Runner, SingleRun};
 use crate::recording::machine;
-use crate::recording::own_path::refuse_replaceable;
+use crate::recording::own_path::make_directories;
 use crate::ui::failure::{Exit, Failure};
 use crate::ui::interrupt::Interrupt;
 use crate::ui::screen::Screen;
@@ -55,7 +55,7 @@ pub fn sweep(args: &SweepArgs) -> Result<Exit, Failure> {
     }
     let interrupt = Interrupt::install()?;
     let register = machine::register(|remark| screen.remark(remark)).map_err(Failure::machine)?;
-    refuse_replaceable(&folder)?;
+    make_directories(&folder)?;
     let mut sweep_folder = SweepFolder::open(&folder, &file).map_err(Failure::machine)?;
     screen.remark(preview::text(&file, &setups, &mine, planned_ns).trim_end());
     if args.shard.splits_blocks(file.repetitions) {

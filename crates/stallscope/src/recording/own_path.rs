@@ -5,6 +5,7 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
+use access::owner::{caller, is_trusted};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
@@ -17,10 +18,7 @@ const OTHERS_WRITE: u32 = 0o002;
 /// Whether a path belongs to another ordinary user, who could replace what we write below it, and make root write elsewhere by a
 /// link. A path that does not exist belongs to nobody.
 pub fn belongs_to_another(path: &Path) -> bool {
-    let is_foreign = |metadata: Metadata| {
-        let owner = metadata.uid();
-        owner != 0 && owner != rustix::process::geteuid().as_raw()
-    };
+    let is_foreign = |metadata: Metadata| !is_trusted(metadata.uid());
     path.symlink_metadata().is_ok_and(is_foreign) || path.metadata().is_ok_and(is_foreign)
 }
 
@@ -34,6 +32,15 @@ pub fn refuse_replaceable(path: &Path) -> Result<(), Failure> {
         Some(why) => Err(Failure::usage(format_args!("{}: {why}; {REMEDY}", path.display()))),
         None => Ok(()),
     }
+}
+
+/// Makes a directory and those on the way to it. What was not there when the path was checked, another user may have made since,
+/// in a directory like /tmp: it is checked again.
+pub fn make_directories(path: &Path) -> Result<(), Failure> {
+    refuse_replaceable(path)?;
+    fs::create_dir_all(path)
+        .map_err(|error| Failure::path(&error, format_args!("{}: cannot create: {error}", path.display())))?;
+    refuse_replaceable(path)
 }
 
 /// Opens a file and empties it, for a path that is not refused. Time has passed since it was chosen: in a directory like /tmp
@@ -59,9 +66,7 @@ pub fn append(path: &Path) -> Result<File, Failure> {
 fn open(path: &Path, how: OFlags) -> io::Result<File> {
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::NOCTTY | OFlags::CLOEXEC | how;
     let mode = Mode::from_raw_mode(0o666);
-    let is_own = |metadata: &Metadata| {
-        !rustix::process::geteuid().is_root() || metadata.uid() == 0 || Some(metadata.uid()) == caller()
-    };
+    let is_own = |metadata: &Metadata| !rustix::process::geteuid().is_root() || is_trusted(metadata.uid());
     let opened = match rustix::fs::open(path, flags | OFlags::NOFOLLOW, mode) {
         // In a directory with the sticky bit, nobody else replaces a link of our own meanwhile.
         Err(Errno::LOOP) if path.symlink_metadata().is_ok_and(|link| is_own(&link)) => {
@@ -82,11 +87,6 @@ fn open(path: &Path, how: OFlags) -> io::Result<File> {
 fn is_shared(path: &Path) -> bool {
     let parent = std::path::absolute(path).ok().and_then(|path| Some(path.parent()?.to_owned()));
     parent.is_none_or(|parent| parent.metadata().is_ok_and(|parent| parent.mode() & OTHERS_WRITE != 0))
-}
-
-/// The user who called `sudo`.
-fn caller() -> Option<u32> {
-    std::env::var("SUDO_UID").ok()?.parse().ok()
 }
 
 /// Who could replace the path. Links on the way belong to it as well as what they lead to.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use archive::ArchiveError;
 
-use crate::recording::own_path::{belongs_to_another, refuse_replaceable};
+use crate::recording::own_path::{belongs_to_another, make_directories, refuse_replaceable};
 use crate::ui::failure::Failure;
 
 const RUNS: &str = "stallscope-runs";
@@ -105,9 +105,10 @@ pub fn not_created(error: ArchiveError) -> Failure {
 /// Creates the parent of a run directory.
 pub fn create_parent(directory: &Path) -> Result<(), Failure> {
     refuse_replaceable(directory)?;
-    let Some(parent) = directory.parent().filter(|parent| !parent.as_os_str().is_empty()) else { return Ok(()) };
-    std::fs::create_dir_all(parent)
-        .map_err(|error| Failure::path(&error, format_args!("{}: cannot create: {error}", parent.display())))
+    match directory.parent().filter(|parent| !parent.as_os_str().is_empty()) {
+        Some(parent) => make_directories(parent),
+        None => Ok(()),
+    }
 }
 
 /// Removes a run directory, and the default parent if nothing else is in it.

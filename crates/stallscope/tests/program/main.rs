@@ -18,7 +18,6 @@ mod archive_disk;
 mod bad_input;
 mod bonnie;
 mod campaigns;
-
 mod clock_step;
 mod comparing;
 mod crafted_numbers;
@@ -67,6 +66,7 @@ mod sweeping;
 mod top;
 mod trial;
 mod trial_limits;
+mod trusted_data;
 mod untraceable;
 mod user_stacks;
 mod viewing;

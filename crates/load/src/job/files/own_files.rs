@@ -1,6 +1,6 @@
 //! The files of one thread, with paths relative to the set's directory.
 
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
@@ -33,7 +33,7 @@ impl OwnFiles {
     }
 
     pub(super) fn open(&mut self, flags: OFlags) -> Result<OwnedFd, Errno> {
-        rustix::fs::openat(&self.root, self.name.as_c_str(), flags | OFlags::CLOEXEC, Mode::from_raw_mode(0o666))
+        access::open_within(self.root.as_fd(), self.name.as_c_str(), flags)
     }
 
     /// Creates the file, and its subdirectory if it is missing.

@@ -163,7 +163,7 @@ impl Visit {
             None => return Ok(()),
         };
         for subdirectory in subdirectories {
-            let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+            let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
             let directory = rustix::fs::openat(&root, &subdirectory, flags, Mode::empty())?;
             if self.in_directory(task, directory.as_fd(), subdirectory.to_bytes(), buffer)?.is_none() {
                 break;

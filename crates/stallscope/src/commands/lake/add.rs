@@ -17,6 +17,7 @@ use super::opened::{failed, refuse_foreign};
 use super::{counters, stalls};
 use crate::reading::archived_run;
 use crate::reading::integrity::{Integrity, excluded};
+use crate::recording::own_path::make_directories;
 use crate::ui::failure::{Exit, Failure};
 use crate::ui::screen::Screen;
 
@@ -43,6 +44,7 @@ pub fn add(args: &AddArgs, screen: &Screen) -> Result<Exit, Failure> {
     let runs = args.runs.iter().map(|run| addable(run)).collect::<Result<Vec<Run>, Failure>>()?;
     let aside = Aside::of(&args.to)?;
     let directory = aside.as_ref().map_or(args.to.as_path(), Aside::directory);
+    make_directories(directory)?;
     refuse_foreign(directory)?;
     let lake = Lake::open_or_create(directory).map_err(failed)?;
     let mut incomplete = 0;

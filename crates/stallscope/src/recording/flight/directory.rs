@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, flock};
 
-use crate::recording::own_path::{belongs_to_another, refuse_replaceable};
+use crate::recording::own_path::{belongs_to_another, make_directories};
 use crate::ui::failure::Failure;
 
 /// The marker of a flight recorder's directory. It holds the recorder's pid.
@@ -33,8 +33,7 @@ impl FlightDirectory {
                 Failure::path(&error, format_args!("{}: cannot {what}: {error}", directory.display()))
             }
         };
-        refuse_replaceable(directory)?;
-        fs::create_dir_all(directory).map_err(failed("create"))?;
+        make_directories(directory)?;
         let marker = directory.join(MARKER);
         if [directory, &marker].into_iter().any(belongs_to_another) {
             let problem = "belongs to another user, who could replace what is written there; choose another with --out";
