@@ -264,6 +264,7 @@ impl Blame {
             .count() as u64;
         explanation.operations = phases.operations();
         sort(&mut index, &scope, &disks);
+        explanation.containers = index.containers.clone();
         let is_load = explanation.operations.is_some();
         let (mut operations, by_rows) = search(&mut index, own, explanation.slower_than_ns, is_load);
         let found = operations.len();

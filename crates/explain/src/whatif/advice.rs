@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use model::block::DeviceNumber;
 use model::cause::Cause;
+use model::container::Containers;
 use model::effect::Edge;
 use model::run::{Device, RunDescription};
 use remedy::{Facts, Remedies, Remedy, Target};
@@ -53,6 +54,8 @@ pub struct Advice {
     pub behind: Vec<Behind>,
     /// Whether the memory limits of the cgroups that waited are unknown, where memory or what is read again may matter.
     pub memory_limit_is_unknown: bool,
+    /// Names of containers.
+    pub containers: Containers,
     /// What can be changed, in the order in which it is advised ([`Choice::rank`]). Remedies with the same effect are one choice.
     pub choices: Vec<Choice>,
 }
@@ -171,7 +174,8 @@ pub fn advise(explanation: &Explanation, waits: &Waits, remedies: &Remedies, run
     });
     sort(&mut choices, concerned(explanation, waits).1.first());
     let of_short_waits = waits.are_short;
-    Advice { of_short_waits, recorded: recorded(waits), behind, memory_limit_is_unknown, choices }
+    let containers = explanation.containers.clone();
+    Advice { of_short_waits, recorded: recorded(waits), behind, memory_limit_is_unknown, containers, choices }
 }
 
 /// The most helpful choice first, and of each the remedy that fits best. `main_class`: the operations that lost the most time.
