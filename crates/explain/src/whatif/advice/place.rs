@@ -24,9 +24,8 @@ pub(super) struct Place<'a> {
 
 impl<'a> Place<'a> {
     pub(super) fn of(explanation: &Explanation, waits: &'a Waits, causes: &[Cause], run: &RunDescription) -> Place<'a> {
-        let of_causes = |culprit: &&Culprit| causes.contains(&culprit.cause);
         let (all, classes) = concerned(explanation, waits);
-        let culprits = || all.iter().filter(of_causes);
+        let culprits = || all.iter().filter(|culprit| causes.contains(&culprit.cause));
         let number = culprits().find_map(|culprit| culprit.device).or_else(|| disk_of_waits(waits, causes));
         let disk = number.and_then(|number| run.device(number));
         let file_system = culprits().find_map(|culprit| culprit.file_system.as_deref()?.split_once(" on "));
