@@ -70,6 +70,7 @@ fn explain(tasks: u64, operations: u64, behind: bool) -> Explanation {
         cgroup: None,
         started_by: None,
         role: None,
+        container: None,
         io_cgroup: None,
         seen_ns: 0,
     };

@@ -105,6 +105,7 @@ mod tests {
             cgroup: None,
             started_by: None,
             role: None,
+            container: None,
             io_cgroup: None,
             seen_ns,
         };

@@ -8,6 +8,7 @@
 pub mod block;
 pub mod call_latency;
 pub mod cause;
+pub mod container;
 pub mod damage;
 pub mod effect;
 pub mod errno;

@@ -109,6 +109,8 @@ pub struct TaskRecord {
     pub started_by: Option<String>,
     /// What its process says in its title that it is, where programs of one name have several: `checkpointer` of PostgreSQL.
     pub role: Option<String>,
+    /// The name of the container that its cgroup is of.
+    pub container: Option<String>,
     /// When it was seen, on the monotonic clock.
     pub seen_ns: u64,
 }

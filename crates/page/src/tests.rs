@@ -179,6 +179,7 @@ fn stalls_are_listed_by_time_and_their_time_by_cause_is_drawn() {
         cgroup: None,
         started_by: None,
         role: None,
+        container: None,
         io_cgroup: None,
         seen_ns: 0,
     });

@@ -11,6 +11,7 @@ mod background;
 mod blocked;
 mod bounded_cache;
 mod cgroup_path;
+mod containers;
 mod cost;
 mod cpu_quota;
 mod detail;

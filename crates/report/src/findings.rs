@@ -238,16 +238,16 @@ fn culprit(document: &Value, part: &str) -> Option<Sentence> {
         blocker(&mut writer, &path, culprit)?;
         if known("cgroup") {
             writer.say(" of ");
-            writer.value(&format!("{path}/cgroup"), Kind::Name)?;
+            writer.value(&place_of(&path, culprit), Kind::Name)?;
         }
         writer.say(if delayed_itself(culprit) { " itself" } else { "" });
         writer.say(what_it_used(culprit));
     } else if limited && known("cgroup") {
-        writer.say("The largest root blocker is the limit of cgroup ");
-        writer.value(&format!("{path}/cgroup"), Kind::Name)?;
+        writer.say(cgroup_words("The largest root blocker is the limit of ", culprit).as_str());
+        writer.value(&place_of(&path, culprit), Kind::Name)?;
     } else if culprit["cause"] == "stopped" && known("cgroup") {
-        writer.say("The largest root blocker is the freezer of cgroup ");
-        writer.value(&format!("{path}/cgroup"), Kind::Name)?;
+        writer.say(cgroup_words("The largest root blocker is the freezer of ", culprit).as_str());
+        writer.value(&place_of(&path, culprit), Kind::Name)?;
     } else if known("device") {
         writer.say(if limited {
             "The largest root blocker is a limit"
@@ -262,6 +262,15 @@ fn culprit(document: &Value, part: &str) -> Option<Sentence> {
     cost(&mut writer, &path)?;
     convoy(&mut writer, &path, culprit)?;
     Some(writer.end())
+}
+
+/// Where its place is in the document: its container, else its cgroup.
+fn place_of(path: &str, culprit: &Value) -> String {
+    format!("{path}/{}", if culprit["container"].is_string() { "container" } else { "cgroup" })
+}
+
+fn cgroup_words(of: &str, culprit: &Value) -> String {
+    format!("{of}{}", if culprit["container"].is_string() { "" } else { "cgroup " })
 }
 
 /// `, which used up the I/O limit`

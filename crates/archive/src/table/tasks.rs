@@ -35,10 +35,13 @@ impl Table for TaskTable {
         /// what its process says in its title that it is, if programs of that name are several: `checkpointer` of PostgreSQL,
         /// `redis-rdb-bgsave` of Redis; of a tool or interpreter its subcommand or script: `repack` of git, `backup.py`
         role: Later<String>, "text";
+        /// name of the container that its cgroup is of, as its engine left it on the machine
+        container: Later<String>, "text";
     }
 
     fn weight(row: &TaskRecord) -> usize {
-        let texts = [&row.cgroup, &row.io_cgroup, &row.started_by, &row.role].into_iter().flatten().map(String::len);
+        let texts = [&row.cgroup, &row.io_cgroup, &row.started_by, &row.role, &row.container];
+        let texts = texts.into_iter().flatten().map(String::len);
         size_of::<TaskRecord>() + row.name.len() + texts.sum::<usize>()
     }
 }

@@ -276,13 +276,10 @@ impl Blame {
         } = self;
         (explanation.losses, index.lossy) = log.finish();
         explanation.losses.damaged = damaged;
-        explanation.losses.unknown_requests = index
-            .rows
-            .iter()
-            .filter(|row| row.request.get().is_some_and(|number| index.requests.get(number).is_none()))
-            .count() as u64;
+        explanation.losses.unknown_requests = unknown_requests(&index);
         explanation.operations = phases.operations();
         sort(&mut index, &scope, &disks);
+        explanation.containers.clone_from(&index.containers);
         let is_load = explanation.operations.is_some();
         let (mut operations, by_rows) = search(&mut index, own, explanation.slower_than_ns, is_load);
         let found = operations.len();
@@ -313,6 +310,12 @@ impl Blame {
         let built = timelines.into_built();
         (explanation, Accounting::new((covered, silent, built), (index, disks), (operations, short)))
     }
+}
+
+/// Rows with a request that is not recorded.
+fn unknown_requests(index: &RunIndex) -> u64 {
+    let is_unknown = |row: &&Row| row.request.get().is_some_and(|number| index.requests.get(number).is_none());
+    index.rows.iter().filter(is_unknown).count() as u64
 }
 
 /// The rows in order, and what they wait for.

@@ -19,6 +19,8 @@ pub struct Culprit {
     pub role: Option<String>,
     /// Its cgroup.
     pub cgroup: Option<String>,
+    /// The container that this is of, in words: `container loader`.
+    pub container: Option<String>,
     /// The disk.
     pub device: Option<DeviceNumber>,
     /// Its name, where the run has it.

@@ -212,6 +212,7 @@ fn culprit(index: &RunIndex, key: Key, cost: &Cost, disks: &Disks) -> Culprit {
         role: role.map(|name| index.names.get(name).to_owned()),
         task: key.process,
         cgroup: key.cgroup.map(|name| index.names.get(name).to_owned()),
+        container: key.cgroup.and_then(|name| index.containers.words(index.names.get(name))),
         device: key.device,
         device_name: key.device.and_then(|device| index.disk_name(device)),
         file_system: key.device.and_then(|device| disks.file_system(device)),

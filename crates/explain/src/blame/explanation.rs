@@ -1,6 +1,7 @@
 //! The findings.
 
 use model::block::DeviceNumber;
+use model::container::Containers;
 use model::simulation::Origin;
 use model::stall::{KindCounts, TraceSettings};
 
@@ -54,6 +55,8 @@ pub struct Explanation {
     pub processes: Vec<Party>,
     /// By cgroup, in the same order.
     pub cgroups: Vec<Party>,
+    /// Names of containers.
+    pub containers: Containers,
     /// Tasks that waited at the same time for one holder, as one finding each; the most time first.
     pub convoys: Vec<Convoy>,
     /// The longest operations, the longest first.

@@ -10,6 +10,7 @@ use std::ops::Range;
 use std::sync::{Mutex, OnceLock};
 
 use model::block::{DeviceNumber, Operation as BlockOperation};
+use model::container::Containers;
 use model::signal::SignalMeaning;
 use model::stall::{Awaits, RequestRecord, StallKind, StallRecord};
 
@@ -99,6 +100,8 @@ pub(super) struct RunIndex {
     pub(super) hides_disk: bool,
     /// A command was recorded, or a load was run.
     pub(super) has_command: bool,
+    /// Names of containers.
+    pub(super) containers: Containers,
     /// Threads of the recorded command.
     pub(super) of_command: FastSet<u32>,
     /// Threads whose waits matter whatever the others do: those of the recorded command, and those that are asked about.
@@ -135,6 +138,7 @@ impl RunIndex {
         drop_partial_rows(&mut self.rows);
         continue_waits(&mut self.rows);
         self.tasks.sort();
+        self.containers = self.tasks.containers(&self.names);
         forget_requests_of_pollers(&mut self.rows, &self.names, &self.tasks);
         self.usage.sort();
         self.user_stacks.sort();

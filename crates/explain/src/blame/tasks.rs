@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use model::container::Containers;
 use model::stall::TaskRecord;
 
 use super::names::{Name, Names};
@@ -32,6 +33,13 @@ struct Seen {
     io_cgroup: Option<Name>,
     started_by: Option<Name>,
     role: Option<Name>,
+    container: Option<Name>,
+}
+
+impl Seen {
+    fn cgroups(&self) -> impl Iterator<Item = Name> + use<> {
+        self.cgroup.into_iter().chain(self.io_cgroup)
+    }
 }
 
 impl Tasks {
@@ -46,6 +54,7 @@ impl Tasks {
             io_cgroup: names.insert_some(record.io_cgroup.as_ref()),
             started_by: names.insert_some(record.started_by.as_ref()),
             role: names.insert_some(record.role.as_ref()),
+            container: names.insert_some(record.container.as_ref()),
         };
         self.seen.entry(record.tid).or_default().push(seen);
     }
@@ -143,6 +152,14 @@ impl Tasks {
         self.at(tid, at_ns).and_then(|seen| seen.cgroup)
     }
 
+    /// The names of containers.
+    pub(super) fn containers(&self, names: &Names) -> Containers {
+        let of = |seen: &Seen| seen.container.map(|container| (seen.cgroups(), container));
+        let known = self.seen.values().flatten().filter_map(of);
+        let known = known.flat_map(|(cgroups, container)| cgroups.map(move |cgroup| (cgroup, container)));
+        Containers::new(known.map(|(cgroup, container)| (names.get(cgroup), names.get(container))))
+    }
+
     /// The cgroup of its I/O.
     pub(super) fn io_cgroup(&self, tid: u32, at_ns: u64) -> Option<Name> {
         self.at(tid, at_ns).and_then(|seen| seen.io_cgroup.or(seen.cgroup))
@@ -150,7 +167,7 @@ impl Tasks {
 
     /// Its cgroups: that of its memory (v1) and that of its I/O, whose limits on disks output names.
     pub(super) fn cgroups(&self, tid: u32, at_ns: u64) -> impl Iterator<Item = Name> {
-        self.at(tid, at_ns).into_iter().flat_map(|seen| seen.cgroup.into_iter().chain(seen.io_cgroup))
+        self.at(tid, at_ns).into_iter().flat_map(Seen::cgroups)
     }
 }
 
@@ -166,8 +183,17 @@ mod tests {
         let (mut tasks, mut names) = (Tasks::default(), Names::default());
         for (tid, pid, name, second) in [(7, 7, "sh", 0), (7, 7, "fio", 2), (8, 7, "fio-io", 3), (7, 7, "tar", 60)] {
             let (name, seen_ns) = (name.to_owned(), second * S);
-            let record =
-                TaskRecord { tid, pid, name, cgroup: None, io_cgroup: None, started_by: None, role: None, seen_ns };
+            let record = TaskRecord {
+                tid,
+                pid,
+                name,
+                cgroup: None,
+                io_cgroup: None,
+                started_by: None,
+                role: None,
+                container: None,
+                seen_ns,
+            };
             tasks.insert(&record, &mut names);
         }
         tasks.sort();

@@ -46,7 +46,6 @@ pub(super) fn waits<'a>(
 ) -> Waits {
     let stands_for = operations.len().div_ceil(KEPT).max(1);
     let mut graph = Graph::new((index, disks), timelines);
-    let pinned = are_pinned(index, operations);
     let dirtying = dirtying(index, operations);
     let waiting: Vec<Waiting> =
         operations.iter().step_by(stands_for).map(|operation| graph.waiting(operation)).collect();
@@ -68,7 +67,7 @@ pub(super) fn waits<'a>(
         command: command(index),
         servers: graph.servers,
         device_ns: device_ns(index),
-        pinned,
+        pinned: are_pinned(index, operations),
         io_limits: index.io_limits.keys().cloned().collect(),
         limit_cgroups: limit_cgroups(index),
         limited,

@@ -63,6 +63,7 @@ fn glance(window: Window, rows: &[StallRecord]) -> Glance {
         cgroup: None,
         started_by: None,
         role: None,
+        container: None,
         io_cgroup: None,
         seen_ns: 100 * S,
     };

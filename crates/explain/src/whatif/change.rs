@@ -58,6 +58,8 @@ pub struct Absence {
     pub pid: Option<u32>,
     /// Its cgroup.
     pub cgroup: Option<String>,
+    /// The container that this is of, in words.
+    pub container: Option<String>,
     /// Its threads, where they are known. What others wait for while these hold it does not take place.
     pub threads: BTreeSet<u32>,
     /// What it is of a server whose answers the operations await: its checkpointer, its child that writes a snapshot. It can do that at

@@ -73,6 +73,7 @@ fn a_wait_lies_in_the_call_that_it_happened_in() {
             cgroup: None,
             started_by: None,
             role: None,
+            container: None,
             io_cgroup: None,
             seen_ns: 0,
         };
@@ -94,6 +95,7 @@ fn a_thread_id_that_comes_again_is_another_thread() {
         cgroup: None,
         started_by: None,
         role: None,
+        container: None,
         io_cgroup: None,
         seen_ns,
     };

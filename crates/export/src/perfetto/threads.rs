@@ -54,6 +54,7 @@ impl Threads {
             cgroup: None,
             started_by: None,
             role: None,
+            container: None,
             io_cgroup: None,
             seen_ns: 0,
         };

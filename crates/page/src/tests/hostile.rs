@@ -28,6 +28,7 @@ fn hostile(name: &str) -> Rows {
         cgroup: Some(name.into()),
         started_by: None,
         role: None,
+        container: None,
         io_cgroup: None,
         seen_ns: 0,
     });

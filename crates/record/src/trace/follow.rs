@@ -176,7 +176,7 @@ mod tests {
         let mut follower = Follower::new(folder.path().to_owned(), wanted);
         let mut found = follower.look();
         found.sort_unstable();
-        assert_eq!(follower.look(), [], "each is found once");
+        assert_eq!(follower.look(), [0; 0], "each is found once");
         (found, follower.unmatched())
     }
 
@@ -213,7 +213,7 @@ mod tests {
         assert_eq!(processes(".../a"), [12]);
         assert_eq!(processes(".../web"), [11, 12]);
         assert_eq!(processes("/"), [11, 12, 13]);
-        assert_eq!(processes("apache"), []);
+        assert_eq!(processes("apache"), [0; 0]);
         assert_eq!("a/b".parse(), Ok(Followed::Comm("a/b".to_owned())));
     }
 }

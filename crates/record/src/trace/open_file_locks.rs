@@ -1,5 +1,5 @@
 //! Who has a lock that belongs to an open file: flock(2), and fcntl(2) with `F_OFD_SETLK`. The kernel notes the process that took it. That one
-//! may be gone, or have closed the file: then its children have the lock, or whoever else has the same open file (`flock FILE COMMAND &`
+//! may be gone, or have closed the file: then its children have the lock, or another process that has the same open file (`flock FILE COMMAND &`
 //! whose `flock` is killed; `flock 9` of a shell). It is released when the last of them closes it, or any of them unlocks it.
 
 use std::path::{Path, PathBuf};

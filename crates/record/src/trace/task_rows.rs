@@ -6,6 +6,7 @@ use model::stall::{TaskRecord, Traced};
 
 use super::bounded_cache::BoundedCache;
 use super::cgroup_path::{memory_cgroup, other_io_cgroup};
+use super::containers::Containers;
 use super::roles::Roles;
 use super::starters::Starters;
 use super::usage::Relative;
@@ -27,12 +28,14 @@ pub(super) struct TaskRows {
     known: BoundedCache<u32, Emitted>,
     starters: Starters,
     roles: Roles,
+    containers: Containers,
 }
 
 impl TaskRows {
     pub(super) fn new(proc: PathBuf) -> TaskRows {
         let (starters, roles) = (Starters::new(proc.clone()), Roles::new(proc.clone()));
-        TaskRows { proc, known: BoundedCache::new(TASKS), starters, roles }
+        let containers = Containers::new(proc.clone());
+        TaskRows { proc, known: BoundedCache::new(TASKS), starters, roles, containers }
     }
 
     /// Emits threads again when they are next seen.
@@ -89,9 +92,10 @@ impl TaskRows {
         let cgroups = std::fs::read_to_string(self.proc.join(format!("{tid}/cgroup"))).unwrap_or_default();
         let cgroup = memory_cgroup(&cgroups).map(str::to_owned);
         let io_cgroup = other_io_cgroup(&cgroups).map(str::to_owned);
+        let container = cgroup.as_deref().or(io_cgroup.as_deref()).and_then(|cgroup| self.containers.name(cgroup, tid));
         let emitted =
             Emitted { name: name.clone(), started_by: started_by.clone(), role: role.clone(), is_emitted: true };
         self.known.insert(tid, emitted);
-        traced.tasks.push(TaskRecord { tid, pid, name, cgroup, io_cgroup, started_by, role, seen_ns });
+        traced.tasks.push(TaskRecord { tid, pid, name, cgroup, io_cgroup, started_by, role, container, seen_ns });
     }
 }

@@ -1,6 +1,7 @@
 //! Who lost the time: tables by process and by cgroup, those of the recorded command apart from its neighbours.
 
 use explain::blame::{Explanation, Party};
+use model::container::Containers;
 use model::quantity::Nanoseconds;
 
 use super::tables::who;
@@ -15,8 +16,20 @@ const SHOWN: usize = 8;
 /// Tables of the recorded command, or of all where none was recorded. A single row would repeat the sum of all.
 pub(super) fn of_command(text: &mut String, explanation: &Explanation, style: Style) {
     let is_one = |party: &&Party| !is_neighbour(party) || !is_apart(explanation);
-    section(text, "By process", explanation.processes.iter().filter(is_one).collect(), 2, style);
-    section(text, "By cgroup", explanation.cgroups.iter().filter(is_one).collect(), 2, style);
+    section(
+        text,
+        "By process",
+        (explanation.processes.iter().filter(is_one).collect(), &explanation.containers),
+        2,
+        style,
+    );
+    section(
+        text,
+        "By cgroup",
+        (explanation.cgroups.iter().filter(is_one).collect(), &explanation.containers),
+        2,
+        style,
+    );
 }
 
 /// Tables of the programs beside the recorded command.
@@ -27,8 +40,8 @@ pub(super) fn neighbours(text: &mut String, explanation: &Explanation, style: St
     let neighbours = |parties: &'_ [Party]| parties.iter().filter(|party| is_neighbour(party)).cloned().collect();
     let (processes, cgroups): (Vec<Party>, Vec<Party>) =
         (neighbours(&explanation.processes), neighbours(&explanation.cgroups));
-    section(text, "Neighbours by process", processes.iter().collect(), 1, style);
-    section(text, "Neighbours by cgroup", cgroups.iter().collect(), 2, style);
+    section(text, "Neighbours by process", (processes.iter().collect(), &explanation.containers), 1, style);
+    section(text, "Neighbours by cgroup", (cgroups.iter().collect(), &explanation.containers), 2, style);
 }
 
 fn is_neighbour(party: &Party) -> bool {
@@ -40,7 +53,13 @@ pub(super) fn is_apart(explanation: &Explanation) -> bool {
     explanation.neighbours.is_some() && explanation.command.as_ref().is_some_and(|command| command.operations > 0)
 }
 
-fn section(text: &mut String, title: &str, parties: Vec<&Party>, least: usize, style: Style) {
+fn section(
+    text: &mut String,
+    title: &str,
+    (parties, containers): (Vec<&Party>, &Containers),
+    least: usize,
+    style: Style,
+) {
     if parties.len() < least {
         return;
     }
@@ -51,7 +70,7 @@ fn section(text: &mut String, title: &str, parties: Vec<&Party>, least: usize, s
     for party in parties.iter().take(SHOWN) {
         let part = party.cause_ns as f64 / party.lost_ns.max(1) as f64;
         rows.add_row([
-            name(party),
+            name(party, containers),
             grouped(party.operations),
             Nanoseconds(party.wall_ns).to_string(),
             Nanoseconds(party.lost_ns).to_string(),
@@ -73,8 +92,11 @@ fn section(text: &mut String, title: &str, parties: Vec<&Party>, least: usize, s
 }
 
 /// `fio/12`, `15 postgres`, a cgroup.
-fn name(party: &Party) -> String {
+fn name(party: &Party, containers: &Containers) -> String {
     let Some(name) = &party.name else { return "unknown".to_owned() };
+    if let Some(words) = containers.words(name) {
+        return printable(&words);
+    }
     let name = printable(name);
     match party.pid {
         _ if name.starts_with('/') => name,

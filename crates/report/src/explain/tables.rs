@@ -117,7 +117,8 @@ pub(super) fn who(culprit: &Culprit) -> String {
     parts.extend(culprit.role.as_ref().map(|role| format!("({})", printable(role))));
     parts.extend(culprit.started_by.as_ref().map(|starter| format!("(started by {})", printable(starter))));
     let cgroup = culprit.cgroup.as_deref().filter(|cgroup| *cgroup != "/");
-    parts.extend(cgroup.map(|cgroup| format!("of {}", printable(&last_name(cgroup)))));
+    let place = |cgroup: &str| culprit.container.clone().unwrap_or_else(|| last_name(cgroup));
+    parts.extend(cgroup.map(|cgroup| format!("of {}", printable(&place(cgroup)))));
     if culprit.evicts {
         parts.push("(filled the memory)".to_owned());
     }

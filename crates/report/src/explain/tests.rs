@@ -51,6 +51,7 @@ fn task(tid: u32, name: &str) -> TaskRecord {
         cgroup: Some("/box".into()),
         started_by: None,
         role: None,
+        container: None,
         io_cgroup: None,
         seen_ns: 0,
     }

@@ -116,7 +116,7 @@ pub(crate) fn title(choice: &Choice) -> String {
         (Change::Absent(absence), None) => {
             let task = absence.task.as_deref().map_or_else(|| "others".to_owned(), printable);
             let task = absence.pid.map_or_else(|| task.clone(), |pid| format!("{task}/{pid}"));
-            let cgroup = absence.cgroup.as_deref().filter(|cgroup| *cgroup != "/");
+            let cgroup = absence.container.as_ref().or(absence.cgroup.as_ref()).filter(|cgroup| *cgroup != "/");
             let cgroup = cgroup.map_or_else(String::new, |cgroup| format!(" of {}", printable(cgroup)));
             if let Some(duty) = &absence.duty {
                 return format!("let {task} ({}){cgroup} do less at once, or at another time", printable(duty));

@@ -129,6 +129,9 @@ fn place(writer: &mut Writer, path: &str, choice: &Value) -> Option<()> {
     writer.say(" (");
     match target["cgroup"].as_str() {
         Some("/") if of_cgroup => writer.say("root cgroup"),
+        Some(_) if of_cgroup && target["container"].is_string() => {
+            writer.value(&format!("{path}/target/container"), Kind::Name)?;
+        }
         Some(_) if of_cgroup => writer.value(&format!("{path}/target/cgroup"), Kind::Name)?,
         _ => (),
     }

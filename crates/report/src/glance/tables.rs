@@ -283,7 +283,7 @@ fn culprit(one: &Culprit) -> RowParts {
         words(one.cause).to_owned(),
         dash(one.device_name.as_deref().map(printable).or_else(|| Some(one.device?.to_string()))),
         dash(one.file_system.as_deref().map(printable)),
-        dash(one.cgroup.as_deref().map(printable)),
+        dash(one.container.as_deref().or(one.cgroup.as_deref()).map(printable)),
     ];
     (cells, vec![f64::from(one.cause as u8)], one.cause.name().to_owned())
 }

@@ -2,6 +2,7 @@
 
 use explain::waits::Behind;
 use explain::whatif::{Absence, Advice, Change, Choice, Estimate, Prediction, Spread};
+use model::container::Containers;
 use remedy::{Change as Changes, Format, Remedy};
 use serde_json::{Value, json};
 
@@ -10,7 +11,7 @@ pub fn what_if(advice: &Advice) -> Value {
     json!({
         "of_short_waits": advice.of_short_waits,
         "recorded": spread(&advice.recorded),
-        "choices": advice.choices.iter().map(choice).collect::<Vec<_>>(),
+        "choices": advice.choices.iter().map(|one| choice(one, &advice.containers)).collect::<Vec<_>>(),
         "memory_limit_is_unknown": advice.memory_limit_is_unknown,
         "assumptions": crate::explain::ASSUMPTIONS,
     })
@@ -31,7 +32,7 @@ pub(crate) fn behind(list: &[Behind]) -> Value {
     list.iter().map(entry).collect()
 }
 
-fn choice(choice: &Choice) -> Value {
+fn choice(choice: &Choice, containers: &Containers) -> Value {
     let target = &choice.target;
     json!({
         "title": crate::explain::title(choice),
@@ -44,6 +45,7 @@ fn choice(choice: &Choice) -> Value {
             "device": target.device,
             "number": target.number,
             "cgroup": target.cgroup,
+            "container": target.cgroup.as_deref().and_then(|cgroup| containers.words(cgroup)),
             "mount": target.mount,
         },
         "remedies": choice.remedies.iter().map(remedy).collect::<Vec<_>>(),

@@ -101,6 +101,7 @@ fn write(directory: &Path, seed: &mut u64) {
         cgroup: Some(cgroup),
         started_by: None,
         role: None,
+        container: None,
         io_cgroup: None,
         seen_ns: SECOND,
     };

@@ -41,6 +41,7 @@ fn write(directory: &Path, events: &[RunEvent], inconsistent: bool) {
         cgroup: None,
         started_by: None,
         role: None,
+        container: None,
         io_cgroup: None,
         seen_ns: SECOND,
     };

@@ -83,6 +83,7 @@ fn write(run: &Path) {
         cgroup: None,
         started_by: None,
         role: None,
+        container: None,
         io_cgroup: None,
         seen_ns: 1,
     };

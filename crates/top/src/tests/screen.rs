@@ -39,6 +39,7 @@ fn glance() -> Glance {
         cgroup: Some("/box".into()),
         started_by: None,
         role: None,
+        container: None,
         io_cgroup: None,
         seen_ns: 0,
     };

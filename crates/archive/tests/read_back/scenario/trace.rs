@@ -197,6 +197,7 @@ fn task(step: u32) -> TaskRecord {
         cgroup: step.is_multiple_of(2).then(|| "/box".into()),
         started_by: None,
         role: None,
+        container: None,
         io_cgroup: None,
         seen_ns: at(step),
     }

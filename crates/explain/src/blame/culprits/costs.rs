@@ -259,7 +259,7 @@ impl<'a> Costs<'a> {
     }
 
     /// The cgroup of a user: that with the quota; of v1 that of the controller whose limit holds. The root has the requests of workers, and says
-    /// nothing of who they are for: under a limit of its own, a user's cgroup is that of its memory.
+    /// nothing of who they are for: under a limit of its own, a user's cgroup is its own of that controller.
     fn cgroup(&self, need: &Need, pid: u32, at_ns: u64) -> Option<Name> {
         let below_root = |cgroup: &Name| self.index.names.get(*cgroup) != "/";
         let limited = match need {
@@ -272,7 +272,10 @@ impl<'a> Costs<'a> {
             Need::Quota(cgroup) => Some(*cgroup),
             _ => None,
         };
-        let own = || self.index.tasks.cgroup(pid, at_ns);
+        let own = || match need {
+            Need::Limit { .. } => self.index.tasks.io_cgroup(pid, at_ns),
+            _ => self.index.tasks.cgroup(pid, at_ns),
+        };
         limited.filter(below_root).or_else(|| own().filter(below_root)).or(limited).or_else(own)
     }
 }
@@ -344,11 +347,15 @@ fn key(index: &RunIndex, disks: &Disks, row: u32, cause: Cause, end: Option<End<
     let with_quota = Some(detail).filter(|_| cause == Cause::CpuThrottle || last.held).and_then(quota_cgroup);
     let with_quota = with_quota.and_then(|path| index.names.find(path));
     let of_itself = || frozen().filter(|_| tid == Some(last.tid));
+    // The limit that holds is that of the controller which throttles.
+    let own = |tid| match cause {
+        Cause::IoThrottle => index.tasks.io_cgroup(tid, end.at_ns),
+        _ => index.tasks.cgroup(tid, end.at_ns),
+    };
+    let throttled = || own(last.tid).filter(|_| cause == Cause::IoThrottle);
     Key {
         process,
-        cgroup: with_quota
-            .or_else(of_itself)
-            .or_else(|| tid.map_or_else(frozen, |tid| index.tasks.cgroup(tid, end.at_ns))),
+        cgroup: with_quota.or_else(of_itself).or_else(|| tid.map_or_else(frozen, own)).or_else(throttled),
         device: end.request.map(|request| request.device).or_else(in_detail),
         cause,
         evicts: false,

@@ -77,6 +77,7 @@ mod tests {
                 cgroup: Some(cgroup.into()),
                 started_by: None,
                 role: None,
+                container: None,
                 io_cgroup: None,
                 seen_ns: 0,
             };

@@ -177,9 +177,10 @@ fn of_journal(index: &RunIndex, disks: &Disks, row: u32, cause: Cause) -> Option
         return None;
     }
     let pid = index.tasks.process_of(waited.tid, waited.end_ns);
-    // Where the device is unknown: a journal that the task uses, too.
+    // Where the device is unknown: the journal of the call's file, else one that the task uses, too.
+    let of_call = || device_of_call(index, disks, row).filter(|device| index.usage.journals().any(|of| of == *device));
     let used = || index.usage.journals().filter(|journal| index.usage.knows(*journal, pid)).min();
-    let device = device_of(index, disks, row).or_else(used);
+    let device = device_of(index, disks, row).or_else(of_call).or_else(used);
     if cause == Cause::FsTransaction {
         let device = device.or_else(|| device_of_requests(index, row)).or_else(|| device_of_call(index, disks, row))?;
         return Some(of_transaction(index, disks, row, (device, pid)));

@@ -133,6 +133,7 @@ mod tests {
                 io_cgroup: None,
                 started_by: None,
                 role: None,
+                container: None,
                 seen_ns: 0,
             };
             index.tasks.insert(&task, &mut index.names);

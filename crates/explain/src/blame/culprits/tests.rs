@@ -18,8 +18,17 @@ type Use = (Resource, DeviceNumber, u32, u64, u64);
 
 fn insert_worker(index: &mut RunIndex) {
     let (name, tid) = ("kworker/u8:1".into(), KWORKER);
-    let worker =
-        TaskRecord { tid, pid: tid, name, cgroup: None, io_cgroup: None, started_by: None, role: None, seen_ns: 0 };
+    let worker = TaskRecord {
+        tid,
+        pid: tid,
+        name,
+        cgroup: None,
+        io_cgroup: None,
+        started_by: None,
+        role: None,
+        container: None,
+        seen_ns: 0,
+    };
     index.tasks.insert(&worker, &mut index.names);
 }
 
@@ -259,8 +268,17 @@ fn one_that_lacked_the_cpu_itself_is_not_to_blame_for_its_lack() {
         let mut index = RunIndex::default();
         for (tid, cgroup) in [(8, if same_cgroup { "/9" } else { "/8" }), (9, "/9")] {
             let (name, cgroup) = (format!("task{tid}"), Some(cgroup.to_owned()));
-            let task =
-                TaskRecord { tid, pid: tid, name, cgroup, started_by: None, role: None, io_cgroup: None, seen_ns: 0 };
+            let task = TaskRecord {
+                tid,
+                pid: tid,
+                name,
+                cgroup,
+                started_by: None,
+                role: None,
+                container: None,
+                io_cgroup: None,
+                seen_ns: 0,
+            };
             index.tasks.insert(&task, &mut index.names);
         }
         let ran = |waiting, pid, busy_ns| UsageRecord {
@@ -291,8 +309,17 @@ fn one_that_lacked_the_cpu_just_before_is_not_to_blame_either() {
         let mut index = RunIndex::default();
         for (tid, cgroup) in [(8, "/8"), (9, "/9")] {
             let (name, cgroup) = (format!("task{tid}"), Some(cgroup.to_owned()));
-            let task =
-                TaskRecord { tid, pid: tid, name, cgroup, io_cgroup: None, started_by: None, role: None, seen_ns: 0 };
+            let task = TaskRecord {
+                tid,
+                pid: tid,
+                name,
+                cgroup,
+                io_cgroup: None,
+                started_by: None,
+                role: None,
+                container: None,
+                seen_ns: 0,
+            };
             index.tasks.insert(&task, &mut index.names);
         }
         let ran = |waiting, pid, busy_ns, half: u64| UsageRecord {

@@ -126,7 +126,7 @@ prop_compose! {
             stack, frames: frames.iter().map(|frame| (*frame).to_owned()).collect(),
         });
         let tasks = seen.into_iter().map(|(tid, pid, seen_ns)| TaskRecord {
-            tid, pid, name: format!("task{pid}"), cgroup: None, io_cgroup: None, started_by: None, role: None, seen_ns,
+            tid, pid, name: format!("task{pid}"), cgroup: None, io_cgroup: None, started_by: None, role: None, container: None, seen_ns,
         });
         Stage { stalls, operations, requests, tasks: tasks.collect(), stacks: stacks.collect(), events, usage }
     }

@@ -122,3 +122,41 @@ fn one_process_in_several_cgroups_is_one_root_blocker() {
     let of_dd: Vec<_> = culprits.iter().filter(|culprit| culprit.cause == Cause::IoThrottle).collect();
     assert_eq!(of_dd.len(), 1, "{of_dd:?}");
 }
+
+/// Two containers, of one of which the name was found.
+#[test]
+fn a_container_is_named_in_place_of_its_cgroup() {
+    let known =
+        "/machine.slice/libpod-1463d1f9468191c000ca6fc892fa468d39ec3ec9d52fdf419227f6e0d51b23c3.scope/container";
+    for (container, words) in [("container=loader", "container loader"), ("", "container 1463d1f94681")] {
+        let explanation = stage(&format!(
+            "op:fsync 7 |==========|
+             off     7 |ssssssssss| call=fsync stack=folio_wait_bit_common request=1
+             request 1 |Q        IDC| tid=7 device=8,0 throttled kind=W
+             task    7 |n         | name=dd pid=7 cgroup={known} {container}"
+        ))
+        .explain();
+        let culprit = &explanation.culprits[0];
+        assert_eq!((culprit.cgroup.as_deref(), culprit.container.as_deref()), (Some(known), Some(words)));
+        assert_eq!(explanation.containers.words(known).as_deref(), Some(words));
+    }
+}
+
+/// With cgroups of version 1 the limit is that of the I/O controller's cgroup, also where nothing had passed it yet.
+#[test]
+fn the_cgroup_of_a_limit_is_that_of_the_controller_that_throttles() {
+    let cgroup = |cause: &str, usage: Option<UsageRecord>| {
+        let mut stage = stage(&format!(
+            "task    7 |n                | name=dd pid=7 cgroup=/memory io_cgroup=/backup-team
+             blocked 7 |      ===========| call=write stack={cause} path=/mnt/f"
+        ));
+        stage.usage.extend(usage);
+        let culprits = stage.explain().culprits;
+        (culprits[0].cause.name(), culprits[0].cgroup.clone())
+    };
+    let other = UsageRecord { pid: Some(9), cgroup: Some("/x".into()), ..UsageRecord::new(Resource::Cpu, 0, 17 * MS) };
+    let throttled = "blkcg_maybe_throttle_current";
+    for usage in [None, Some(other)] {
+        assert_eq!(cgroup(throttled, usage), ("io_throttle", Some("/backup-team".to_owned())));
+    }
+}

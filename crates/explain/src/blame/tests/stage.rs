@@ -219,6 +219,7 @@ impl Stage {
                 cgroup: text("cgroup"),
                 started_by: None,
                 role: None,
+                container: text("container"),
                 io_cgroup: text("io_cgroup"),
                 seen_ns: drawing.find('n').map_or(0, |at| at as u64 * MS),
             }),

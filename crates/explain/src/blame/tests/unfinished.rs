@@ -99,6 +99,40 @@ fn pages_wait_for_the_limit_that_delays_the_requests_of_the_same_cgroup() {
     assert_eq!(delayed(&[("/a", 2, 0), ("/b", 8, 8)]).0, "writeback_wait 11");
 }
 
+/// A commit of the journal of the file's disk; the task uses another journal as well.
+#[test]
+fn a_call_waits_for_the_journal_of_its_file() {
+    let mut stage = stage(
+        "
+        task       7 |n         | name=dd pid=7
+        task       9 |n         | name=log pid=9
+        call:fsync 7 |==========| path=/mnt/f
+        off        7 |ssssssssss| call=fsync stack=jbd2_log_wait_commit",
+    );
+    let used = |pid: u32, device, resource| UsageRecord {
+        device: Some(DeviceNumber::new(device, 0)),
+        pid: Some(pid),
+        count: 1,
+        bytes: 4096,
+        busy_ns: MS,
+        ..UsageRecord::new(resource, 0, 10 * MS)
+    };
+    for (pid, device) in [(7, 8), (7, 9), (9, 8)] {
+        stage.usage.extend([used(pid, device, Resource::Journal), used(pid, device, Resource::DeviceWrite)]);
+    }
+    let mount = |point: &str, device: &str| Mount {
+        point: point.into(),
+        source: String::new(),
+        fs_type: "ext4".into(),
+        options: String::new(),
+        device: device.into(),
+    };
+    let run = RunDescription { mounts: vec![mount("/", "8:0"), mount("/mnt", "9:0")], ..description(true) };
+    let culprits = stage.explain_run(&run, None).culprits;
+    let blamed: Vec<_> = culprits.iter().map(|one| (one.task.as_ref().map(|task| task.tid), one.device)).collect();
+    assert_eq!(blamed, [(Some(7), Some(DeviceNumber::new(9, 0)))]);
+}
+
 /// A direct read of a limited disk, which had so many requests at each sample, in a recording without any request that ended.
 fn share(limit: &str, in_flight: &[i64]) -> String {
     let drawing = "

@@ -45,7 +45,7 @@ pub(super) fn absences(explanation: &Explanation, waits: &Waits, evictor: Option
         let at = sums.iter().position(|sum| sum.is_of(culprit)).unwrap_or_else(|| {
             let pid = culprit.task.as_ref().map(|task| task.tid).filter(|_| culprit.tasks < 2);
             let (task, duty) = (Some(name), asked.duty(culprit));
-            let absence = Absence { task, pid, duty, cgroup: culprit.cgroup.clone(), ..Absence::default() };
+            let absence = Absence { task, pid, duty, ..Absence::default() };
             sums.push(Sum { absence, ns: 0 });
             sums.len() - 1
         });
@@ -98,8 +98,9 @@ impl Sum {
     fn add(&mut self, culprit: &Culprit, threads: BTreeSet<u32>, share: Share) {
         let is_same = culprit.tasks < 2 && culprit.task.as_ref().map(|task| task.tid) == self.absence.pid;
         self.absence.pid = self.absence.pid.filter(|_| is_same);
-        let known = self.absence.cgroup.take().filter(|cgroup| cgroup != "/");
-        self.absence.cgroup = known.or_else(|| culprit.cgroup.clone());
+        if self.absence.cgroup.as_ref().is_none_or(|cgroup| cgroup == "/") {
+            (self.absence.cgroup, self.absence.container) = (culprit.cgroup.clone(), culprit.container.clone());
+        }
         self.absence.threads.extend(threads);
         self.absence.shares.push(share);
         self.ns += culprit.time_ns;

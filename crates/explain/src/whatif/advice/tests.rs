@@ -43,6 +43,7 @@ fn explanation(cause: Cause, culprit: Option<&str>) -> Explanation {
         started_by: None,
         role: None,
         cgroup: None,
+        container: None,
         device: None,
         device_name: None,
         file_system: None,

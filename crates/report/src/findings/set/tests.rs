@@ -17,6 +17,7 @@ fn explanation(tid: u32, blocker: &str, cause: Cause, seconds: u64) -> Explanati
         started_by: None,
         role: None,
         cgroup: None,
+        container: None,
         device: None,
         device_name: None,
         file_system: None,

@@ -229,6 +229,7 @@ impl Observer for RunWriter<'_> {
             cgroup: None,
             started_by: None,
             role: None,
+            container: None,
             io_cgroup: None,
             seen_ns,
         });
