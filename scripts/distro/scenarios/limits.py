@@ -63,7 +63,7 @@ def own_read_iops_limit(machine):
 def slice_limit_used_up(machine):
     "dd of another unit uses up the write limit of the slice that both are in"
     folder = machine.ext4()
-    machine.slice("limited", IOWriteBandwidthMax=f"{machine.disk('data')} 2M")
+    machine.slice("limited", IOWriteBandwidthMax=f"{machine.disk('data')} 1M")
     with machine.record():
         dd = f"dd if=/dev/zero of={folder}/hog bs=1M count=400 oflag=direct"
         machine.unit("hog", dd.split(), Slice="limited.slice")
