@@ -13,8 +13,9 @@ import re
 import subprocess
 import sys
 
-# Least share of what the victim's clock measured that is found, and most that it may be.
-FOUND, TOO_LONG = 0.8, 1.25
+# Least share of what the victim's clock measured that is found, and most that it may be. An operation of the clock may be two system
+# calls, of which one is beneath the threshold: from SLOW thresholds on, and from this part of the longest on, it must be found.
+FOUND, TOO_LONG, SLOW, OF_LONGEST = 0.8, 1.25, 1.5, 0.5
 # Least share of its causes among the causes that are known, and of its saving, for advice to be named (as in the findings).
 CAUSE, SAVED = 0.5, 0.05
 # Causes and kinds of advice that are the emulator's.
@@ -36,8 +37,8 @@ def covered(spans, begin, end):
 
 
 def slow_operations(truth):
-    """What the victims' own clocks measured, from the threshold on."""
-    least = truth["slower_than_ms"] * 1e6
+    """What the victims' own clocks measured that is certainly slow."""
+    least = max(truth["slower_than_ms"] * 1e6 * SLOW, OF_LONGEST * longest_measured(truth))
     return [span for clock in truth["clocks"] for span in clock["operations"] if span[1] - span[0] >= least]
 
 

@@ -76,6 +76,15 @@ class Judge(unittest.TestCase):
     def test_found(self):
         self.check("no slow operation", slow_operations=0)
         self.check("found 0.98 s of 3.00 s", stalls=ANSWER["stalls"][1:])
+        # One of 400 ms at a threshold of 300 ms may be two calls.
+        clocks = copy.deepcopy(TRUTH["clocks"])
+        clocks[0]["operations"] += [[20 * S, 20 * S + 400_000_000]] * 9
+        self.check(None, clocks=clocks)
+        # Nor is a shorter one the stall.
+        clocks[0]["operations"] += [[20 * S, 20 * S + 900_000_000]] * 9
+        self.check(None, clocks=clocks)
+        clocks[0]["operations"] += [[20 * S, 21 * S]]
+        self.check("found 2.93 s of 4.00 s", clocks=clocks)
         self.check("not found: 2.00 s", stalls=[stall("python3/8", 8, 12, 1.95)])
         self.check("too long: 6.00 s, not 2.00 s", stalls=[stall("python3/7", 7, 9, 6)])
         # Two that overlap count once.

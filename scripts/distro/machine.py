@@ -10,7 +10,7 @@ import subprocess
 import time
 
 HERE = pathlib.Path(__file__).parent
-RECORDINGS = pathlib.Path("/root/recordings")
+RECORDINGS = pathlib.Path("/var/lib/recordings")
 CLOCKS = pathlib.Path("/run/clocks")
 # The serial numbers of the disks.
 DISKS = [line.split()[0] for line in (HERE / "disks").read_text().splitlines() if line[:1] != "#"]
@@ -291,7 +291,7 @@ class Machine:
 
     def make_image(self):
         """An image whose programs are those of the machine."""
-        tree = pathlib.Path("/root/image")
+        tree = pathlib.Path("/var/tmp/image")
         for folder in ("usr", "etc", "tmp", "proc", "sys", "dev", "run", "v"):
             (tree / folder).mkdir(parents=True, exist_ok=True)
         for link in ("bin", "sbin", "lib", "lib64"):

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes scenarios on this machine, within a time: trial.py SECONDS NAME... Prints a line for each, `distro: end NAME WHAT SECONDS`.
 
-Each leaves /root/recordings/NAME: the recording `run`, and `truth.json` with what the judge needs.
+Each leaves /var/lib/recordings/NAME: the recording `run`, and `truth.json` with what the judge needs.
 """
 import json
 import os

@@ -49,7 +49,7 @@ def slow_reads(machine):
         machine.run("app", machine.app("reads", file, 5, 1_000_000, 0.1))
 
 
-@stall("frozen", Culprit(disk="data"), [edge("frozen")])
+@stall("frozen", [Culprit(disk="data"), Culprit(task="^fsfreeze/")], [edge("frozen")])
 def frozen_file_system(machine):
     "fsfreeze freezes the file system for 3 s"
     folder = machine.ext4()

@@ -46,7 +46,7 @@ def own_read_limit(machine):
         machine.run("app", machine.app("reads", file, 6, 1_000_000, 0.1), IOReadBandwidthMax=f"{machine.disk('data')} 1M")
 
 
-@stall("io_throttle", OWN, [edge("io_limit", r"/app\.service$")])
+@stall("io_throttle", OWN, [edge("io_limit", r"/app\.service$")], victims=r"/app\.service$")
 def own_read_iops_limit(machine):
     "a unit's own IOReadIOPSMax throttles fio's random reads"
     file = machine.file(machine.ext4(), 8)
@@ -57,13 +57,13 @@ def own_read_iops_limit(machine):
 
 @stall(
     "io_throttle",
-    Culprit(task=r"^dd/", cgroup=r"/hog\.service$", disk="data"),
+    Culprit(task=r"^dd/", cgroup=r"/limited\.slice", disk="data"),
     [absent(r"hog\.service|^dd"), edge("io_limit", r"/limited\.slice$")],
 )
 def slice_limit_used_up(machine):
     "dd of another unit uses up the write limit of the slice that both are in"
     folder = machine.ext4()
-    machine.slice("limited", IOWriteBandwidthMax=f"{machine.disk('data')} 2M")
+    machine.slice("limited", IOWriteBandwidthMax=f"{machine.disk('data')} 1M")
     with machine.record():
         dd = f"dd if=/dev/zero of={folder}/hog bs=1M count=400 oflag=direct"
         machine.unit("hog", dd.split(), Slice="limited.slice")
@@ -75,7 +75,7 @@ def slice_limit_used_up(machine):
 def memory_high(machine):
     "a unit above its own MemoryHigh is throttled as it allocates memory"
     with machine.record():
-        machine.run_beside(machine.app("grow", 100, 0), lambda: machine.pause(10), MemoryHigh="40M")
+        machine.run_beside(machine.app("grow", 100), lambda: machine.pause(10), MemoryHigh="40M")
 
 
 @stall(["swap", *DISK], Culprit(cgroup=r"/app\.service$", disk="swap"), [edge("memory", r"/app\.service$"), edge("device"), edge("swap")])
@@ -132,6 +132,6 @@ def weight_bfq(machine):
 
 @stall("io_throttle", Culprit(task=r"^fio/", cgroup=r"/hog\.service$"), [absent(r"hog\.service|^fio"), edge("io_limit")])
 def weight_io_cost(machine):
-    "reads of a unit of IOWeight=10 are held back by io.cost beside fio's of IOWeight=1000"
+    "reads of a unit of IOWeight=10 are throttled by io.cost beside fio's of IOWeight=1000"
     machine.set_io_cost("slow", "rbps=1200000 rseqiops=18 rrandiops=18 wbps=1200000 wseqiops=18 wrandiops=18")
     hog_and_reads(machine, 1000, 10)
