@@ -8,6 +8,7 @@
 pub mod block;
 pub mod call_latency;
 pub mod cause;
+pub mod csv;
 pub mod damage;
 pub mod effect;
 pub mod errno;
@@ -15,6 +16,7 @@ pub mod event;
 pub mod latency;
 pub mod lost;
 pub mod metric;
+pub mod name;
 pub mod operation;
 pub mod prediction;
 pub mod preflight;
