@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use super::bounded_cache::BoundedCache;
 use super::cgroup_path::freezer_words;
+use crate::bytes::read_text;
 
 /// Tasks that are remembered.
 const KEPT: usize = 1024;
@@ -21,7 +22,7 @@ impl Freezers {
 
     /// `freezer cgroup /batch`, of a task that is or was frozen.
     pub(super) fn of_task(&mut self, tid: u32) -> Option<String> {
-        let text = std::fs::read_to_string(self.proc.join(format!("{tid}/cgroup"))).ok();
+        let text = read_text(self.proc.join(format!("{tid}/cgroup"))).ok();
         if let Some(words) = text.as_deref().and_then(freezer_words) {
             self.seen.insert(tid, words);
         }

@@ -4,6 +4,7 @@ use super::kernel_types::RequestLayout;
 use super::options::TraceOptions;
 use super::symbols::Symbols;
 use super::{asynchronous, awaits, system_calls};
+use crate::bytes::read_text;
 
 /// The worker function that dispatches I/O throttled by a cgroup (Linux 3.1 to 6.18).
 const THROTTLE_FUNCTION: &str = "blk_throtl_dispatch_work_fn";
@@ -67,7 +68,7 @@ impl ProgramSettings {
             complete_functions: [COMPLETE_FUNCTION, BATCH_FUNCTION].map(|name| symbols.range(name).unwrap_or_default()),
             has_prev_state: false,
             request: RequestLayout::default(),
-            mapper_major: mapper_major(&std::fs::read_to_string("/proc/devices").unwrap_or_default()),
+            mapper_major: mapper_major(&read_text("/proc/devices").unwrap_or_default()),
             user_stacks: options.user_stacks,
             cpus,
         }

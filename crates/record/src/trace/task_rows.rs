@@ -9,6 +9,7 @@ use super::cgroup_path::{memory_cgroup, other_io_cgroup};
 use super::roles::Roles;
 use super::starters::Starters;
 use super::usage::Relative;
+use crate::bytes::read_text;
 
 const TASKS: usize = 16_384;
 
@@ -60,7 +61,7 @@ impl TaskRows {
 
     /// The thread's name now.
     pub(super) fn name_in_proc(&self, tid: u32) -> Option<String> {
-        let name = std::fs::read_to_string(self.proc.join(format!("{tid}/comm"))).ok()?;
+        let name = read_text(self.proc.join(format!("{tid}/comm"))).ok()?;
         Some(name.trim_end().to_owned())
     }
 
@@ -86,7 +87,7 @@ impl TaskRows {
                 None => return,
             },
         };
-        let cgroups = std::fs::read_to_string(self.proc.join(format!("{tid}/cgroup"))).unwrap_or_default();
+        let cgroups = read_text(self.proc.join(format!("{tid}/cgroup"))).unwrap_or_default();
         let cgroup = memory_cgroup(&cgroups).map(str::to_owned);
         let io_cgroup = other_io_cgroup(&cgroups).map(str::to_owned);
         let emitted =
