@@ -241,7 +241,7 @@ mod tests {
         assert_eq!(fs::read_to_string(folder.path().join("victims/file")).unwrap(), "kept");
     }
 
-    /// A pipe would block whoever opens it.
+    /// A pipe would block its reader.
     #[test]
     fn a_pipe_in_place_of_a_text_is_an_error_at_once() {
         let folder = scene();

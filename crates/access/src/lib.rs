@@ -10,7 +10,10 @@
 
 mod directory;
 pub mod owner;
+pub mod path;
+mod sharing;
 mod walk;
 
 pub use directory::Directory;
+pub use sharing::{Sharing, create, create_new, make_directories_in, make_directory_in, open_or_create};
 pub use walk::open_within;

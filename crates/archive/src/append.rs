@@ -1,6 +1,6 @@
 //! A file that only grows and never keeps a partial append.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ pub(crate) struct AppendFile {
 impl AppendFile {
     /// Makes a new, empty file.
     pub(crate) fn create(path: &Path) -> io::Result<AppendFile> {
-        let file = OpenOptions::new().read(true).write(true).create_new(true).open(path)?;
+        let file = access::create_new(path)?;
         Ok(AppendFile { file, path: path.to_owned(), length: 0, sound: true })
     }
 

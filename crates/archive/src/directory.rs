@@ -13,6 +13,12 @@ pub(crate) const WATERMARK_FILE: &str = "watermark";
 /// Space reserved for a full disk.
 pub(crate) const RESERVE_FILE: &str = "reserve";
 
+/// Whether a directory holds the files of a run, also of one that lacks its description.
+pub fn is_run(dir: &Path) -> bool {
+    let is_file = |name: &str| dir.join(name).symlink_metadata().is_ok_and(|metadata| metadata.is_file());
+    is_file(DESCRIPTION_FILE) || is_file(JOURNAL_FILE) && is_file(WATERMARK_FILE)
+}
+
 /// Makes the names in a directory survive a crash of the machine.
 pub(crate) fn sync_directory(dir: &Path) -> io::Result<()> {
     File::open(dir)?.sync_all()

@@ -24,7 +24,7 @@ pub enum ArchiveError {
     },
     /// The archive's file system has too little space.
     #[error(
-        "{path}: {free_bytes} bytes are free on this file system and {needed_bytes} are needed to begin; free some, put the run elsewhere, or reserve less"
+        "{path}: {free_bytes} bytes are free on this file system and {needed_bytes} are needed to begin; free some, or put the run elsewhere"
     )]
     NoSpace {
         /// The directory.
@@ -49,6 +49,15 @@ pub enum ArchiveError {
         path: PathBuf,
         /// Which file.
         missing: &'static str,
+    },
+    /// Nothing says which bytes of its tables count.
+    #[error(
+        "{path}: its journal is missing, which lists the rows that count; the tables, NAME-0000.arrows, are Arrow streams, which pyarrow \
+         opens individually"
+    )]
+    NoJournal {
+        /// The directory.
+        path: PathBuf,
     },
     /// The run was written by a later version of the program.
     #[error("{path}: format {found} is newer than this program reads ({supported}); use a newer stallscope")]

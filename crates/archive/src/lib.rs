@@ -28,6 +28,7 @@ mod table;
 mod watermark;
 mod writer;
 
+pub use directory::is_run;
 pub use error::ArchiveError;
 pub use merge::merge;
 pub use options::{FlushState, WriterOptions};

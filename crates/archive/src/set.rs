@@ -56,7 +56,7 @@ pub fn write_set(directory: &Path, set: &SetDescription) -> Result<(), ArchiveEr
         let mut text = serde_json::to_vec_pretty(set)?;
         text.push(b'\n');
         let unfinished = directory.join("set.json.new");
-        let mut file = File::create(&unfinished)?;
+        let mut file = access::create(&unfinished)?;
         file.write_all(&text)?;
         file.sync_all()?;
         fs::rename(&unfinished, &path)?;

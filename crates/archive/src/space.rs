@@ -3,7 +3,7 @@
 //! The reserve is real blocks, allocated at the start. On a full disk, a fifth of it is freed each time that tables are
 //! given up, at most four times, and the rest at the close. This lets a run on a full disk end with a readable archive.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
@@ -48,8 +48,7 @@ impl Space {
             return Err(ArchiveError::NoSpace { path: dir.to_owned(), free_bytes, needed_bytes });
         }
         let path = dir.join(RESERVE_FILE);
-        let file = OpenOptions::new().write(true).create_new(true).open(&path);
-        let file = file.map_err(ArchiveError::io(&path, "create"))?;
+        let file = access::create_new(&path).map_err(ArchiveError::io(&path, "create"))?;
         allocate(&file, reserve_bytes).map_err(ArchiveError::io(&path, "reserve space"))?;
         Ok(Space {
             path,

@@ -13,6 +13,7 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use access::Sharing;
 use model::event::RunEvent;
 use model::metric::{Change, MetricDescriptor, SampleHeader};
 use model::operation::{IntervalRecord, OperationRecord};
@@ -158,14 +159,18 @@ pub struct Closed {
 }
 
 impl Writer {
-    /// Creates a run directory, which must be empty or not exist.
+    /// Creates a run in a directory, which must be empty or not exist: one that exists keeps its access, and decides that of the
+    /// files; a new one is the owner's alone. An error leaves nothing behind.
     pub fn create(dir: &Path, description: &RunDescription, options: WriterOptions) -> Result<Writer, ArchiveError> {
-        fs::create_dir_all(dir).map_err(ArchiveError::io(dir, "create the directory"))?;
+        let is_new = !dir.exists();
+        if is_new {
+            Sharing::PRIVATE.make_directory(dir).map_err(ArchiveError::io(dir, "create the directory"))?;
+        }
         let mut present = fs::read_dir(dir).map_err(ArchiveError::io(dir, "list the directory"))?;
         if present.next().is_some() {
             return Err(ArchiveError::NotEmpty { path: dir.to_owned() });
         }
-        Writer::begin(dir, description, options).inspect_err(|_| abandon(dir))
+        Writer::begin(dir, description, options).inspect_err(|_| abandon(dir, is_new))
     }
 
     fn begin(dir: &Path, description: &RunDescription, options: WriterOptions) -> Result<Writer, ArchiveError> {
@@ -295,10 +300,13 @@ impl Writer {
     }
 }
 
-/// Removes the files of a run that failed to begin. The directory was empty before.
-fn abandon(dir: &Path) {
+/// Removes the files of a run that failed to begin, and the directory if it is new. It was empty before.
+fn abandon(dir: &Path, is_new: bool) {
     for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
         let _ = fs::remove_file(entry.path());
+    }
+    if is_new {
+        let _ = fs::remove_dir(dir);
     }
 }
 
@@ -314,7 +322,7 @@ fn write_description(dir: &Path, text: &[u8]) -> Result<(), ArchiveError> {
     let path = dir.join(DESCRIPTION_FILE);
     let unfinished = dir.join("run.json.new");
     let write = || {
-        let mut file = fs::File::create_new(&unfinished)?;
+        let mut file = access::create_new(&unfinished)?;
         file.write_all(text)?;
         file.sync_all()?;
         fs::rename(&unfinished, &path)?;

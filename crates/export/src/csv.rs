@@ -1,6 +1,7 @@
 //! CSV as in RFC 4180, UTF-8, with a line of column names.
 //!
-//! An absent value is an empty cell; an empty text is `""`. A list is one cell that holds a JSON array.
+//! An absent value is an empty cell; an empty text is `""`. A list is one cell that holds a JSON array. No text is a formula
+//! ([`model::csv`]).
 
 use std::io::{self, Write};
 
@@ -74,15 +75,7 @@ fn separate(sink: &mut impl Write, number: usize) -> io::Result<()> {
 }
 
 fn text(sink: &mut impl Write, text: &str) -> io::Result<()> {
-    if !text.is_empty() && !text.contains([',', '"', '\n', '\r']) {
-        return sink.write_all(text.as_bytes());
-    }
-    sink.write_all(b"\"")?;
-    for (number, part) in text.split('"').enumerate() {
-        sink.write_all(if number > 0 { b"\"\"" } else { b"" })?;
-        sink.write_all(part.as_bytes())?;
-    }
-    sink.write_all(b"\"")
+    sink.write_all(model::csv::cell(text).as_bytes())
 }
 
 fn list(cell: &mut String, items: &dyn Array) -> io::Result<()> {

@@ -4,6 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
+use access::Sharing;
 use rustix::fs::{FlockOperation, flock};
 use serde_json::{Value, json};
 
@@ -31,13 +32,15 @@ pub struct Lake {
 impl Lake {
     /// Opens a lake, or makes one of a new or empty directory. Waits for another writer.
     pub fn open_or_create(directory: &Path) -> Result<Lake, LakeError> {
-        fs::create_dir_all(directory).map_err(LakeError::io(directory, "create"))?;
+        if !directory.is_dir() {
+            Sharing::PRIVATE.make_directory(directory).map_err(LakeError::io(directory, "create"))?;
+        }
         let marker = directory.join(MARKER);
         let mut entries = fs::read_dir(directory).map_err(LakeError::io(directory, "list"))?;
         if entries.next().is_some() && !marker.is_file() {
             return Err(LakeError::Foreign { path: directory.to_owned() });
         }
-        let file = File::options().read(true).write(true).create(true).truncate(false).open(&marker);
+        let file = access::open_or_create(&marker, File::options().write(true));
         Lake::locked(directory, file.map_err(LakeError::io(&marker, "open"))?)
     }
 
@@ -50,6 +53,11 @@ impl Lake {
             }
             file => Lake::locked(directory, file.map_err(LakeError::io(&marker, "open"))?),
         }
+    }
+
+    /// Whether a directory is a lake.
+    pub fn is_lake(directory: &Path) -> bool {
+        directory.join(MARKER).symlink_metadata().is_ok_and(|metadata| metadata.is_file())
     }
 
     fn locked(directory: &Path, mut file: File) -> Result<Lake, LakeError> {
@@ -65,7 +73,9 @@ impl Lake {
         if text.is_empty() {
             let signed =
                 writeln!(file, "{}", json!({ "stallscope_lake": SCHEMA_VERSION })).and_then(|()| file.sync_all());
-            signed.and_then(|()| synced(directory)).map_err(LakeError::io(&marker, "write"))?;
+            let signed = signed.and_then(|()| synced(directory)).map_err(LakeError::io(&marker, "write"));
+            // An empty marker is no lake's.
+            signed.inspect_err(|_| drop(fs::remove_file(&marker)))?;
         } else {
             check(directory, &text)?;
         }
@@ -91,6 +101,36 @@ impl Lake {
     /// Adds a run. Its files are written aside and renamed, its row in `runs` last: what a crash leaves before that belongs to no run
     /// of the lake, and is replaced when the run is added again.
     pub fn add(&self, contents: &Contents) -> Result<u64, LakeError> {
+        let mut published = Vec::new();
+        let added = self.add_to(contents, &mut published);
+        if added.is_err() {
+            // A full disk keeps no part of it.
+            for path in published {
+                let _ = fs::remove_file(&path);
+                self.remove_empty(&path);
+            }
+            let _ = self.clear_staging();
+        }
+        added
+    }
+
+    /// Removes a lake that holds nothing: the first run could not be added.
+    pub fn remove_if_empty(self) {
+        let others = fs::read_dir(&self.directory).into_iter().flatten().flatten();
+        if others.into_iter().all(|entry| entry.file_name() == MARKER) {
+            let _ = fs::remove_file(self.directory.join(MARKER));
+            let _ = fs::remove_dir(&self.directory);
+        }
+    }
+
+    /// Removes the empty directories above a file.
+    fn remove_empty(&self, file: &Path) {
+        let inside = |folder: &&Path| folder.starts_with(&self.directory) && **folder != self.directory;
+        let above = file.ancestors().skip(1).take_while(inside);
+        let _ = above.map_while(|folder| fs::remove_dir(folder).ok()).count();
+    }
+
+    fn add_to(&self, contents: &Contents, published: &mut Vec<PathBuf>) -> Result<u64, LakeError> {
         let staging = self.staging()?;
         let name = file_name(&contents.key.run);
         let mut bytes = 0;
@@ -103,6 +143,7 @@ impl Lake {
             })
             .collect::<Result<_, LakeError>>()?;
         for (path, partition) in staged {
+            published.push(self.directory.join(partition.path()).join(&name));
             self.publish(&path, partition, &name)?;
         }
         self.clear_staging()?;
@@ -111,7 +152,7 @@ impl Lake {
 
     fn publish(&self, from: &Path, partition: &Partition, name: &str) -> Result<(), LakeError> {
         let folder = self.directory.join(partition.path());
-        fs::create_dir_all(&folder).map_err(LakeError::io(&folder, "create"))?;
+        access::make_directories_in(&folder).map_err(LakeError::io(&folder, "create"))?;
         let renamed = fs::rename(from, folder.join(name)).and_then(|()| synced(&folder));
         renamed.map_err(LakeError::io(&folder, "write to"))?;
         // The directories of a first run of a day.
@@ -125,7 +166,7 @@ impl Lake {
     /// An empty directory for what is not of the lake yet, or no longer.
     pub(crate) fn staging(&self) -> Result<PathBuf, LakeError> {
         let staging = self.directory.join(STAGING);
-        fs::create_dir_all(&staging).map_err(LakeError::io(&staging, "create"))?;
+        access::make_directories_in(&staging).map_err(LakeError::io(&staging, "create"))?;
         Ok(staging)
     }
 

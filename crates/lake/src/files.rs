@@ -26,7 +26,7 @@ pub(crate) fn file_name(run: &str) -> String {
 
 /// A file with these rows, on disk. Returns its size.
 pub(crate) fn write(path: &Path, rows: &RecordBatch) -> io::Result<u64> {
-    let mut table = ParquetTable::begin(File::create(path)?, &rows.schema())?;
+    let mut table = ParquetTable::begin(access::create(path)?, &rows.schema())?;
     table.write(rows)?;
     let file = table.finish()?;
     file.sync_all()?;

@@ -34,7 +34,7 @@ pub(crate) fn merge(sources: &[Source], to: &Path) -> io::Result<u64> {
     let schemas: Vec<SchemaRef> =
         sources.iter().map(|source| Ok(opened(source)?.schema().clone())).collect::<io::Result<_>>()?;
     let schema = union(sources, &schemas)?;
-    let mut table = ParquetTable::begin(File::create(to)?, &schema)?;
+    let mut table = ParquetTable::begin(access::create(to)?, &schema)?;
     for source in sources {
         for batch in reader(source)? {
             let batch = batch.map_err(|error| named(source, error))?;

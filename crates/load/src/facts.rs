@@ -1,7 +1,9 @@
 //! Facts of the machine that a plan depends on. Read once; planning is pure.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -121,12 +123,22 @@ fn total_memory_bytes() -> Option<u64> {
 
 /// The lowest limit on threads: of the kernel, the user and the pids controller.
 fn thread_limit(root: &Path) -> Option<u64> {
-    let number = |path: &str| fs::read_to_string(root.join(path)).ok()?.trim().parse::<u64>().ok();
+    let number = |path: &Path| fs::read_to_string(root.join(path)).ok()?.trim().parse::<u64>().ok();
     let user = rustix::process::getrlimit(rustix::process::Resource::Nproc).current;
     let user = if rustix::process::geteuid().is_root() { None } else { user };
-    let group = fs::read_to_string(root.join("proc/self/cgroup")).ok().and_then(|text| {
-        let path = text.lines().find_map(|line| line.split_once(":pids:").map(|(_, path)| path.to_owned()))?;
-        number(&format!("sys/fs/cgroup/pids{path}/pids.max"))
+    let group = fs::read(root.join("proc/self/cgroup")).ok().and_then(|text| {
+        let of_pids = |line: &[u8]| {
+            let mut fields = line.splitn(3, |byte| *byte == b':').skip(1);
+            (fields.next()? == b"pids").then(|| fields.next().map(<[u8]>::to_vec))?
+        };
+        let path = text.split(|byte| *byte == b'\n').find_map(of_pids)?;
+        let path = Path::new(OsStr::from_bytes(path.trim_ascii_start().strip_prefix(b"/")?)).join("pids.max");
+        number(Path::new("sys/fs/cgroup/pids").join(path).as_path())
     });
-    [number("proc/sys/kernel/threads-max"), number("proc/sys/kernel/pid_max"), user, group].into_iter().flatten().min()
+    ["proc/sys/kernel/threads-max", "proc/sys/kernel/pid_max"]
+        .map(|path| number(Path::new(path)))
+        .into_iter()
+        .chain([user, group])
+        .flatten()
+        .min()
 }

@@ -115,7 +115,7 @@ impl WriteLedger {
         let sizes = shape.sizes().ok_or_else(|| failed(io::ErrorKind::OutOfMemory.into()))?;
         let memory = match path {
             Some(path) => {
-                let file = File::options().read(true).write(true).create_new(true).open(path).map_err(failed)?;
+                let file = access::create_new(path).map_err(failed)?;
                 SharedMemory::in_file(&file, sizes.0, sizes.1, true)
             }
             None => SharedMemory::create(sizes.0, sizes.1).map(|(_, memory)| memory),

@@ -1,4 +1,9 @@
-//! Numbers and words in the kernel's text files, read as bytes. No input panics; what is not a number is absent.
+//! Numbers, words and names in the kernel's text files, read as bytes. No input panics; what is not a number is absent.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 /// Words of a line, separated by blanks.
 #[derive(Clone)]
@@ -77,9 +82,29 @@ pub(crate) fn trimmed(text: &[u8]) -> &[u8] {
     text.trim_ascii()
 }
 
-/// As text for a name or instance; what is not UTF-8 is shown as the replacement character.
-pub(crate) fn lossy(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
+/// A name as text ([`model::name`]).
+pub(crate) fn shown(bytes: impl AsRef<[u8]>) -> String {
+    model::name::text(bytes.as_ref())
+}
+
+/// A path as text.
+pub(crate) fn shown_path(path: impl AsRef<Path>) -> String {
+    shown(path.as_ref().as_os_str().as_bytes())
+}
+
+/// The text of a file of the kernel, in which names may hold any byte.
+pub(crate) fn read_text(path: impl AsRef<Path>) -> io::Result<String> {
+    let bytes = fs::read(path)?;
+    Ok(String::from_utf8(bytes).unwrap_or_else(|error| shown(error.as_bytes())))
+}
+
+/// The folder of a cgroup, or another path that is known as text, below a mount.
+pub(crate) fn below(mount: &Path, path: &str) -> PathBuf {
+    let literal = mount.join(path.trim_start_matches('/'));
+    match model::name::bytes(path.trim_start_matches('/')) {
+        Some(bytes) if !literal.exists() => mount.join(OsStr::from_bytes(&bytes)),
+        _ => literal,
+    }
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use model::run::{Device, Mapper};
 
-use crate::bytes::{lossy, number, words};
+use crate::bytes::{number, shown, shown_path, words};
 use crate::file::{TextFile, read_trimmed};
 use crate::roots::Roots;
 use crate::sys;
@@ -17,7 +17,7 @@ pub fn devices(roots: &Roots) -> Vec<Device> {
     for line in table.split(|byte| *byte == b'\n') {
         let mut words = words(line);
         if let (Some(major), Some(minor), Some(name)) = (words.next(), words.next(), words.next()) {
-            known.identify(&lossy(major), &lossy(minor), &lossy(name));
+            known.identify(&shown(major), &shown(minor), &shown(name));
         }
     }
     known.known.iter().filter(|device| device.used).map(|device| describe(roots, device)).collect()
@@ -51,7 +51,7 @@ fn mapper(folder: &Path, number: &str) -> Option<Mapper> {
     let target = || number.split_once(':').filter(|_| folder.starts_with("/sys")).and_then(target_of);
     let kind = if is_mapped { target() } else { read_trimmed(&folder.join("md/level")) };
     let entries = std::fs::read_dir(folder.join("slaves")).into_iter().flatten().flatten();
-    let mut below: Vec<String> = entries.map(|entry| entry.file_name().to_string_lossy().replace('!', "/")).collect();
+    let mut below: Vec<String> = entries.map(|entry| shown_path(entry.file_name()).replace('!', "/")).collect();
     below.sort_unstable();
     Some(Mapper { kind, name: read_trimmed(&folder.join("dm/name")), below })
 }
@@ -97,7 +97,7 @@ fn identity(folder: &Path, name: &str) -> String {
         && let Ok(real) = folder.canonicalize()
         && let Some(disk) = real.parent()
     {
-        let disk_name = disk.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        let disk_name = disk.file_name().map(shown_path).unwrap_or_default();
         return format!("{}-part{partition}", identity(disk, &disk_name));
     }
     const SOURCES: [&str; 7] =

@@ -7,6 +7,7 @@ use rustix::fd::OwnedFd;
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
+use crate::bytes::shown;
 use crate::source_error::SourceError;
 
 const FIRST_BUFFER_BYTES: usize = 512;
@@ -99,7 +100,7 @@ impl TextFile {
 pub(crate) fn read_trimmed(path: &Path) -> Option<String> {
     let text = std::fs::read(path).ok()?;
     let text = crate::bytes::trimmed(&text);
-    (!text.is_empty()).then(|| crate::bytes::lossy(text))
+    (!text.is_empty()).then(|| shown(text))
 }
 
 #[cfg(test)]

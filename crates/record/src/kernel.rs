@@ -1,11 +1,12 @@
 //! How the running kernel was built and what it forbids: facts that determine what can be recorded.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use flate2::read::GzDecoder;
 
+use crate::bytes::read_text;
 use crate::roots::Roots;
 
 /// Maximum size of a configuration; a longer file is not one.
@@ -78,7 +79,7 @@ pub fn facts(roots: &Roots, release: &str) -> KernelFacts {
     }));
     facts.extend(SETTINGS.map(|(name, affects)| {
         let path = roots.proc.join("sys").join(name.replace('.', "/"));
-        fact(name, affects, fs::read_to_string(path).ok().map(|value| value.trim().to_owned()))
+        fact(name, affects, read_text(path).ok().map(|value| value.trim().to_owned()))
     }));
     KernelFacts { config_file: config.map(|(path, _)| path), facts }
 }
@@ -89,7 +90,7 @@ fn yes_or_no(path: &Path) -> String {
 
 /// The mode in brackets: `none [integrity] confidentiality`.
 fn lockdown(roots: &Roots) -> Option<String> {
-    let modes = fs::read_to_string(roots.sys.join("kernel/security/lockdown")).ok()?;
+    let modes = read_text(roots.sys.join("kernel/security/lockdown")).ok()?;
     let chosen = modes.split_whitespace().find_map(|mode| mode.strip_prefix('[')?.strip_suffix(']'));
     chosen.map(str::to_owned)
 }
@@ -100,7 +101,7 @@ fn cgroups(roots: &Roots) -> Option<String> {
         names.iter().copied().filter(|name| has(name)).collect::<Vec<_>>().join(" ")
     };
     let unified = [roots.cgroup.clone(), roots.cgroup.join("unified")];
-    let v2 = unified.iter().find_map(|folder| fs::read_to_string(folder.join("cgroup.controllers")).ok());
+    let v2 = unified.iter().find_map(|folder| read_text(folder.join("cgroup.controllers")).ok());
     let v2 = v2.map(|all| there(&["memory", "io"], &|name| all.split_whitespace().any(|word| word == name)));
     let v1 = there(&["memory", "blkio"], &|name| roots.cgroup.join(name).join("cgroup.procs").exists());
     let mounted = [("v1", Some(v1)), ("v2", v2)].map(|(version, controllers)| {

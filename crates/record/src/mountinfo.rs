@@ -2,7 +2,9 @@
 
 use model::run::Mount;
 
-/// A name with its `\040` and the like put back. What is not UTF-8 is shown as the replacement character.
+use crate::bytes::shown;
+
+/// A name with its `\040` and the like put back. What is not UTF-8 is escaped ([`model::name`]).
 pub(crate) fn unescaped(name: &[u8]) -> String {
     let mut bytes = Vec::with_capacity(name.len());
     let mut rest = name;
@@ -11,7 +13,7 @@ pub(crate) fn unescaped(name: &[u8]) -> String {
         bytes.push(octal.unwrap_or(*first));
         rest = if octal.is_some() { &after[3..] } else { after };
     }
-    String::from_utf8_lossy(&bytes).into_owned()
+    shown(&bytes)
 }
 
 fn octal_byte(digits: &[u8]) -> Option<u8> {

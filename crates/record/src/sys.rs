@@ -5,6 +5,8 @@ use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use libbpf_rs::libbpf_sys;
 use rustix::io::Errno;
 
+use crate::bytes::shown;
+
 /// `struct perf_event_attr` as it was first (PERF_ATTR_SIZE_VER0); the kernel takes every field behind it as 0.
 #[repr(C)]
 #[derive(Default)]
@@ -209,5 +211,5 @@ pub(crate) fn mapper_target(major: u32, minor: u32) -> Option<String> {
     let failed = unsafe { libc::ioctl(control.as_raw_fd(), DM_TABLE_STATUS, &raw mut request) };
     std::hint::black_box(&mut request.parameters).fill(0);
     let name = request.target.split(|byte| *byte == 0).next().unwrap_or_default();
-    (failed == 0 && !name.is_empty()).then(|| String::from_utf8_lossy(name).into_owned())
+    (failed == 0 && !name.is_empty()).then(|| shown(name))
 }

@@ -1,6 +1,10 @@
 //! The machine's cgroup hierarchies, and this process's cgroups in them.
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+
+use model::name;
 
 use crate::{MountEntry, RigError, Roots};
 
@@ -19,12 +23,12 @@ impl Hierarchy {
     /// A cgroup's path as in `/proc/PID/cgroup`.
     pub fn name_of(&self, directory: &Path) -> String {
         let below = directory.strip_prefix(&self.mount).unwrap_or(directory);
-        self.root.join(below).to_string_lossy().trim_end_matches('/').to_owned()
+        name::text(self.root.join(below).as_os_str().as_bytes()).trim_end_matches('/').to_owned()
     }
 
-    fn new(mount: &MountEntry, own: &str, roots: &Roots) -> Hierarchy {
+    fn new(mount: &MountEntry, own: &[u8], roots: &Roots) -> Hierarchy {
         let point = roots.path(&mount.point);
-        let own = Path::new(own).strip_prefix(&mount.root).map(|below| point.join(below));
+        let own = Path::new(OsStr::from_bytes(own)).strip_prefix(&mount.root).map(|below| point.join(below));
         let own = own.ok().filter(|own| own.is_dir()).unwrap_or_else(|| point.clone());
         // Joining an empty path leaves a slash at the end.
         let own = own.components().collect();
@@ -51,11 +55,12 @@ impl Hierarchies {
         let v1 = |controller: &str| {
             let has = |list: &str| list.split(',').any(|name| name == controller);
             let mount = mounts.iter().find(|mount| mount.fs_type == "cgroup" && has(&mount.super_options))?;
-            let own = memberships(&own).find(|(controllers, _)| has(controllers)).map_or("/", |(_, path)| path);
+            let own = memberships(&own).find(|(controllers, _)| has(controllers)).map_or(&b"/"[..], |(_, path)| path);
             Some(Hierarchy::new(mount, own, roots))
         };
         let unified = mounts.iter().find(|mount| mount.fs_type == "cgroup2").map(|mount| {
-            let own = memberships(&own).find(|(controllers, _)| controllers.is_empty()).map_or("/", |(_, path)| path);
+            let own =
+                memberships(&own).find(|(controllers, _)| controllers.is_empty()).map_or(&b"/"[..], |(_, path)| path);
             Hierarchy::new(mount, own, roots)
         });
         Ok(Hierarchies { memory: v1("memory"), blkio: v1("blkio"), unified })
@@ -63,8 +68,11 @@ impl Hierarchies {
 }
 
 /// Lines of `/proc/PID/cgroup`: `number:controllers:path`, with no controllers for v2.
-fn memberships(text: &str) -> impl Iterator<Item = (&str, &str)> {
-    text.lines().filter_map(|line| line.split_once(':')?.1.split_once(':'))
+fn memberships(text: &[u8]) -> impl Iterator<Item = (&str, &[u8])> {
+    text.split(|byte| *byte == b'\n').filter_map(|line| {
+        let mut fields = line.splitn(3, |byte| *byte == b':').skip(1);
+        Some((std::str::from_utf8(fields.next()?).ok()?, fields.next()?))
+    })
 }
 
 #[cfg(test)]

@@ -19,7 +19,7 @@ impl Owner {
     /// This process.
     pub fn current(roots: &Roots) -> Result<Owner, RigError> {
         let pid = std::process::id();
-        let stat = roots.read("/proc/self/stat")?;
+        let stat = roots.text("/proc/self/stat")?;
         let start_ticks = start_ticks(&stat).ok_or_else(|| RigError::Io {
             action: "find the start time in".into(),
             path: roots.path("/proc/self/stat"),
@@ -34,7 +34,7 @@ impl Owner {
         if boot_id(roots).is_ok_and(|now| now != self.boot_id) {
             return false;
         }
-        let Ok(stat) = roots.read(&format!("/proc/{}/stat", self.pid)) else { return false };
+        let Ok(stat) = roots.text(&format!("/proc/{}/stat", self.pid)) else { return false };
         start_ticks(&stat) == Some(self.start_ticks) && state(&stat) != Some('Z')
     }
 
@@ -47,7 +47,7 @@ impl Owner {
 
 /// The id of the current boot.
 pub(crate) fn boot_id(roots: &Roots) -> Result<String, RigError> {
-    Ok(roots.read("/proc/sys/kernel/random/boot_id")?.trim().to_owned())
+    Ok(roots.text("/proc/sys/kernel/random/boot_id")?.trim().to_owned())
 }
 
 /// The command name stands in parentheses and may hold anything, so fields are counted from the last one.

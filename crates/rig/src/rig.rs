@@ -221,7 +221,7 @@ fn check(request: &RigRequest, register: &Register) -> Result<(), RigError> {
     if bytes < SMALLEST_MEMORY_LIMIT_BYTES {
         return refused(format!("the load needs at least {} to start", Bytes(SMALLEST_MEMORY_LIMIT_BYTES)));
     }
-    match total_memory(&register.roots().read("/proc/meminfo")?) {
+    match total_memory(&register.roots().text("/proc/meminfo")?) {
         Some(total) if bytes > total => refused(format!("this machine has {}, so it would be no limit", Bytes(total))),
         _ => Ok(()),
     }

@@ -1,7 +1,11 @@
 //! The root of the kernel's files, and the mounts.
 
+use std::ffi::OsString;
 use std::fs;
+use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
+
+use model::name;
 
 use crate::RigError;
 
@@ -29,15 +33,20 @@ impl Roots {
         self.root.join(absolute.strip_prefix("/").unwrap_or(absolute))
     }
 
-    /// Text of a file below the root.
-    pub(crate) fn read(&self, absolute: &str) -> Result<String, RigError> {
+    /// Contents of a file below the root, in which names may hold any byte.
+    pub(crate) fn read(&self, absolute: &str) -> Result<Vec<u8>, RigError> {
         let path = self.path(absolute);
-        fs::read_to_string(&path).map_err(RigError::io("read", &path))
+        fs::read(&path).map_err(RigError::io("read", &path))
+    }
+
+    /// The same as text.
+    pub(crate) fn text(&self, absolute: &str) -> Result<String, RigError> {
+        Ok(name::text(&self.read(absolute)?))
     }
 
     /// The mounts, in mount order: of two entries with the same mount point, the later hides the earlier.
     pub fn mounts(&self) -> Result<Vec<MountEntry>, RigError> {
-        Ok(self.read("/proc/self/mountinfo")?.lines().filter_map(MountEntry::parse).collect())
+        Ok(self.read("/proc/self/mountinfo")?.split(|byte| *byte == b'\n').filter_map(MountEntry::parse).collect())
     }
 }
 
@@ -59,19 +68,21 @@ pub struct MountEntry {
 }
 
 impl MountEntry {
-    /// Parses a line; `None` if fields are missing.
-    pub fn parse(line: &str) -> Option<MountEntry> {
-        let (left, right) = line.split_once(" - ")?;
-        let mut left = left.split(' ').skip(2);
-        let (device, root, point) = (left.next()?, left.next()?, left.next()?);
-        let mut right = right.splitn(3, ' ');
+    /// Parses a line; `None` if fields are missing. Paths are as they are, other names as text ([`model::name`]).
+    pub fn parse(line: &[u8]) -> Option<MountEntry> {
+        let mut words = line.split(|byte| *byte == b' ').skip(2);
+        let (device, root, point) = (words.next()?, words.next()?, words.next()?);
+        words.find(|word| *word == b"-")?;
+        let (fs_type, source) = (words.next()?, words.next()?);
+        let super_options = words.collect::<Vec<_>>().join(&b' ');
+        let path = |written| PathBuf::from(OsString::from_vec(unescape(written)));
         Some(MountEntry {
-            device: device.to_owned(),
-            root: unescape(root).into(),
-            point: unescape(point).into(),
-            fs_type: right.next()?.to_owned(),
-            source: unescape(right.next()?),
-            super_options: right.next().unwrap_or_default().to_owned(),
+            device: name::text(device),
+            root: path(root),
+            point: path(point),
+            fs_type: name::text(fs_type),
+            source: name::text(&unescape(source)),
+            super_options: name::text(&super_options),
         })
     }
 }
@@ -82,10 +93,23 @@ pub(crate) fn mount_of<'a>(mounts: &'a [MountEntry], path: &Path) -> Option<&'a 
 }
 
 /// Undoes the kernel's octal escapes of space, tab, newline and backslash.
-fn unescape(text: &str) -> String {
-    [("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")]
-        .iter()
-        .fold(text.to_owned(), |text, (escape, plain)| text.replace(escape, plain))
+fn unescape(written: &[u8]) -> Vec<u8> {
+    const ESCAPES: [(&[u8], u8); 5] =
+        [(b"\\040", b' '), (b"\\011", b'\t'), (b"\\012", b'\n'), (b"\\134", b'\\'), (b"\\043", b'#')];
+    let (mut bytes, mut rest) = (Vec::with_capacity(written.len()), written);
+    while let Some((first, after)) = rest.split_first() {
+        match ESCAPES.iter().find(|(escape, _)| rest.starts_with(escape)) {
+            Some((escape, plain)) => {
+                bytes.push(*plain);
+                rest = &rest[escape.len()..];
+            }
+            None => {
+                bytes.push(*first);
+                rest = after;
+            }
+        }
+    }
+    bytes
 }
 
 #[cfg(test)]
@@ -101,18 +125,27 @@ mod tests {
 
     #[test]
     fn lines_are_read_with_and_without_optional_fields() {
-        let mounts: Vec<_> = TEXT.lines().filter_map(MountEntry::parse).collect();
+        let mounts: Vec<_> = TEXT.lines().map(str::as_bytes).filter_map(MountEntry::parse).collect();
         assert_eq!(mounts.len(), 4);
         assert_eq!(mounts[0].source, "/dev/vda");
         assert_eq!(mounts[1].root, Path::new("/docker/1"));
         assert_eq!(mounts[1].super_options, "rw,memory");
         assert_eq!(mounts[2].point, Path::new("/mnt/my disk"));
-        assert_eq!(MountEntry::parse("nonsense - x"), None);
+        assert_eq!(MountEntry::parse(b"nonsense - x"), None);
+    }
+
+    #[test]
+    fn a_mount_whose_name_is_not_utf8_is_read_as_it_is() {
+        use std::os::unix::ffi::OsStrExt as _;
+        let line = b"41 23 7:0 /\xfe /mnt/\xff\\040\\134040 rw - ext4 /dev/\xfd rw";
+        let mount = MountEntry::parse(line).unwrap();
+        assert_eq!(mount.point.as_os_str().as_bytes(), b"/mnt/\xff \\040");
+        assert_eq!((mount.root.as_os_str().as_bytes(), mount.source.as_str()), (&b"/\xfe"[..], "/dev/\\xfd"));
     }
 
     #[test]
     fn a_path_is_on_the_longest_and_latest_mount() {
-        let mounts: Vec<_> = TEXT.lines().filter_map(MountEntry::parse).collect();
+        let mounts: Vec<_> = TEXT.lines().map(str::as_bytes).filter_map(MountEntry::parse).collect();
         assert_eq!(mount_of(&mounts, Path::new("/mnt/my disk/a")).unwrap().fs_type, "xfs");
         assert_eq!(mount_of(&mounts, Path::new("/mnt/my diskette")).unwrap().fs_type, "ext4");
     }

@@ -107,6 +107,15 @@ impl Setting {
         present(&self.file, self.device()).map_err(|error| self.refused(format!("it cannot be read ({error})")))
     }
 
+    /// Refuses a value that the kernel would: a sysctl that holds numbers takes no word.
+    pub fn refuse_unfit(&self) -> Result<(), RigError> {
+        let are_numbers = |text: &str| text.split_whitespace().all(|word| word.parse::<i128>().is_ok());
+        if self.file.starts_with("/proc/sys") && are_numbers(&self.present()?) && !are_numbers(&self.value) {
+            return Err(self.refused(format!("it holds numbers, such as '{}'", self.present()?.trim())));
+        }
+        Ok(())
+    }
+
     /// Whether it has the new value now.
     pub fn is_set(&self) -> bool {
         self.present().is_ok_and(|now| has(&now, &self.value))

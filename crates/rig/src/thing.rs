@@ -18,11 +18,13 @@ pub enum Thing {
     /// A cgroup with its tasks. Proof: its name's prefix.
     Cgroup {
         /// Its directory.
+        #[serde(with = "access::path")]
         path: PathBuf,
     },
     /// A rule in a `blkio.throttle.*_device` file. Proof: it still has our value.
     ThrottleRule {
         /// The file.
+        #[serde(with = "access::path")]
         file: PathBuf,
         /// `major:minor`.
         device: String,
@@ -32,6 +34,7 @@ pub enum Thing {
     /// Controllers enabled in a cgroup v2 `cgroup.subtree_control`; disabled when no cgroup of ours needs them.
     Controllers {
         /// The file.
+        #[serde(with = "access::path")]
         file: PathBuf,
         /// `memory`, `io`.
         names: Vec<String>,
@@ -39,6 +42,7 @@ pub enum Thing {
     /// A mount. Proof: source and type are ours.
     Mount {
         /// Where.
+        #[serde(with = "access::path")]
         point: PathBuf,
         /// What.
         source: String,
@@ -48,11 +52,13 @@ pub enum Thing {
     /// The loop device of a backing file. Proof: the file, since the device's number is not known before it is made.
     LoopDevice {
         /// Backing file, canonical.
+        #[serde(with = "access::path")]
         backing: PathBuf,
     },
     /// A kernel setting that was changed, with its earlier value. Proof: it still has our value.
     Setting {
         /// The file, in /proc/sys or /sys.
+        #[serde(with = "access::path")]
         file: PathBuf,
         /// The device (`7:0`) whose line it is, in a file with a line for each device.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -60,6 +66,7 @@ pub enum Thing {
         /// Our value.
         ours: String,
         /// The file that restores the earlier state: a different one if the kernel keeps one state in two files.
+        #[serde(with = "access::path")]
         restore_file: PathBuf,
         /// The value to write there.
         restore: String,
@@ -67,6 +74,7 @@ pub enum Thing {
     /// A kernel setting that the kernel changes along with another. No proof: it is what it was, or its value was a consequence.
     Companion {
         /// The file.
+        #[serde(with = "access::path")]
         file: PathBuf,
         /// The earlier value.
         restore: String,
@@ -80,6 +88,7 @@ pub enum Thing {
     /// A directory with its contents. Proof: our marker file, or that it is empty.
     Directory {
         /// The directory.
+        #[serde(with = "access::path")]
         path: PathBuf,
         /// Name of the marker file in it: [`MARKER`], or the load's own.
         marker: String,

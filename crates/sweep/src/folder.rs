@@ -59,14 +59,13 @@ impl SweepFolder {
                     return Err(SweepError::Foreign { path: folder.to_owned(), why });
                 }
                 for folder in [folder.join(RUNS), folder.join(CUT_OFF)] {
-                    fs::create_dir_all(&folder).map_err(SweepError::folder(&folder))?;
+                    access::make_directories_in(&folder).map_err(SweepError::folder(&folder))?;
                 }
                 write_whole(&description, &text).map_err(SweepError::folder(&description))?;
             }
         }
         let path = folder.join(FINISHED);
-        let open = || File::options().read(true).append(true).create(true).open(&path);
-        let file = open().map_err(SweepError::folder(&path))?;
+        let file = access::open_or_create(&path, File::options().append(true)).map_err(SweepError::folder(&path))?;
         if file.try_lock().is_err() {
             let why = "is in use by a running sweep".to_owned();
             return Err(SweepError::Foreign { path: folder.to_owned(), why });
@@ -120,6 +119,11 @@ impl SweepFolder {
     }
 }
 
+/// Whether a directory is a sweep's.
+pub fn is_sweep(directory: &Path) -> bool {
+    directory.join(SWEEP).symlink_metadata().is_ok_and(|metadata| metadata.is_file())
+}
+
 /// The name of a cell's run directory: number, configuration, repetition.
 pub fn run_name(cell: &Cell, setup: &Setup) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || "=-_.".contains(c) { c } else { '-' };
@@ -149,7 +153,7 @@ fn read(file: &File) -> std::io::Result<Vec<FinishedRun>> {
 
 fn write_whole(path: &Path, text: &str) -> std::io::Result<()> {
     let fresh = path.with_extension("new");
-    let mut file = File::create(&fresh)?;
+    let mut file = access::create(&fresh)?;
     file.write_all(text.as_bytes())?;
     file.sync_all()?;
     fs::rename(&fresh, path)

@@ -18,5 +18,5 @@ mod order;
 pub use configuration::{RunHooks, Setup, configurations};
 pub use error::SweepError;
 pub use file::{Axis, AxisKind, FileSystemSpec, Scalar, SweepFile};
-pub use folder::{FinishedRun, SweepFolder, run_name};
+pub use folder::{FinishedRun, SweepFolder, is_sweep, run_name};
 pub use order::{Cell, Shard, cells, mirrored_blocks};

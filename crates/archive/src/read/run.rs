@@ -43,7 +43,7 @@ impl Run {
     pub fn open(dir: &Path) -> Result<Run, ArchiveError> {
         let (description, text) = read_description(dir)?;
         if !dir.join(JOURNAL_FILE).exists() {
-            return Err(ArchiveError::NotARun { path: dir.to_owned(), missing: JOURNAL_FILE });
+            return Err(ArchiveError::NoJournal { path: dir.to_owned() });
         }
         // First: a writer that ends meanwhile has closed the run by the time that the journal is read.
         let is_live = is_locked(dir);

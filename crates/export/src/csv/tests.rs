@@ -35,6 +35,14 @@ fn hostile_names_stay_in_their_cell_and_lists_are_json() {
     assert_eq!(text, "\"n,\",frames\n\"a\"\"b,\nc\",\"[\"\"x\\\"\"y\"\",\"\"z\"\"]\"\n");
 }
 
+#[test]
+fn no_text_is_a_formula_and_numbers_are_as_they_are() {
+    let names: ArrayRef = Arc::new(StringArray::from(vec!["=1+1", "-x", "@a", "plain"]));
+    let values: ArrayRef = Arc::new(Int64Array::from(vec![-5, 0, 1, -1]));
+    let text = written(&columns(vec![("name", names), ("value", values)]));
+    assert_eq!(text, "name,value\n'=1+1,-5\n'-x,0\n'@a,1\nplain,-1\n");
+}
+
 /// Frames of user stacks, the last of which stands for unknown callers.
 #[test]
 fn a_list_of_numbers_is_json_too() {
@@ -73,7 +81,9 @@ proptest! {
         let read = parsed(&written(&rows));
         prop_assert_eq!(&read[0], &["id", "name"]);
         for (number, name) in names.iter().enumerate() {
-            prop_assert_eq!(&read[number + 1], &[number.to_string(), name.clone()]);
+            prop_assert_eq!(&read[number + 1][0], &number.to_string());
+            prop_assert!(!read[number + 1][1].starts_with(['=', '\r']));
+            prop_assert_eq!(model::csv::original(&read[number + 1][1]), name);
         }
     }
 }

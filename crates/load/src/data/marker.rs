@@ -34,7 +34,7 @@ pub struct Marker {
     /// The file sets that are here, or being filled.
     pub file_sets: Vec<KeptSet>,
     /// The ledger of the run that wrote it, where its data is stamped.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "access::path::optional")]
     pub ledger: Option<PathBuf>,
 }
 

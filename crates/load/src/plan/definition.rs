@@ -30,14 +30,17 @@ pub struct Plan {
     /// CPUs of the load; limits the number of counter shards.
     pub cpus: u64,
     /// Path of the write ledger, if data is stamped.
+    #[serde(with = "access::path::optional")]
     pub ledger: Option<PathBuf>,
     /// Whether the load writes nothing and only reads back what an earlier run wrote.
     pub after_crash: bool,
     /// Value of each variable whose values are words.
     pub words: Vec<(String, String)>,
     /// Directories given by the user.
+    #[serde(with = "access::path::each")]
     pub directories: Vec<PathBuf>,
     /// The data directory in each of them.
+    #[serde(with = "access::path::each")]
     pub data_directories: Vec<PathBuf>,
     /// Phases, in order.
     pub phases: Vec<PlanPhase>,

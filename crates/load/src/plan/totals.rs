@@ -25,6 +25,7 @@ pub struct PlanTotals {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileSystemSpace {
     /// The user's directories on it.
+    #[serde(with = "access::path::each")]
     pub directories: Vec<std::path::PathBuf>,
     /// Free now.
     pub free_bytes: u64,

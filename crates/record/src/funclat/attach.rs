@@ -9,6 +9,7 @@ use super::counts::Counts;
 use super::error::FunclatError;
 use super::options::Method;
 use super::tracepoints::{Pair, Tracepoint, Tracepoints};
+use crate::bytes::read_text;
 use crate::roots::Roots;
 use crate::sys::count_tracepoint;
 
@@ -192,7 +193,7 @@ fn has_kprobes(roots: &Roots) -> bool {
 
 /// The kernel lockdown mode, if it can be read: `[integrity]` of `none [integrity] confidentiality`.
 fn lockdown(roots: &Roots) -> Option<String> {
-    let text = std::fs::read_to_string(roots.sys.join("kernel/security/lockdown")).ok()?;
+    let text = read_text(roots.sys.join("kernel/security/lockdown")).ok()?;
     let (_, rest) = text.split_once('[')?;
     rest.split_once(']').map(|(chosen, _)| chosen.to_owned())
 }

@@ -3,6 +3,7 @@
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use crate::bytes::{read_text, shown_path};
 use crate::roots::Roots;
 
 /// The hierarchy whose cgroups are distinguished.
@@ -15,7 +16,7 @@ pub(super) struct Cgroups {
 impl Cgroups {
     /// The memory hierarchy of cgroup v1 if there is one, else cgroup v2.
     pub(super) fn find(roots: &Roots) -> Cgroups {
-        let table = std::fs::read_to_string(roots.proc.join("self/mounts")).unwrap_or_default();
+        let table = read_text(roots.proc.join("self/mounts")).unwrap_or_default();
         let mut unified = None;
         for line in table.lines() {
             let fields: Vec<&str> = line.split(' ').collect();
@@ -41,7 +42,7 @@ impl Cgroups {
         let mount = self.mount.as_deref()?;
         let found = search(mount, inode)?;
         let below = found.strip_prefix(mount).ok()?;
-        Some(format!("/{}", below.display()))
+        Some(format!("/{}", shown_path(below)))
     }
 }
 

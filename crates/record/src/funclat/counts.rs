@@ -10,6 +10,7 @@ use model::stall::REQUEST_BUCKETS;
 
 use super::cgroups::Cgroups;
 use super::options::{FunclatOptions, GroupBy};
+use crate::bytes::shown;
 use crate::roots::Roots;
 
 /// Group of the calls that had no histogram left.
@@ -128,7 +129,7 @@ fn map<'a>(object: &'a Object, name: &str) -> Result<Map<'a>, Error> {
 fn thread_name(object: &Object, tid: u64) -> Option<String> {
     let bytes = map(object, "names").ok()?.lookup(&tid.to_ne_bytes(), MapFlags::ANY).ok()??;
     let name = bytes.split(|byte| *byte == 0).next()?;
-    Some(String::from_utf8_lossy(name).into_owned())
+    Some(shown(name))
 }
 
 /// Sums the counts of the CPUs.

@@ -1,6 +1,7 @@
 //! Kernel functions by name.
 
 use super::error::FunclatError;
+use crate::bytes::read_text;
 use crate::roots::Roots;
 
 /// How many similar names are offered.
@@ -12,7 +13,7 @@ pub(super) struct Functions(Vec<String>);
 impl Functions {
     /// Reads /proc/kallsyms. The list is empty if that cannot be read, and then every name is accepted.
     pub(super) fn read(roots: &Roots) -> Functions {
-        Functions::parse(&std::fs::read_to_string(roots.proc.join("kallsyms")).unwrap_or_default())
+        Functions::parse(&read_text(roots.proc.join("kallsyms")).unwrap_or_default())
     }
 
     /// One function a line: address, type, name, and the module in brackets.

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 use super::error::FunclatError;
 use super::functions;
+use crate::bytes::read_text;
 use crate::roots::Roots;
 
 /// Last words of names that mark the two ends of an operation.
@@ -82,7 +83,7 @@ impl Tracepoints {
         for place in places {
             let events = place.join("events");
             let found = File::open(&events).and_then(|held| {
-                let text = std::fs::read_to_string(place.join("available_events"))?;
+                let text = read_text(place.join("available_events"))?;
                 Ok(Tracepoints { tracefs: Some((events.clone(), held)), ..Tracepoints::parse(&text) })
             });
             match found {
@@ -109,7 +110,7 @@ impl Tracepoints {
     pub(super) fn id(&self, tracepoint: &Tracepoint) -> Option<u64> {
         let (events, _) = self.tracefs.as_ref()?;
         let path = events.join(&tracepoint.subsystem).join(&tracepoint.name).join("id");
-        std::fs::read_to_string(path).ok()?.trim().parse().ok()
+        read_text(path).ok()?.trim().parse().ok()
     }
 
     /// The pair that a user writes. The end may be a whole name, with or without its subsystem, or only the word that replaces

@@ -2,7 +2,7 @@ use model::metric::{Change, MetricId, Semantics, Unit};
 use proptest::prelude::*;
 
 use super::{Column, Rows, Table};
-use crate::bytes::{first_word_len, lossy};
+use crate::bytes::{first_word_len, shown};
 use crate::device::Devices;
 use crate::last_values::{LastValues, Sample, SampleWriter};
 use crate::roots::Roots;
@@ -18,7 +18,7 @@ impl Table for Letters {
     fn columns(&mut self, key: &[u8], _values: &[u8], writer: &mut SampleWriter<'_>) -> Vec<Column> {
         match key.contains(&b'x') {
             true => Vec::new(),
-            false => vec![writer.column(0, lossy(key), "", Unit::Count, Semantics::Gauge)],
+            false => vec![writer.column(0, shown(key), "", Unit::Count, Semantics::Gauge)],
         }
     }
 }

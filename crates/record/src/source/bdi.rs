@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use model::metric::{Semantics, Unit};
 
-use crate::bytes::{lossy, words};
+use crate::bytes::{shown, words};
 use crate::instances::{Instance, Instances};
 use crate::last_values::{Column, SampleWriter};
 use crate::rows::Table;
@@ -23,7 +23,7 @@ impl Table for BdiTable {
     }
 
     fn columns(&mut self, key: &[u8], values: &[u8], writer: &mut SampleWriter<'_>) -> Vec<Column> {
-        let name = lossy(key.strip_suffix(b":").unwrap_or(key));
+        let name = shown(key.strip_suffix(b":").unwrap_or(key));
         let semantics = match &*name {
             // Bits and registration, of no use to a reader; and the machine's limits, which vmstat has too
             // (`nr_dirty_threshold`, `nr_dirty_background_threshold`).

@@ -2,7 +2,7 @@
 
 use model::metric::{Semantics, Unit};
 
-use crate::bytes::{lossy, words, words_len};
+use crate::bytes::{shown, words, words_len};
 use crate::last_values::{Column, SampleWriter};
 use crate::rows::Table;
 
@@ -17,7 +17,7 @@ impl Table for BuddyinfoTable {
     fn columns(&mut self, key: &[u8], values: &[u8], writer: &mut SampleWriter<'_>) -> Vec<Column> {
         let mut names = words(key);
         let (Some(node), Some(zone)) = (names.nth(1), names.nth(1)) else { return Vec::new() };
-        let instance = format!("node{}/{}", lossy(node.strip_suffix(b",").unwrap_or(node)), lossy(zone));
+        let instance = format!("node{}/{}", shown(node.strip_suffix(b",").unwrap_or(node)), shown(zone));
         let orders = 0..words(values).count();
         let column =
             |order| writer.column(order, format!("buddyinfo.order{order}"), &instance, Unit::Count, Semantics::Gauge);

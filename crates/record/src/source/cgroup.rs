@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use model::metric::{Semantics, Unit};
 
-use crate::bytes::{first_word_len, lossy, words, words_len};
+use crate::bytes::{first_word_len, shown, words, words_len};
 use crate::last_values::{Column, SampleWriter};
 use crate::rows::Table;
 use crate::source::pressure::PressureTable;
@@ -94,7 +94,7 @@ impl Table for FlatTable {
     }
 
     fn columns(&mut self, key: &[u8], _values: &[u8], writer: &mut SampleWriter<'_>) -> Vec<Column> {
-        let name = lossy(key);
+        let name = shown(key);
         let Some((unit, semantics)) = (self.meaning)(&name) else { return Vec::new() };
         vec![writer.column(0, format!("{}.{name}", self.prefix), &self.instance, unit, semantics)]
     }
@@ -121,8 +121,8 @@ impl Table for BlkioTable {
         if words(values).next().is_none() || direction == b"Total" || is_extra {
             return Vec::new();
         }
-        let instance = format!("{}:{}", self.label, writer.devices.identity_of_number(&lossy(number)));
-        let name = format!("{}.{}", self.prefix, lossy(direction));
+        let instance = format!("{}:{}", self.label, writer.devices.identity_of_number(&shown(number)));
+        let name = format!("{}.{}", self.prefix, shown(direction));
         vec![writer.column(0, name, &instance, self.unit, Semantics::Counter)]
     }
 }
@@ -140,7 +140,7 @@ impl Table for LimitTable {
     }
 
     fn columns(&mut self, key: &[u8], _values: &[u8], writer: &mut SampleWriter<'_>) -> Vec<Column> {
-        let instance = format!("{}:{}", self.label, writer.devices.identity_of_number(&lossy(key)));
+        let instance = format!("{}:{}", self.label, writer.devices.identity_of_number(&shown(key)));
         vec![writer.column(0, self.name.clone(), &instance, self.unit, Semantics::Gauge)]
     }
 }

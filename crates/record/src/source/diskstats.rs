@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use model::metric::{Semantics, Unit};
 
-use crate::bytes::{lossy, words, words_len};
+use crate::bytes::{shown, words, words_len};
 use crate::last_values::{Column, SampleWriter};
 use crate::rows::Table;
 use crate::source::{MetricSource, TableFile};
@@ -74,7 +74,7 @@ impl Table for DiskstatsTable {
         let (Some(major), Some(minor), Some(name)) = (names.next(), names.next(), names.next()) else {
             return Vec::new();
         };
-        let device = writer.devices.identify(&lossy(major), &lossy(minor), &lossy(name));
+        let device = writer.devices.identify(&shown(major), &shown(minor), &shown(name));
         if !device.used {
             return Vec::new();
         }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use model::metric::{Semantics, Unit};
 
-use crate::bytes::{lossy, next_line, trimmed, words};
+use crate::bytes::{next_line, shown, trimmed, words};
 use crate::file::TextFile;
 use crate::instances::{Instance, Instances};
 use crate::last_values::{Column, SampleWriter};
@@ -29,7 +29,7 @@ impl Table for Jbd2Table {
         let Some((what, unit)) = trimmed(key).split_last_chunk::<2>().map(|(what, unit)| (trimmed(what), unit)) else {
             return Vec::new();
         };
-        let what = lossy(what);
+        let what = shown(what);
         let words = what.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
         let what = words.collect::<Vec<_>>().join("_");
         let (unit, semantics) = match (unit, &*what) {

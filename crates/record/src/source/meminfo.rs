@@ -2,7 +2,7 @@
 
 use model::metric::{Semantics, Unit};
 
-use crate::bytes::{lossy, words};
+use crate::bytes::{shown, words};
 use crate::last_values::{Column, SampleWriter};
 use crate::rows::Table;
 
@@ -48,7 +48,7 @@ impl Table for MeminfoTable {
     }
 
     fn columns(&mut self, key: &[u8], values: &[u8], writer: &mut SampleWriter<'_>) -> Vec<Column> {
-        let name = lossy(key.strip_suffix(b":").unwrap_or(key));
+        let name = shown(key.strip_suffix(b":").unwrap_or(key));
         if LEFT_OUT.contains(&&*name) {
             return Vec::new();
         }

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use model::metric::{Semantics, Unit};
 
-use crate::bytes::{lossy, next_line, words, words_len};
+use crate::bytes::{next_line, shown, words, words_len};
 use crate::file::TextFile;
 use crate::last_values::{Column, SampleWriter};
 use crate::mountinfo;
@@ -81,7 +81,7 @@ impl Table for NfsTable {
     fn columns(&mut self, key: &[u8], values: &[u8], writer: &mut SampleWriter<'_>) -> Vec<Column> {
         let mut parts = key.splitn(2, |byte| *byte == b'\n');
         let (mount, section) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
-        let section = lossy(section.strip_suffix(b":").unwrap_or(section));
+        let section = shown(section.strip_suffix(b":").unwrap_or(section));
         let fields = match &*section {
             "bytes" => &BYTES_FIELDS[..],
             name if OPERATIONS.contains(&name) => &OPERATION_FIELDS[..],

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use model::metric::{Semantics, Unit};
 
-use crate::bytes::{first_word_len, lossy, words};
+use crate::bytes::{first_word_len, shown, words};
 use crate::last_values::{Column, SampleWriter};
 use crate::rows::Table;
 use crate::source::{MetricSource, TableFile, sample_all};
@@ -27,7 +27,7 @@ impl Table for PressureTable {
 
     fn columns(&mut self, key: &[u8], values: &[u8], writer: &mut SampleWriter<'_>) -> Vec<Column> {
         let Some(word) = words(values).position(|word| word.starts_with(b"total=")) else { return Vec::new() };
-        let name = format!("{}.{}", self.prefix, lossy(key));
+        let name = format!("{}.{}", self.prefix, shown(key));
         vec![writer.column(word, name, &self.instance, Unit::Microseconds, Semantics::Counter)]
     }
 }

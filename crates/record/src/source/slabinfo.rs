@@ -10,7 +10,7 @@ use std::path::PathBuf;
 
 use model::metric::{Semantics, Unit};
 
-use crate::bytes::{first_word_len, lossy};
+use crate::bytes::{first_word_len, shown};
 use crate::clock::monotonic_ns;
 use crate::file::read_trimmed;
 use crate::last_values::{Column, SampleWriter};
@@ -80,7 +80,7 @@ impl Table for SlabinfoTable {
     }
 
     fn columns(&mut self, key: &[u8], _values: &[u8], writer: &mut SampleWriter<'_>) -> Vec<Column> {
-        let cache = lossy(key);
+        let cache = shown(key);
         if cache.starts_with('#') || cache == "slabinfo" || !self.is_reclaimable(&cache) || !self.has_room(key, writer)
         {
             return Vec::new();

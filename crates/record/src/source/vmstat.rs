@@ -6,7 +6,7 @@
 
 use model::metric::{Semantics, Unit};
 
-use crate::bytes::{first_word_len, lossy};
+use crate::bytes::{first_word_len, shown};
 use crate::last_values::{Column, SampleWriter};
 use crate::rows::Table;
 
@@ -71,7 +71,7 @@ impl Table for VmstatTable {
     }
 
     fn columns(&mut self, key: &[u8], _values: &[u8], writer: &mut SampleWriter<'_>) -> Vec<Column> {
-        let name = lossy(key);
+        let name = shown(key);
         if REPEATED.iter().any(|prefix| name.starts_with(prefix)) {
             return Vec::new();
         }

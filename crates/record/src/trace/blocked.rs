@@ -8,6 +8,7 @@ use model::stall::{StallKind, StallRecord};
 use super::symbols;
 use super::system_calls;
 use super::threads::{Thread, each_thread};
+use crate::bytes::{read_text, shown, shown_path};
 use crate::pace::Pace;
 
 /// Minimum interval between rows of a wait that has not ended.
@@ -132,7 +133,7 @@ impl BlockedPoller {
                 return;
             }
             // A thread that has run in between is in another wait.
-            let (name, frames, call) = (String::from_utf8_lossy(name).into_owned(), frames(&folder), call(&folder));
+            let (name, frames, call) = (shown(name), frames(&folder), call(&folder));
             let (since_ns, seen_ns, emitted_ns) = (now_ns, now_ns, now_ns);
             waits.insert(tid, Wait { pid, name, since_ns, seen_ns, emitted_ns, switches, frames, call });
         });
@@ -173,7 +174,7 @@ impl BlockedPoller {
 
 /// Context switches of the thread.
 fn switches(folder: &Path) -> u64 {
-    let status = std::fs::read_to_string(folder.join("status")).unwrap_or_default();
+    let status = read_text(folder.join("status")).unwrap_or_default();
     let counts = status.lines().filter_map(|line| line.split_once("_ctxt_switches:"));
     counts.filter_map(|(_, count)| count.trim().parse::<u64>().ok()).sum()
 }
@@ -181,7 +182,7 @@ fn switches(folder: &Path) -> u64 {
 /// Which system call the thread is in, from a line as `74 0x3 0x1 0x0 0x0 0x0 0x0 0x7ffc0f1d5a28 0x7f32c1b13e94`; the last
 /// two are its stack and instruction pointers. `None` if that may not be read, and for calls that are not followed.
 fn call(folder: &Path) -> Option<Call> {
-    let line = std::fs::read_to_string(folder.join("syscall")).ok()?;
+    let line = read_text(folder.join("syscall")).ok()?;
     let mut words = line.split_whitespace();
     let number = words.next()?.parse().ok()?;
     let mut hexadecimal = words.map_while(|word| u64::from_str_radix(word.strip_prefix("0x")?, 16).ok());
@@ -190,18 +191,18 @@ fn call(folder: &Path) -> Option<Call> {
     let followed = system_calls::of(number).filter(|_| stack > u64::from(u32::MAX))?;
     let link = || std::fs::read_link(folder.join(format!("fd/{first}"))).ok();
     let path = followed.is_on_descriptor.then(link).flatten();
-    Some(Call { name: followed.name, path: path.map(|path| path.to_string_lossy().into_owned()) })
+    Some(Call { name: followed.name, path: path.map(shown_path) })
 }
 
 /// From lines like `[<0>] folio_wait_bit_common+0x13d/0x350`; without permission, the function that it waits in.
 pub(super) fn frames(folder: &Path) -> Vec<String> {
-    let stack = std::fs::read_to_string(folder.join("stack")).unwrap_or_default();
+    let stack = read_text(folder.join("stack")).unwrap_or_default();
     let words = stack.lines().filter_map(|line| line.split_once("] ").map(|(_, frame)| frame));
     let frames: Vec<String> = words.filter_map(|frame| frame.split('+').next()).map(plain).collect();
     if !frames.is_empty() {
         return frames;
     }
-    let channel = std::fs::read_to_string(folder.join("wchan")).unwrap_or_default();
+    let channel = read_text(folder.join("wchan")).unwrap_or_default();
     Some(channel.trim()).filter(|name| !name.is_empty() && *name != "0").map(str::to_owned).into_iter().collect()
 }
 

@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 
 use model::quantity::Nanoseconds;
 
+use crate::bytes::read_text;
+
 /// Quotas are read again after this many calls of [`CpuQuotas::age`], one per second: they may change.
 const KEPT: u32 = 10;
 
@@ -49,7 +51,7 @@ impl CpuQuotas {
 
     /// The cgroup in which a task is now.
     fn look_up(&mut self, tid: u32) {
-        let text = std::fs::read_to_string(self.proc.join(format!("{tid}/cgroup"))).ok();
+        let text = read_text(self.proc.join(format!("{tid}/cgroup"))).ok();
         if let Some(path) = text.as_deref().and_then(cpu_cgroup) {
             self.cgroups.insert(tid, path.to_owned());
         }
@@ -96,8 +98,9 @@ struct Tightest {
 
 fn tightest(mount: &Path, is_v1: bool, path: &str) -> Option<Tightest> {
     let quotas = Path::new(path).ancestors().filter_map(|path| {
-        let folder = mount.join(path.strip_prefix("/").unwrap_or(path));
-        Some(Tightest { cgroup: path.display().to_string(), quota: quota(&folder, is_v1)? })
+        let cgroup = path.display().to_string();
+        let folder = crate::bytes::below(mount, &cgroup);
+        Some(Tightest { cgroup, quota: quota(&folder, is_v1)? })
     });
     quotas.min_by_key(|tightest| tightest.quota.per_second_ns())
 }
@@ -118,7 +121,7 @@ impl Quota {
 
 /// That of the cgroup in a folder; `None` without a quota.
 fn quota(folder: &Path, is_v1: bool) -> Option<Quota> {
-    let read = |name: &str| std::fs::read_to_string(folder.join(name)).ok();
+    let read = |name: &str| read_text(folder.join(name)).ok();
     let (quota, period) = match is_v1 {
         true => (read("cpu.cfs_quota_us")?, read("cpu.cfs_period_us")?),
         false => read("cpu.max")?.split_once(' ').map(|(quota, period)| (quota.to_owned(), period.to_owned()))?,

@@ -4,6 +4,8 @@
 use std::collections::HashMap;
 use std::path::Path;
 
+use crate::bytes::read_text;
+
 /// Calls that wait for a lock or a lease.
 const CALLS: [&str; 6] = ["fcntl", "flock", "open", "openat", "openat2", "truncate"];
 
@@ -21,7 +23,7 @@ pub(super) struct EarlierLocks(HashMap<u32, Option<EarlierLock>>);
 
 impl EarlierLocks {
     pub(super) fn read(proc: &Path) -> EarlierLocks {
-        EarlierLocks::parse(&std::fs::read_to_string(proc.join("locks")).unwrap_or_default())
+        EarlierLocks::parse(&read_text(proc.join("locks")).unwrap_or_default())
     }
 
     /// `1: POSIX  ADVISORY  WRITE 812 07:01:14 0 EOF` is held, and `1: -> POSIX  ADVISORY  WRITE 813 07:01:14 0 EOF` waits for it, or for

@@ -3,6 +3,8 @@
 use model::lost::SKIPPED_EVENTS;
 use model::stall::stall_flags;
 
+use crate::bytes::shown;
+
 /// Names of losses, numbered by `enum kind`. Those named so did not fit into the kernel's ring.
 pub(super) const LOSSES: [&str; 18] = [
     "slow system calls (the kernel's ring was full)",
@@ -229,7 +231,7 @@ impl Fields<'_> {
 /// The text up to the first 0.
 fn text(bytes: &[u8]) -> String {
     let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
-    String::from_utf8_lossy(&bytes[..end]).into_owned()
+    shown(&bytes[..end])
 }
 
 /// The names up to an empty one, each with its 0.

@@ -4,11 +4,11 @@
 use std::collections::HashSet;
 use std::convert::Infallible;
 use std::fmt;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use super::threads::{each_thread, process_of};
+use crate::bytes::read_text;
 use crate::pace::Pace;
 
 /// A look may use a 200th of a CPU, and comes no more often than every half second.
@@ -134,7 +134,7 @@ fn matches(proc: &Path, wanted: &Followed, pid: u32, name: &[u8]) -> bool {
         Followed::Pid(wanted) => *wanted == pid,
         Followed::Comm(wanted) => wanted.as_bytes() == name,
         Followed::Cgroup(wanted) => {
-            let text = fs::read_to_string(proc.join(format!("{pid}/cgroup"))).unwrap_or_default();
+            let text = read_text(proc.join(format!("{pid}/cgroup"))).unwrap_or_default();
             text.lines().filter_map(|line| line.splitn(3, ':').nth(2)).any(|path| is_below(path, wanted))
         }
     }

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::bounded_cache::BoundedCache;
 use super::cgroup_path::{Freezer, freezer};
+use crate::bytes::read_text;
 
 /// Tasks that are remembered.
 const KEPT: usize = 1024;
@@ -33,7 +34,7 @@ impl Freezers {
     /// `freezer cgroup /batch` (version 1) or `frozen cgroup /batch` (2), of a task that is or was frozen: the cgroup that is to be thawed, which
     /// may be one above that of the task. Where none is frozen any more, the cgroup of the task.
     pub(super) fn of_task(&mut self, tid: u32) -> Option<String> {
-        let text = std::fs::read_to_string(self.proc.join(format!("{tid}/cgroup"))).ok();
+        let text = read_text(self.proc.join(format!("{tid}/cgroup"))).ok();
         if let Some(found) = text.as_deref().and_then(|text| self.look(text)) {
             let known = self.seen.get(&tid).is_some_and(|known| known.is_frozen);
             if found.is_frozen || !known {

@@ -11,6 +11,8 @@ mod trimmed;
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
+use crate::bytes::shown;
+
 pub(super) use layout::{DriverLayout, RequestFlags};
 pub(super) use reader::KernelTypes;
 
@@ -26,7 +28,7 @@ impl KernelTypes {
             let pointer = self.referred(id)?;
             let function = self.referred(pointer).filter(|id| self.kind(*id) == reader::FUNCTION_TYPE)?;
             // The first argument is the attached program's private data.
-            Some((String::from_utf8_lossy(name).into_owned(), self.count(function).saturating_sub(1)))
+            Some((shown(name), self.count(function).saturating_sub(1)))
         };
         typedefs.filter_map(tracepoint).collect()
     }

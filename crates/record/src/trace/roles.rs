@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use super::bounded_cache::BoundedCache;
+use crate::bytes::{read_text, shown};
 
 const PROCESSES: usize = 16_384;
 const LONGEST: usize = 60;
@@ -52,7 +53,7 @@ impl Roles {
             return;
         }
         let read = |file| std::fs::read(folder.join(file)).unwrap_or_default();
-        let role = role(&read("cmdline"), String::from_utf8_lossy(&read("comm")).trim_end());
+        let role = role(&read("cmdline"), shown(read("comm")).trim_end());
         self.known.insert(pid, Seen { start_ns, looks: looks + 1, role });
     }
 
@@ -67,7 +68,7 @@ fn is_blocked(folder: &Path) -> bool {
     let Ok(threads) = std::fs::read_dir(folder.join("task")) else { return true };
     let state = |stat: String| stat.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next());
     let is_blocked = |thread: std::fs::DirEntry| {
-        let stat = std::fs::read_to_string(thread.path().join("stat")).unwrap_or_default();
+        let stat = read_text(thread.path().join("stat")).unwrap_or_default();
         state(stat) == Some('D')
     };
     threads.flatten().any(is_blocked)
@@ -77,7 +78,7 @@ fn is_blocked(folder: &Path) -> bool {
 /// `nginx: worker process`; a program's name of its own: `redis-rdb-bgsave *:6379`. A title is one argument; a command line has words
 /// without spaces.
 fn role(line: &[u8], comm: &str) -> Option<String> {
-    let line = String::from_utf8_lossy(line);
+    let line = shown(line);
     let mut arguments = line.trim_end_matches('\0').split('\0');
     let title = arguments.next()?;
     let Some((name, rest)) = title.split_once(' ') else { return task(title, arguments).map(cut) };

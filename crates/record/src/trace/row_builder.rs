@@ -24,6 +24,7 @@ use super::symbols::Symbols;
 use super::task_rows::TaskRows;
 use super::threads::process_of;
 use super::{asynchronous, awaits, detail, system_calls};
+use crate::bytes::shown_path;
 
 /// The state of a task that is frozen with its cgroup.
 const TASK_FROZEN: u32 = 0x8000;
@@ -359,7 +360,7 @@ impl RowBuilder {
             let name = file.names.first()?;
             system_calls::of(event.call).filter(|call| call.by_descriptor)?;
             let link = self.proc.join(format!("{}/fd/{}", event.pid, event.argument));
-            let path = std::fs::read_link(link).ok()?.to_string_lossy().into_owned();
+            let path = shown_path(std::fs::read_link(link).ok()?);
             path.ends_with(&format!("/{name}")).then_some(path)
         };
         whole().or_else(|| self.paths.of(file))
@@ -369,7 +370,7 @@ impl RowBuilder {
     fn path_of_descriptor(&self, event: &TraceEvent) -> Option<String> {
         system_calls::of(event.call).filter(|call| call.is_on_descriptor && event.call_start_ns > 0)?;
         let link = self.proc.join(format!("{}/fd/{}", event.tid, event.argument));
-        Some(std::fs::read_link(link).ok()?.to_string_lossy().into_owned())
+        Some(shown_path(std::fs::read_link(link).ok()?))
     }
 
     /// Call this every second or so.

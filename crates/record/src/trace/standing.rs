@@ -17,6 +17,7 @@ use model::stall::{Awaits, StallKind, StallRecord, stall_flags};
 use super::background::Background;
 use super::blocked::{BlockedWait, frames};
 use super::threads::{Thread, each_thread};
+use crate::bytes::{read_text, shown};
 use call::InCall;
 use other_end::{LOCK, Machine, OtherEnd};
 use sessions::Sessions;
@@ -82,7 +83,7 @@ impl StandingWaits {
         let mut of_process: HashMap<u32, Vec<u32>> = HashMap::new();
         let (mut blocked, mut stopped) = (HashSet::new(), HashSet::new());
         each_thread(&self.proc, self.own_pid, |Thread { pid, tid, name, state }| {
-            threads.insert(tid, Seen { pid, name: String::from_utf8_lossy(name).into_owned(), state });
+            threads.insert(tid, Seen { pid, name: shown(name), state });
             of_process.entry(pid).or_default().push(tid);
             blocked.extend((state == b'D').then_some(pid));
             stopped.extend(b"Tt".contains(&state).then_some(pid));
@@ -126,7 +127,7 @@ impl Counted {
 
 /// How often a thread has run: the third number of its `schedstat`.
 fn counted(proc: &Path, pid: u32, tid: u32) -> Option<u64> {
-    let text = std::fs::read_to_string(proc.join(format!("{pid}/task/{tid}/schedstat"))).ok()?;
+    let text = read_text(proc.join(format!("{pid}/task/{tid}/schedstat"))).ok()?;
     text.split_whitespace().nth(2)?.parse().ok()
 }
 

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::bounded_cache::BoundedCache;
 use super::usage::Relative;
+use crate::bytes::shown;
 
 const PROCESSES: usize = 16_384;
 /// From a helper to who started its shell.
@@ -72,7 +73,7 @@ enum Part {
 
 fn arguments(proc: &Path, pid: u32) -> Vec<String> {
     let line = std::fs::read(proc.join(format!("{pid}/cmdline"))).unwrap_or_default();
-    line.split(|byte| *byte == 0).map(|word| String::from_utf8_lossy(word).into_owned()).collect()
+    line.split(|byte| *byte == 0).map(shown).collect()
 }
 
 fn part(arguments: &[String]) -> Part {

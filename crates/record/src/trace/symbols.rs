@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 use std::path::Path;
 
+use crate::bytes::read_text;
+
 /// Addresses whose names are cached.
 const CACHED: usize = 65_536;
 
@@ -18,7 +20,7 @@ pub(super) struct Symbols {
 impl Symbols {
     /// Reads the list; it is empty where it cannot be read or the addresses are hidden.
     pub(super) fn read(path: &Path) -> Symbols {
-        std::fs::read_to_string(path).map_or_else(|_| Symbols::default(), |text| Symbols::parse(&text))
+        read_text(path).map_or_else(|_| Symbols::default(), |text| Symbols::parse(&text))
     }
 
     pub(super) fn parse(text: &str) -> Symbols {

@@ -10,6 +10,7 @@ use super::containers::Containers;
 use super::roles::Roles;
 use super::starters::Starters;
 use super::usage::Relative;
+use crate::bytes::read_text;
 
 const TASKS: usize = 16_384;
 
@@ -63,7 +64,7 @@ impl TaskRows {
 
     /// The thread's name now.
     pub(super) fn name_in_proc(&self, tid: u32) -> Option<String> {
-        let name = std::fs::read_to_string(self.proc.join(format!("{tid}/comm"))).ok()?;
+        let name = read_text(self.proc.join(format!("{tid}/comm"))).ok()?;
         Some(name.trim_end().to_owned())
     }
 
@@ -89,7 +90,7 @@ impl TaskRows {
                 None => return,
             },
         };
-        let cgroups = std::fs::read_to_string(self.proc.join(format!("{tid}/cgroup"))).unwrap_or_default();
+        let cgroups = read_text(self.proc.join(format!("{tid}/cgroup"))).unwrap_or_default();
         let cgroup = memory_cgroup(&cgroups).map(str::to_owned);
         let io_cgroup = other_io_cgroup(&cgroups).map(str::to_owned);
         let container = cgroup.as_deref().or(io_cgroup.as_deref()).and_then(|cgroup| self.containers.name(cgroup, tid));

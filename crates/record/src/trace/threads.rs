@@ -7,6 +7,8 @@ use std::path::Path;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{Mode, OFlags, RawDir, openat};
 
+use crate::bytes::read_text;
+
 const LISTING_BYTES: usize = 32 << 10;
 /// Longer than any `stat` file: some fifty numbers and a name of 64 bytes.
 const STAT_BYTES: usize = 2048;
@@ -27,7 +29,7 @@ pub(super) struct Thread<'a> {
 
 /// The process of a thread; `None` if there is no such thread.
 pub(super) fn process_of(proc: &Path, tid: u32) -> Option<u32> {
-    let status = std::fs::read_to_string(proc.join(format!("{tid}/status"))).ok()?;
+    let status = read_text(proc.join(format!("{tid}/status"))).ok()?;
     status.lines().find_map(|line| line.strip_prefix("Tgid:"))?.trim().parse().ok()
 }
 

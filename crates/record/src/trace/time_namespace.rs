@@ -6,10 +6,11 @@ use std::path::Path;
 use model::preflight::Finding;
 
 use super::programs::{CAPABILITY, PURPOSE};
+use crate::bytes::read_text;
 
 /// Why the kernel cannot be traced from this process's time namespace; `None`: it can.
 pub(super) fn obstacle(proc: &Path) -> Option<Finding> {
-    let offsets = std::fs::read_to_string(proc.join("self/timens_offsets")).ok()?;
+    let offsets = read_text(proc.join("self/timens_offsets")).ok()?;
     let offset = monotonic_offset(&offsets)?;
     let why = format!("this process is in a time namespace, whose monotonic clock is {offset} s off the kernel's");
     Some(Finding::missing(CAPABILITY, PURPOSE, why, "run it in the time namespace of the machine"))

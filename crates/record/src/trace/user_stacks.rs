@@ -20,6 +20,8 @@ use modules::{Modules, Spot};
 use naming::Naming;
 use walk::Walked;
 
+use crate::bytes::read_text;
+
 /// Stacks that are followed at most between two polls. Each takes some 50 us.
 const MOST_AT_ONCE: usize = 200;
 /// Places whose numbers are known at once.
@@ -101,7 +103,7 @@ impl UserStacks {
         let mut bytes = vec![0; SLEEPING_BYTES];
         let Ok(read) = memory.read_at(&mut bytes, event.registers.stack) else { return false };
         event.words = bytes[..read].as_chunks::<8>().0.iter().map(|word| u64::from_ne_bytes(*word)).collect();
-        let Ok(now) = std::fs::read_to_string(task.join("syscall")) else { return false };
+        let Ok(now) = read_text(task.join("syscall")) else { return false };
         event::is_at(&now, event.registers)
     }
 

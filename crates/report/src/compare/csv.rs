@@ -1,8 +1,10 @@
 //! One row per metric, for spreadsheets and scripts (RFC 4180).
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use compare::{Compared, Comparison};
+use model::csv::cell;
 
 /// All metrics, stalls and counters. An unknown value is empty.
 pub fn csv(found: &[Comparison]) -> String {
@@ -43,7 +45,7 @@ fn row(text: &mut String, one: &Comparison, kind: &str, metric: &Compared) {
     );
 }
 
-fn field(text: &str) -> String {
-    let special = |c: char| matches!(c, ',' | '"' | '\n' | '\r');
-    if text.contains(special) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text.to_owned() }
+/// A missing unit is an empty cell.
+fn field(text: &str) -> Cow<'_, str> {
+    if text.is_empty() { text.into() } else { cell(text) }
 }

@@ -6,6 +6,7 @@
 use std::fmt::Write as _;
 
 use compare::{Panel, Plane, Point};
+use model::csv;
 use serde_json::{Value, json};
 
 use super::value::value;
@@ -67,7 +68,7 @@ pub fn plane_markdown(found: &Plane) -> String {
 
 /// A row for each cell, with unformatted numbers.
 pub fn plane_csv(found: &Plane) -> String {
-    let quoted = |text: &str| format!("\"{}\"", text.replace('"', "\"\""));
+    let quoted = |text: &str| format!("\"{}\"", csv::plain(text).replace('"', "\"\""));
     let (x, y) = (quoted(&found.x), quoted(&found.y));
     let mut text = format!("panel,{x},{y},metric,unit,mean,least,most,runs\n");
     for (panel, at_y, at_x, point) in cells(found) {

@@ -11,7 +11,9 @@ pub(super) fn existing(path: &Path) -> Result<Option<Metadata>, String> {
 
 /// The text of a file of the kernel; `None`: what it belongs to is gone.
 pub(super) fn text(path: &Path) -> Result<Option<String>, String> {
-    if_there(fs::read_to_string(path)).map_err(|error| format!("{}: {error}", path.display()))
+    if_there(fs::read(path))
+        .map(|found| found.map(|bytes| model::name::text(&bytes)))
+        .map_err(|error| format!("{}: {error}", path.display()))
 }
 
 fn if_there<T>(result: io::Result<T>) -> io::Result<Option<T>> {

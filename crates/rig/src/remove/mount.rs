@@ -84,7 +84,8 @@ fn find_loops(backing: &Path, roots: &Roots) -> Result<Vec<String>, String> {
         return Ok(found);
     }
     for entry in std::fs::read_dir(&block).map_err(failed)? {
-        let name = entry.map_err(failed)?.file_name().to_string_lossy().into_owned();
+        let name = entry.map_err(failed)?.file_name().into_string();
+        let Ok(name) = name else { continue };
         if !name.starts_with("loop") {
             continue;
         }

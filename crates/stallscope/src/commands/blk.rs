@@ -1,8 +1,8 @@
 //! `blk`: analysis of block traces.
 
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
+use access::Sharing;
 use blktrace::{AnomalyKind, Notes, Progress, Trace};
 use clap::Args;
 use lifecycle::{BlockReport, Lifecycle, Settings};
@@ -10,7 +10,8 @@ use model::quantity::{Bytes, parse_duration};
 use report::blk::{BlkFindings, Reading};
 
 use crate::reading::block_trace;
-use crate::recording::own_path::{create, make_directories};
+use crate::recording::output_file;
+use crate::recording::sharing::make_directory;
 use crate::ui::args::positive_duration;
 use crate::ui::failure::{Exit, Failure};
 use crate::ui::screen::Screen;
@@ -56,7 +57,7 @@ pub fn blk(args: &BlkArgs, screen: &Screen) -> Result<Exit, Failure> {
         slower_than_ns: args.slower_than,
     };
     if let Some(directory) = &args.series {
-        write_series(directory, &findings)?;
+        write_series(directory, &findings, &args.traces)?;
     }
     if args.json {
         screen.json(&report::blk::json::document(&findings));
@@ -107,13 +108,14 @@ fn reading(trace: &Trace) -> Reading {
     }
 }
 
-fn write_series(directory: &Path, findings: &BlkFindings<'_>) -> Result<(), Failure> {
-    let failed =
-        |path: &Path, error: std::io::Error| Failure::path(&error, format_args!("{}: {error}", path.display()));
-    make_directories(directory)?;
-    for (name, content) in report::blk::csv::files(findings) {
-        let path = directory.join(name);
-        create(&path)?.write_all(content.as_bytes()).map_err(|error| failed(&path, error))?;
-    }
-    Ok(())
+fn write_series(directory: &Path, findings: &BlkFindings<'_>, inputs: &[PathBuf]) -> Result<(), Failure> {
+    output_file::refuse(&directory.join("series"), &[])?;
+    let is_new = !directory.exists() && make_directory(directory, Sharing::PRIVATE)?;
+    let write =
+        |(name, content): (String, String)| output_file::write(&directory.join(name), content.as_bytes(), inputs);
+    report::blk::csv::files(findings).into_iter().try_for_each(write).inspect_err(|_| {
+        if is_new {
+            let _ = std::fs::remove_dir_all(directory);
+        }
+    })
 }

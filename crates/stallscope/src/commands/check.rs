@@ -8,11 +8,12 @@ use serde_json::{Value, json};
 
 use crate::reading::archived_run;
 use crate::reading::args::RunArgs;
+use crate::reading::integrity::Integrity;
 use crate::reading::run_set::{self, NodeRun, RunSet};
 use crate::ui::failure::{Exit, Failure};
 use crate::ui::screen::Screen;
 
-/// Reads every byte of a run; exit code 1 if it is not whole.
+/// Reads every byte of a run; exit code 1 if it is not whole, or lacks something.
 pub fn check(args: &RunArgs, screen: &Screen) -> Result<Exit, Failure> {
     if let Some(set) = run_set::open(&args.run)? {
         return Ok(check_set(&set, args.json, screen));
@@ -25,7 +26,8 @@ pub fn check(args: &RunArgs, screen: &Screen) -> Result<Exit, Failure> {
         let badge = run.description().origin().map(|origin| report::simulation::badge(&origin) + "\n");
         screen.result(&(badge.unwrap_or_default() + &text(&report)));
     }
-    Ok(if report.whole { Exit::Done } else { Exit::FoundErrors })
+    // As of all commands: a run that was cut off lacks its end.
+    Ok(if report.whole { Integrity::of(&run).exit() } else { Exit::FoundErrors })
 }
 
 fn document(name: &str, run: &Run, report: &CheckReport) -> Value {
@@ -62,7 +64,7 @@ fn check_set(set: &RunSet, json: bool, screen: &Screen) -> Exit {
         }
         screen.result(&lines);
     }
-    if whole { Exit::Done } else { Exit::FoundErrors }
+    if whole { set.integrity().exit() } else { Exit::FoundErrors }
 }
 
 fn text(report: &CheckReport) -> String {

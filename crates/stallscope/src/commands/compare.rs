@@ -3,15 +3,14 @@
 mod sides;
 
 use std::collections::BTreeSet;
-use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use compare::{Comparison, Group, MARGIN, Options, Plane, compare as compare_groups, plane as plane_of, scaling};
 
 use crate::commands::compare::sides::Sides;
 use crate::reading::integrity::Integrity;
-use crate::recording::own_path::create;
+use crate::recording::output_file;
 use crate::ui::failure::{Exit, Failure};
 use crate::ui::screen::Screen;
 
@@ -78,6 +77,11 @@ pub enum Format {
     Mmtests,
 }
 
+/// What is read; no output goes there.
+fn inputs(args: &CompareArgs) -> Vec<PathBuf> {
+    [&args.a, &args.b, &args.again].into_iter().flatten().chain(&args.folder).cloned().collect()
+}
+
 /// Compares.
 pub fn compare(args: &CompareArgs, screen: &Screen) -> Result<Exit, Failure> {
     if let (Some(folder), Some(side)) = (&args.folder, args.a.first()) {
@@ -111,7 +115,7 @@ pub fn compare(args: &CompareArgs, screen: &Screen) -> Result<Exit, Failure> {
         }
     }
     if let Some(path) = &args.svg {
-        write_chart(path, &report::compare::svg(&found))?;
+        output_file::write(path, report::compare::svg(&found).as_bytes(), &inputs(args))?;
     }
     let integrity = sides.integrity();
     show(args, (&sides.baseline.name, &found), &integrity, screen);
@@ -153,7 +157,7 @@ fn show_table(metric: &str, sides: &Sides, args: &CompareArgs, screen: &Screen) 
 
 fn show_plane(found: &Plane, args: &CompareArgs, integrity: &Integrity, screen: &Screen) -> Result<Exit, Failure> {
     if let Some(path) = &args.svg {
-        write_chart(path, &report::compare::plane_svg(found))?;
+        output_file::write(path, report::compare::plane_svg(found).as_bytes(), &inputs(args))?;
     }
     if args.json {
         screen.json(&integrity.added(report::compare::plane_json(found)));
@@ -167,12 +171,6 @@ fn show_plane(found: &Plane, args: &CompareArgs, integrity: &Integrity, screen: 
     };
     screen.result(&(above(args.format, integrity, screen) + &text));
     Ok(integrity.exit())
-}
-
-fn write_chart(path: &Path, svg: &str) -> Result<(), Failure> {
-    create(path)?
-        .write_all(svg.as_bytes())
-        .map_err(|error| Failure::path(&error, format_args!("{}: cannot write the chart: {error}", path.display())))
 }
 
 fn show_scaling(metric: &str, sides: &Sides, json: bool, screen: &Screen) -> Result<Exit, Failure> {

@@ -14,6 +14,7 @@ use crate::commands::run::request::RunRequest;
 use crate::commands::run::workload::{self, Offer};
 use crate::reading::explanation;
 use crate::recording::own_path::refuse_replaceable;
+use crate::recording::sharing::SharingArgs;
 use crate::recording::{machine, scratch};
 use crate::ui::args::OutputArgs;
 use crate::ui::failure::{Exit, Failure};
@@ -45,6 +46,9 @@ pub struct DemoArgs {
     /// Directory of the temporary image and the run [default: one with enough space].
     #[arg(long, value_name = "DIR")]
     pub scratch: Option<PathBuf>,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub sharing: SharingArgs,
     #[command(flatten)]
     #[allow(missing_docs)]
     pub output: OutputArgs,
@@ -167,6 +171,7 @@ fn words(args: &DemoArgs, file_system: &TemporaryFileSystem, is_root: bool, keep
             words.push(flag.into());
         }
     }
+    words.extend(args.sharing.words().into_iter().map(OsString::from));
     words.push(file_system.path().into());
     words
 }

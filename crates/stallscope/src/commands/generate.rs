@@ -1,15 +1,15 @@
 //! Man pages and shell completions, from the one definition of the command line.
 
-use std::fs;
 use std::io;
 use std::path::Path;
 
 use clap::Command;
-use clap_complete::Shell;
+use clap_complete::{Generator as _, Shell};
 use clap_mangen::Man;
 use jiff::Timestamp;
 
-use crate::recording::own_path::make_directories;
+use crate::recording::output_file::{refuse_stored, write_public};
+use crate::recording::own_path::make_public_directory;
 use crate::ui::failure::{Exit, Failure};
 
 /// Seconds since 1970 for reproducible output, set per commit.
@@ -17,20 +17,26 @@ const EPOCH: &str = "SOURCE_DATE_EPOCH";
 
 /// Writes a man page for the program, each command and each workload, and completions for four shells.
 pub fn generate(directory: &Path, command: Command) -> Result<Exit, Failure> {
-    make_directories(directory)?;
-    write_all(directory, command)
-        .map(|()| Exit::Done)
-        .map_err(|error| Failure::path(&error, format_args!("cannot write into {}: {error}", directory.display())))
+    refuse_stored(&directory.join("stallscope.1"))?;
+    let is_new = make_public_directory(directory)?;
+    write_all(directory, command).map(|()| Exit::Done).inspect_err(|_| {
+        if is_new {
+            let _ = std::fs::remove_dir_all(directory);
+        }
+    })
 }
 
-fn write_all(directory: &Path, command: Command) -> io::Result<()> {
+fn write_all(directory: &Path, command: Command) -> Result<(), Failure> {
     for shell in [Shell::Bash, Shell::Zsh, Shell::Fish, Shell::Elvish] {
+        let mut script = Vec::new();
         // Generating builds a command with its subcommand `help`, so that each takes a copy.
-        clap_complete::generate_to(shell, &mut command.clone(), "stallscope", directory)?;
+        clap_complete::generate(shell, &mut command.clone(), "stallscope", &mut script);
+        write_public(&directory.join(shell.file_name("stallscope")), &script)?;
     }
     let date = date();
     for (name, command) in pages(command) {
-        fs::write(directory.join(format!("{name}.1")), page(&name, command, &date)?)?;
+        let page = page(&name, command, &date).map_err(Failure::machine)?;
+        write_public(&directory.join(format!("{name}.1")), page.as_bytes())?;
     }
     Ok(())
 }

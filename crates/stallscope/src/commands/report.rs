@@ -14,14 +14,14 @@ use self::output::write;
 use crate::reading::document::{self, RunDocument};
 use crate::reading::integrity::Integrity;
 use crate::reading::run_set;
-use crate::recording::own_path::refuse_replaceable;
+use crate::recording::output_file::refuse;
 use crate::ui::failure::{Exit, Failure};
 use crate::ui::screen::Screen;
 
 /// Writes the report.
 pub fn report(args: &ReportArgs, screen: &Screen) -> Result<Exit, Failure> {
     document::refuse_twice(&args.runs)?;
-    refuse_replaceable(&args.output)?;
+    refuse(&args.output, &args.runs)?;
     if let Some(set) = args.runs.iter().find(|run| archive::is_set(run)) {
         return match (&args.runs[..], run_set::open(set)?) {
             ([_], Some(set)) => set::report(args, &set, screen),

@@ -109,9 +109,9 @@ fn simulate_policy(
     settings: &Settings,
     directory: &Path,
 ) -> Result<(PolicyRun, FlushState), Failure> {
-    run_directory::create_parent(directory)?;
     let description = describe(request, policy, settings);
-    let mut writer = RunWriter::new(directory, &description, all_requests(&request.options));
+    let sharing = request.options.sharing.sharing()?;
+    let mut writer = RunWriter::new(directory, sharing, &description, all_requests(&request.options));
     let began = Instant::now();
     let outcome =
         (request.model.run)(policy.name, settings, request.options.seed, &mut writer).map_err(Failure::usage)?;
@@ -156,8 +156,10 @@ fn describe(request: &SimulationRequest, policy: &Policy, settings: &Settings) -
 /// The run directory of a policy: `--out`, or a subfolder of it if there are several policies.
 fn directory(options: &Options, model: &Model, policy: &Policy, several: bool) -> Result<PathBuf, Failure> {
     match &options.out {
-        Some(out) if several => Ok(out.join(policy.name)),
-        Some(out) => Ok(out.clone()),
+        Some(out) => {
+            let own = if several { out.join(policy.name) } else { out.clone() };
+            Ok(run_directory::choose(Some(&own), policy.name, &[])?.directory)
+        }
         None => Ok(run_directory::choose(None, &format!("{}-{}", model.name, policy.name), &[])?.directory),
     }
 }

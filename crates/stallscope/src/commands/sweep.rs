@@ -11,7 +11,7 @@ mod preview;
 mod single_run;
 mod words;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use model::quantity::Nanoseconds;
@@ -21,7 +21,8 @@ use sweep::{Cell, FinishedRun, Setup, SweepFile, SweepFolder};
 use self::args::SweepArgs;
 use self::single_run::{Runner, SingleRun};
 use crate::recording::machine;
-use crate::recording::own_path::make_directories;
+use crate::recording::output_file::refuse_stored;
+use crate::recording::sharing::{SharingArgs, make_directory, take_directory};
 use crate::ui::failure::{Exit, Failure};
 use crate::ui::interrupt::Interrupt;
 use crate::ui::screen::Screen;
@@ -32,6 +33,17 @@ struct Sweep<'a> {
     setups: &'a [Setup],
     /// Planned duration of a run, ns, until one has been measured.
     planned_ns: u64,
+}
+
+/// The sweep's folder. A new one that cannot be set up is removed.
+fn opened(folder: &Path, file: &SweepFile, sharing: &SharingArgs) -> Result<SweepFolder, Failure> {
+    refuse_stored(folder)?;
+    let is_new = match sharing.is_given() {
+        true => make_directory(folder, sharing.sharing()?)?,
+        false => take_directory(folder, sharing.sharing()?)?,
+    };
+    let opened = SweepFolder::open(folder, file).map_err(Failure::machine);
+    opened.inspect_err(|_| drop(is_new.then(|| std::fs::remove_dir_all(folder))))
 }
 
 /// Runs a sweep, or resumes it.
@@ -55,8 +67,7 @@ pub fn sweep(args: &SweepArgs) -> Result<Exit, Failure> {
     }
     let interrupt = Interrupt::install()?;
     let register = machine::register(|remark| screen.remark(remark)).map_err(Failure::machine)?;
-    make_directories(&folder)?;
-    let mut sweep_folder = SweepFolder::open(&folder, &file).map_err(Failure::machine)?;
+    let mut sweep_folder = opened(&folder, &file, &args.sharing)?;
     screen.remark(preview::text(&file, &setups, &mine, planned_ns).trim_end());
     if args.shard.splits_blocks(file.repetitions) {
         screen.warning(
@@ -64,7 +75,11 @@ pub fn sweep(args: &SweepArgs) -> Result<Exit, Failure> {
              will look like differences between configurations",
         );
     }
-    let sweep = Sweep { runner: Runner::new(&file, &register, &interrupt, &screen), setups: &setups, planned_ns };
+    let sweep = Sweep {
+        runner: Runner::new(&file, &args.sharing, &register, &interrupt, &screen),
+        setups: &setups,
+        planned_ns,
+    };
     let stopped = sweep.run_all(&mine, &mut sweep_folder)?;
     screen.rest();
     let exit = sweep.close(&mine, &sweep_folder, &folder, stopped, args.output.json);

@@ -8,13 +8,11 @@ mod advisor;
 mod answers;
 mod confinement;
 mod http;
+mod server;
 
-use std::io::{ErrorKind, Read, Write as _};
-use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, TcpListener};
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
 
 use clap::Args;
 
@@ -24,15 +22,6 @@ use crate::reading::document;
 use crate::ui::failure::{Exit, Failure};
 use crate::ui::interrupt::Interrupt;
 use crate::ui::screen::Screen;
-
-/// Maximum concurrent connections; a browser uses a handful.
-const MAX_CONNECTIONS: usize = 32;
-/// Time for a whole request: a client that sends it byte by byte keeps others from connecting.
-const REQUEST_TIMEOUT: Duration = Duration::from_secs(5);
-/// Time in which a client takes a part of its answer.
-const TIMEOUT: Duration = Duration::from_secs(20);
-/// Poll interval for connections and Ctrl-C.
-const POLL: Duration = Duration::from_millis(50);
 
 /// Options of `view`.
 #[derive(Debug, Args)]
@@ -55,19 +44,18 @@ pub fn view(args: &ViewArgs, screen: &Screen) -> Result<Exit, Failure> {
     let port = listener.local_addr().map_err(cannot_listen)?.port();
     listener.set_nonblocking(true).map_err(cannot_listen)?;
     let secret = secret()?;
+    let runtime = server::runtime().map_err(cannot_listen)?;
     let answers = Answers::new(&args.runs, screen.clone())?;
     if let Err(error) = confinement::confine() {
         screen.warning(&format!("the server may use any system call: {error}"));
     }
     screen.result(&format!("http://127.0.0.1:{port}/{secret}/\n"));
     screen.remark("Open it in a browser on this machine; press Ctrl-C to stop.");
-    let server = Arc::new(Server { port, secret, answers: Mutex::new(answers), connections: AtomicUsize::new(0) });
-    while interrupt.requests() == 0 {
-        match listener.accept() {
-            Ok((stream, _)) => Server::take(&server, stream),
-            Err(_) => std::thread::sleep(POLL),
-        }
-    }
+    let of_run = Server { port, secret, answers: Mutex::new(answers) };
+    let answer = Arc::new(move |request: &Request| of_run.answer(request));
+    server::serve(&runtime, listener, answer, || interrupt.requests() > 0).map_err(Failure::machine)?;
+    // An answer that is being made is not waited for.
+    runtime.shutdown_background();
     Ok(Exit::Interrupted)
 }
 
@@ -79,59 +67,13 @@ fn secret() -> Result<String, Failure> {
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-/// What is received until then.
-struct Timely<'a> {
-    stream: &'a TcpStream,
-    until: Instant,
-}
-
-impl Read for Timely<'_> {
-    fn read(&mut self, part: &mut [u8]) -> std::io::Result<usize> {
-        let left = self.until.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return Err(ErrorKind::TimedOut.into());
-        }
-        self.stream.set_read_timeout(Some(left))?;
-        self.stream.read(part)
-    }
-}
-
 struct Server {
     port: u16,
     secret: String,
     answers: Mutex<Answers>,
-    connections: AtomicUsize,
 }
 
 impl Server {
-    /// Answers one connection on its own thread.
-    fn take(server: &Arc<Server>, stream: TcpStream) {
-        if server.connections.fetch_add(1, Ordering::Relaxed) >= MAX_CONNECTIONS {
-            server.connections.fetch_sub(1, Ordering::Relaxed);
-            return;
-        }
-        let of_thread = Arc::clone(server);
-        let thread = std::thread::Builder::new().name("view".into()).spawn(move || {
-            // The client may be gone.
-            let _ = of_thread.serve(stream);
-            of_thread.connections.fetch_sub(1, Ordering::Relaxed);
-        });
-        if thread.is_err() {
-            server.connections.fetch_sub(1, Ordering::Relaxed);
-        }
-    }
-
-    fn serve(&self, mut stream: TcpStream) -> std::io::Result<()> {
-        stream.set_nonblocking(false)?;
-        stream.set_write_timeout(Some(TIMEOUT))?;
-        let answer = match http::read(&mut Timely { stream: &stream, until: Instant::now() + REQUEST_TIMEOUT }) {
-            Ok(request) => self.answer(&request),
-            Err(refused) => refused,
-        };
-        stream.write_all(&answer.bytes())?;
-        stream.flush()
-    }
-
     fn answer(&self, request: &Request) -> Answer {
         let is_local =
             |host: &str| ["127.0.0.1", "localhost"].iter().any(|name| host == format!("{name}:{}", self.port));

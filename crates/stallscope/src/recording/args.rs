@@ -7,6 +7,7 @@ use model::quantity::{parse_duration, parse_size};
 use model::run::Configuration;
 use record::{Followed, Roots};
 
+use crate::recording::sharing::SharingArgs;
 use crate::ui::args::{OutputArgs, positive_duration};
 
 /// Options common to `run` and `record`.
@@ -15,6 +16,9 @@ pub struct RecordingArgs {
     /// Run directory [default: ./stallscope-runs/<UTC time>-<name>, on a file system that is not under test].
     #[arg(long, value_name = "DIR", help_heading = "Recording")]
     pub out: Option<PathBuf>,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub sharing: SharingArgs,
     /// Sampling interval, at least 100ms.
     #[arg(long, value_name = "T", default_value = "1s", value_parser = sample_interval, help_heading = "Recording")]
     pub interval: u64,

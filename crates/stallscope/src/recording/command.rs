@@ -2,11 +2,13 @@
 
 use std::ffi::OsString;
 use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
+use model::name;
 use rustix::event::{PollFd, PollFlags};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open};
 use rustix::time::Timespec;
@@ -21,13 +23,13 @@ const GRACE: Duration = Duration::from_secs(2);
 
 /// The name of a command; `None` without one.
 pub fn name_of(command: &[OsString]) -> Option<String> {
-    Some(Path::new(command.first()?).file_name()?.to_string_lossy().into_owned())
+    Some(name::text(Path::new(command.first()?).file_name()?.as_bytes()))
 }
 
 /// The directories that a command is likely to use: those that the user named; without them the working directory and every
 /// path among the command's words.
 pub fn likely_used(command: &[OsString], named: &[PathBuf]) -> Vec<String> {
-    let absolute = |path: &PathBuf| path.canonicalize().ok().map(|path| path.to_string_lossy().into_owned());
+    let absolute = |path: &PathBuf| path.canonicalize().ok().map(|path| name::text(path.as_os_str().as_bytes()));
     if !named.is_empty() {
         return named.iter().filter_map(absolute).collect();
     }

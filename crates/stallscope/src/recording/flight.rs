@@ -6,6 +6,7 @@ pub mod hook;
 pub mod keeper;
 pub mod kept_runs;
 pub mod limiter;
+pub mod marker;
 pub mod messages;
 pub mod ring;
 pub mod watcher;

@@ -1,5 +1,8 @@
 //! The machine before a run: what earlier runs left behind, and the run's description.
 
+use std::os::unix::ffi::OsStrExt as _;
+
+use model::name;
 use model::preflight::Finding;
 use model::run::{Configuration, Limits, RecipeAsRun, RunDescription};
 use record::{Roots, TraceOptions, clock, host};
@@ -54,7 +57,7 @@ pub fn describe(intent: Intent, is_tracing: bool, limits: Limits, preflight: Vec
         format: model::run::FORMAT_VERSION,
         version: env!("CARGO_PKG_VERSION").to_owned(),
         workload: intent.workload,
-        command: std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect(),
+        command: std::env::args_os().map(|word| name::text(word.as_bytes())).collect(),
         started: clock::now(),
         sample_interval_ns: intent.sample_interval_ns,
         report_interval_ns: intent.report_interval_ns,

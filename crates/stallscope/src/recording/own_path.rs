@@ -34,38 +34,28 @@ pub fn refuse_replaceable(path: &Path) -> Result<(), Failure> {
     }
 }
 
-/// Makes a directory and those on the way to it. What was not there when the path was checked, another user may have made since,
-/// in a directory like /tmp: it is checked again.
-pub fn make_directories(path: &Path) -> Result<(), Failure> {
+/// Makes a directory for files that anybody may read, with those on the way, and checks it again: another user may have made one
+/// since. Returns whether it is new.
+pub fn make_public_directory(path: &Path) -> Result<bool, Failure> {
     refuse_replaceable(path)?;
+    let is_new = !path.exists();
     fs::create_dir_all(path)
         .map_err(|error| Failure::path(&error, format_args!("{}: cannot create: {error}", path.display())))?;
-    refuse_replaceable(path)
+    refuse_replaceable(path).map(|()| is_new)
 }
 
-/// Opens a file and empties it, for a path that is not refused. Time has passed since it was chosen: in a directory like /tmp
+/// Opens a file to append to, for a path that is not refused. Time has passed since it was chosen: in a directory like /tmp
 /// another user may have put a link or a file there, which root does not write to.
-pub fn create(path: &Path) -> Result<File, Failure> {
-    let failed = |error: io::Error| Failure::path(&error, format_args!("{}: cannot write: {error}", path.display()));
-    refuse_replaceable(path)?;
-    let file = open(path, OFlags::empty()).map_err(failed)?;
-    if file.metadata().map_err(failed)?.is_file() {
-        file.set_len(0).map_err(failed)?;
-    }
-    Ok(file)
-}
-
-/// The same of a file to append to.
 pub fn append(path: &Path) -> Result<File, Failure> {
     refuse_replaceable(path)?;
-    open(path, OFlags::APPEND)
+    open(path, OFlags::APPEND | OFlags::CREATE)
         .map_err(|error| Failure::usage(format_args!("cannot open the log {}: {error}", path.display())))
 }
 
 /// Does not follow a link of another user, and truncates nothing.
-fn open(path: &Path, how: OFlags) -> io::Result<File> {
-    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::NOCTTY | OFlags::CLOEXEC | how;
-    let mode = Mode::from_raw_mode(0o666);
+pub fn open(path: &Path, how: OFlags) -> io::Result<File> {
+    let flags = OFlags::WRONLY | OFlags::NOCTTY | OFlags::CLOEXEC | how;
+    let mode = if how.contains(OFlags::CREATE) { Mode::from_raw_mode(0o600) } else { Mode::empty() };
     let is_own = |metadata: &Metadata| !rustix::process::geteuid().is_root() || is_trusted(metadata.uid());
     let opened = match rustix::fs::open(path, flags | OFlags::NOFOLLOW, mode) {
         // In a directory with the sticky bit, nobody else replaces a link of our own meanwhile.
@@ -174,7 +164,7 @@ mod tests {
             assert!(open(&path(name), OFlags::empty()).is_err(), "{name}");
         }
         for name in ["new", "ours", "own/shadow", "own/target"] {
-            assert!(open(&path(name), OFlags::APPEND).is_ok(), "{name}");
+            assert!(open(&path(name), OFlags::APPEND | OFlags::CREATE).is_ok(), "{name}");
         }
         assert!(open("/dev/null".as_ref(), OFlags::empty()).is_ok());
         assert_eq!(fs::read_to_string(path("own/target")).unwrap(), "kept");

@@ -3,9 +3,13 @@
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use archive::ArchiveError;
+use access::Sharing;
+use archive::{ArchiveError, Writer, WriterOptions};
+use model::run::RunDescription;
 
-use crate::recording::own_path::{belongs_to_another, make_directories, refuse_replaceable};
+use crate::recording::output_file::refuse_stored;
+use crate::recording::own_path::{belongs_to_another, refuse_replaceable};
+use crate::recording::sharing::make_directory;
 use crate::ui::failure::Failure;
 
 const RUNS: &str = "stallscope-runs";
@@ -25,6 +29,7 @@ pub struct ChosenDirectory {
 pub fn choose(out: Option<&Path>, name: &str, under_test: &[PathBuf]) -> Result<ChosenDirectory, Failure> {
     if let Some(directory) = out {
         refuse_replaceable(directory)?;
+        refuse_stored(directory)?;
         return Ok(ChosenDirectory { directory: directory.to_owned(), remark: None });
     }
     let tested: Vec<u64> = under_test.iter().filter_map(|path| file_system_of(path)).collect();
@@ -102,13 +107,20 @@ pub fn not_created(error: ArchiveError) -> Failure {
     }
 }
 
-/// Creates the parent of a run directory.
-pub fn create_parent(directory: &Path) -> Result<(), Failure> {
-    refuse_replaceable(directory)?;
-    match directory.parent().filter(|parent| !parent.as_os_str().is_empty()) {
-        Some(parent) => make_directories(parent),
-        None => Ok(()),
-    }
+/// Creates a run in a directory with that access. An error leaves nothing behind.
+pub fn create(
+    directory: &Path,
+    sharing: Sharing,
+    description: &RunDescription,
+    options: WriterOptions,
+) -> Result<Writer, Failure> {
+    let is_new = make_directory(directory, sharing)?;
+    let created = Writer::create(directory, description, options).map_err(not_created);
+    created.inspect_err(|_| {
+        if is_new {
+            remove(directory)
+        }
+    })
 }
 
 /// Removes a run directory, and the default parent if nothing else is in it.

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use archive::{FlushState, Writer, WriterOptions};
+use archive::{FlushState, WriterOptions};
 use explain::blame::Scope;
 use explain::summary::Summary;
 use model::event::{Ending, RunEvent};
@@ -68,10 +68,9 @@ impl Session {
         screen: &Screen,
         observers: Observers,
     ) -> Result<Session, Failure> {
+        let sharing = args.sharing.sharing()?;
         let chosen = run_directory::choose(args.out.as_deref(), &intent.workload, under_test)?;
-        if let Some(remark) = chosen.remark {
-            screen.remark(&remark);
-        }
+        chosen.remark.iter().for_each(|remark| screen.remark(remark));
         let rig = Rig::build(&rig_request(args, under_test), register).map_err(Failure::machine)?;
         rig.notes.iter().for_each(|note| screen.warning(note));
         let kernel_files = KernelFiles::mount(register);
@@ -80,7 +79,9 @@ impl Session {
         let (interval_ns, is_tracing) = (intent.sample_interval_ns, probes.is_tracing());
         let Probes { samplers, tracing, findings } = probes;
         let description = machine::describe(intent, is_tracing, rig.limits.clone(), findings);
-        let archive = create_archive(&chosen.directory, &description, tracing.is_some())?;
+        // Blocked tasks are polled, also where the kernel is not traced.
+        let options = WriterOptions { is_polled: tracing.is_some(), ..WriterOptions::default() };
+        let archive = run_directory::create(&chosen.directory, sharing, &description, options)?;
         let slowest = observers.slowest(screen, description.slower_than_ns);
         let tap = observers.tap.or_else(|| slowest.as_ref().map(Slowest::tap));
         let start = Start { samplers, renew: None, interval_ns, tracing, watch: observers.watch, tap };
@@ -205,11 +206,4 @@ fn load_cgroup(rig: &Rig) -> Option<LoadCgroup> {
     let (memory_v1, blkio_v1, v2) = (rig.memory_v1.clone(), rig.blkio_v1.clone(), rig.unified.clone());
     let exists = memory_v1.is_some() || blkio_v1.is_some() || v2.is_some();
     exists.then(|| LoadCgroup { label: "box".to_owned(), memory_v1, blkio_v1, v2 })
-}
-
-/// `is_polled`: blocked tasks are polled, also where the kernel is not traced.
-fn create_archive(directory: &Path, description: &RunDescription, is_polled: bool) -> Result<Writer, Failure> {
-    run_directory::create_parent(directory)?;
-    Writer::create(directory, description, WriterOptions { is_polled, ..WriterOptions::default() })
-        .map_err(run_directory::not_created)
 }

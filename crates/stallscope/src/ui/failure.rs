@@ -59,12 +59,12 @@ pub struct Failure {
 impl Failure {
     /// A usage error.
     pub fn usage(message: impl fmt::Display) -> Failure {
-        Failure { exit: Exit::Usage, message: message.to_string() }
+        Failure { exit: Exit::Usage, message: in_words(&message.to_string()) }
     }
 
     /// The machine cannot do it.
     pub fn machine(message: impl fmt::Display) -> Failure {
-        Failure { exit: Exit::Machine, message: message.to_string() }
+        Failure { exit: Exit::Machine, message: in_words(&message.to_string()) }
     }
 
     /// A path that the command line names. It is wrong (missing, of another type, in the way) or unreadable as what it should
@@ -76,28 +76,61 @@ impl Failure {
             Kind::InvalidData | Kind::InvalidFilename => Exit::Usage,
             _ => Exit::Machine,
         };
-        Failure { exit, message: message.to_string() }
+        Failure { exit, message: in_words(&message.to_string()) }
     }
 
     /// The failure of a child process; its exit code decides ours.
     pub fn like(exit_code: Option<i32>, message: impl fmt::Display) -> Failure {
         let exit = if exit_code == Some(Exit::Usage.code().into()) { Exit::Usage } else { Exit::Machine };
-        Failure { exit, message: message.to_string() }
+        Failure { exit, message: in_words(&message.to_string()) }
     }
 
     /// The recorded command failed; its exit code is ours.
     pub fn of_command(status: ExitStatus, message: impl fmt::Display) -> Failure {
-        Failure { exit: Exit::of_command(status), message: message.to_string() }
+        Failure { exit: Exit::of_command(status), message: in_words(&message.to_string()) }
     }
 
     /// The command completed and found errors.
     pub fn found(message: impl fmt::Display) -> Failure {
-        Failure { exit: Exit::FoundErrors, message: message.to_string() }
+        Failure { exit: Exit::FoundErrors, message: in_words(&message.to_string()) }
     }
+}
+
+/// Without the numbers that the standard library adds to the system's errors: the words say the same.
+fn in_words(message: &str) -> String {
+    let (mut words, mut rest) = (String::with_capacity(message.len()), message);
+    while let Some((before, after)) = rest.split_once(" (os error ") {
+        words.push_str(before);
+        rest = match after.split_once(')').filter(|(number, _)| number.bytes().all(|byte| byte.is_ascii_digit())) {
+            Some((_, rest)) => rest,
+            None => {
+                words.push_str(" (os error ");
+                after
+            }
+        };
+    }
+    words + rest
 }
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::in_words;
+
+    #[test]
+    fn errors_have_no_numbers() {
+        for (message, expected) in [
+            ("/x: cannot open: No such file or directory (os error 2)", "/x: cannot open: No such file or directory"),
+            ("a (os error 2), b (os error 28)", "a, b"),
+            ("/dir (os error x)/y", "/dir (os error x)/y"),
+            ("/dir (os error 2", "/dir (os error 2"),
+        ] {
+            assert_eq!(in_words(message), expected);
+        }
     }
 }

@@ -39,6 +39,7 @@ fn kill_when(name: &str, seconds: u32, due: impl FnOnce(&mut Running, &Path) -> 
     }
     let text = run(&format!("check {}", out.display()));
     assert!(text.stdout.contains("cut off"), "{name}: {}", text.stdout);
+    assert_eq!(text.code, Some(1), "{name}: as of show: its end is missing");
     let document = shown(&out);
     assert!(document["ended"].is_null(), "{name}");
     run(&format!("show {}", out.display())).expect_code(0);

@@ -111,6 +111,7 @@ fn root_follows_no_link_in_the_data_directory_of_another_user() {
         scene.is_untouched(&format!("link {number}, of root"));
         assert!(matches!(second.code, Some(0 | 2 | 3)), "{}", second.stderr);
         // Another user's, with a marker of ours: refused, and left.
+        let _ = fs::remove_file(data.join(link));
         fs::create_dir_all(data.join("set/0000")).ok();
         fs::write(data.join(".stallscope"), first_marker()).ok();
         replace(&data.join(link), &scene.path(target));
@@ -135,9 +136,9 @@ fn a_data_directory_that_is_replaced_during_a_run_stays_the_one_that_was_checked
         return;
     }
     let scene = Scene::new();
+    fs::write(&scene.recipe, RECIPE.replace("\"1s\"", "\"3s\"")).unwrap();
     let (recipe, theirs) = (scene.recipe.display(), scene.path("theirs"));
-    let words =
-        format!("run {recipe} -q --no-trace --runtime 3s --out {} {}", scene.path("run").display(), theirs.display());
+    let words = format!("run {recipe} -q --no-trace --out {} {}", scene.path("run").display(), theirs.display());
     let mut running = crate::stage::Running::start(&words);
     let marker = scene.data().join(".stallscope");
     running

@@ -3,6 +3,9 @@
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
@@ -60,21 +63,79 @@ fn json(answer: &(String, Vec<u8>)) -> Value {
     serde_json::from_slice(&body).unwrap()
 }
 
-/// Any local user can connect, and there is room for 32 connections.
+/// Visitors that send a byte a second, again and again, until dropped.
+struct SlowVisitors {
+    is_over: Arc<AtomicBool>,
+    sent_away: Arc<AtomicUsize>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl SlowVisitors {
+    fn new(host: &str, count: usize) -> SlowVisitors {
+        let (is_over, sent_away) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
+        let visitor = |_| {
+            let (is_over, sent_away, host) = (Arc::clone(&is_over), Arc::clone(&sent_away), host.to_owned());
+            std::thread::spawn(move || {
+                while !is_over.load(Ordering::Relaxed) {
+                    let Ok(mut stream) = TcpStream::connect(&host) else { continue };
+                    for byte in b"GET /none HTTP/1.1\r\nX: ".iter().chain(std::iter::repeat(&b'x')) {
+                        if is_over.load(Ordering::Relaxed) {
+                            return;
+                        }
+                        if stream.write_all(&[*byte]).is_err() {
+                            sent_away.fetch_add(1, Ordering::Relaxed);
+                            break;
+                        }
+                        std::thread::sleep(Duration::from_secs(1));
+                    }
+                }
+            })
+        };
+        let threads = (0..count).map(visitor).collect();
+        SlowVisitors { is_over, sent_away, threads }
+    }
+}
+
+impl Drop for SlowVisitors {
+    fn drop(&mut self) {
+        self.is_over.store(true, Ordering::Relaxed);
+        self.threads.drain(..).for_each(|thread| thread.join().unwrap());
+    }
+}
+
+/// Any local user can connect.
 #[test]
-fn a_client_that_sends_byte_by_byte_is_sent_away() {
+fn slow_visitors_keep_no_other_waiting() {
     let folder = tempfile::tempdir().unwrap();
     let (_server, address) = serve(&record(folder.path(), "run"));
     let (host, _) = parts(&address);
-    let mut slow: Vec<TcpStream> = (0..32).map(|_| TcpStream::connect(host).unwrap()).collect();
+    let slow = SlowVisitors::new(host, 60);
     let began = Instant::now();
-    while slow.iter_mut().all(|stream| stream.write_all(b"G").is_ok()) && began.elapsed() < Duration::from_secs(60) {
-        std::thread::sleep(Duration::from_millis(100));
+    let mut longest = Duration::ZERO;
+    while slow.sent_away.load(Ordering::Relaxed) < 60 && began.elapsed() < Duration::from_secs(120) {
+        let asked = Instant::now();
+        for path in ["", "api/document"] {
+            assert_eq!(status(&get(&address, path)), "200");
+        }
+        longest = longest.max(asked.elapsed());
+        std::thread::sleep(Duration::from_millis(200));
     }
-    assert!(began.elapsed() < Duration::from_secs(30), "{:?}", began.elapsed());
-    drop(slow);
-    std::thread::sleep(Duration::from_millis(200));
+    println!("answered within {longest:?}; {} visitors sent away", slow.sent_away.load(Ordering::Relaxed));
+    assert!(longest < Duration::from_secs(5), "{longest:?}");
+    assert!(slow.sent_away.load(Ordering::Relaxed) >= 60, "no slow visitor stays");
+}
+
+/// More connections than are allowed: the oldest without a request go.
+#[test]
+fn many_silent_connections_keep_no_request_waiting() {
+    let folder = tempfile::tempdir().unwrap();
+    let (_server, address) = serve(&record(folder.path(), "run"));
+    let (host, _) = parts(&address);
+    let silent: Vec<TcpStream> = (0..400).filter_map(|_| TcpStream::connect(host).ok()).collect();
+    assert_eq!(silent.len(), 400);
+    let asked = Instant::now();
     assert_eq!(status(&get(&address, "")), "200");
+    assert!(asked.elapsed() < Duration::from_secs(5), "{:?}", asked.elapsed());
 }
 
 #[test]
@@ -101,7 +162,7 @@ fn an_impossible_report_is_one_error() {
     let directory = record(folder.path(), "run");
     for (words, said) in [
         (format!("report {directory} {directory} -o x.html"), "named twice"),
-        (format!("report {directory} -o {directory}/none/x.html"), "cannot write"),
+        (format!("report {directory} -o {}/none/x.html", folder.path().display()), "cannot write"),
         ("report /nowhere -o x.html".to_owned(), "/nowhere"),
         (format!("view {directory} /nowhere"), "/nowhere"),
     ] {

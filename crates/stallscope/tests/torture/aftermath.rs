@@ -148,13 +148,14 @@ pub fn problems_of_run(run: &Path) -> (Vec<String>, bool) {
     for words in [["check", "--json"], ["show", "--json"], ["explain", "--json"]] {
         let answer = ask(&words, run);
         is_cut_off |= words[0] == "check" && answer.document()["state"] == "cut_off";
-        let lacks_its_end = is_cut_off && words[0] != "check" && !answer.is_refusal();
+        let lacks_its_end = is_cut_off && !answer.is_refusal();
         let expected = if is_run { i32::from(lacks_its_end) } else { 2 };
         let of_recorder = expected == 0 && answer.code == Some(1) && answer.names_losses();
-        let wrong = (answer.code != Some(expected) && !of_recorder || lacks_its_end && !answer.lacks_only_its_end())
-            .then(|| {
-                format!("exit code {:?}, not {expected}: {}{}", answer.code, last_line(&answer.stderr), answer.damage())
-            });
+        let wrong = (answer.code != Some(expected) && !of_recorder
+            || lacks_its_end && words[0] != "check" && !answer.lacks_only_its_end())
+        .then(|| {
+            format!("exit code {:?}, not {expected}: {}{}", answer.code, last_line(&answer.stderr), answer.damage())
+        });
         problems.extend(answer.broken().or(wrong).map(|problem| format!("{}: {problem}", words[0])));
     }
     (problems, is_cut_off)

@@ -41,6 +41,9 @@ use Object::{Descriptor, Path};
 // tidy: table
 pub const CALLS: &[Known] = &[
     known(libc::SYS_openat, "openat", Path(1), true, &[ENOMEM, EIO, EINTR, EMFILE, ENOSPC]),
+    known(libc::SYS_openat2, "openat2", Path(1), true, &[ENOMEM, EIO, EINTR, EMFILE, ENOSPC]),
+    known(libc::SYS_fchmod, "fchmod", Descriptor(0), true, &[EIO, EPERM]),
+    known(libc::SYS_fchown, "fchown", Descriptor(0), true, &[EIO, EPERM]),
     known(libc::SYS_read, "read", Descriptor(0), false, &[EIO, EINTR, ENOMEM]),
     known(libc::SYS_pread64, "pread64", Descriptor(0), false, &[EIO, EINTR]),
     known(libc::SYS_write, "write", Descriptor(0), true, &[ENOSPC, EIO, EINTR, EAGAIN]),

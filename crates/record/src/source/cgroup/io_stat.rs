@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use model::metric::{Semantics, Unit};
 
-use crate::bytes::{lossy, next_line, words, words_len};
+use crate::bytes::{next_line, shown, words, words_len};
 use crate::file::TextFile;
 use crate::last_values::{Column, SampleWriter};
 use crate::rows::{Rows, Table};
@@ -32,8 +32,8 @@ impl Table for IoStatTable {
             b"riops" | b"wiops" => (Unit::Count, Semantics::Gauge),
             _ => return Vec::new(),
         };
-        let instance = format!("{}:{}", self.label, writer.devices.identity_of_number(&lossy(number)));
-        let name = format!("{}.{}", self.prefix, lossy(field));
+        let instance = format!("{}:{}", self.label, writer.devices.identity_of_number(&shown(number)));
+        let name = format!("{}.{}", self.prefix, shown(field));
         vec![writer.column(0, name, &instance, unit, semantics)]
     }
 }

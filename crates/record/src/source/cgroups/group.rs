@@ -5,6 +5,7 @@ use std::path::Path;
 use model::metric::{Semantics, Unit};
 
 use super::hierarchy::{Hierarchy, Kind, THROTTLE};
+use crate::bytes::below;
 use crate::last_values::SampleWriter;
 use crate::rows::Table;
 use crate::source::cgroup::io_stat::IoStat;
@@ -41,7 +42,7 @@ impl Group {
     pub(super) fn open(path: String, hierarchies: &[Hierarchy]) -> Group {
         let mut group = Group { path, files: Vec::new(), io: Vec::new() };
         for hierarchy in hierarchies {
-            let folder = hierarchy.mount.join(group.path.trim_start_matches('/'));
+            let folder = below(&hierarchy.mount, &group.path);
             hierarchy.kinds.iter().for_each(|kind| group.add(*kind, &folder));
         }
         group

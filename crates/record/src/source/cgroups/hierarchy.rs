@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 
 use model::metric::Unit;
 
+use crate::bytes::{below, read_text};
+
 /// Limits of v1, per second.
 pub(super) const THROTTLE: [(&str, Unit); 4] = [
     ("blkio.throttle.read_bps_device", Unit::Bytes),
@@ -50,7 +52,7 @@ pub(super) fn all(root: &Path) -> Vec<Hierarchy> {
         }
     }
     for mount in [root.to_owned(), root.join("unified")] {
-        let controllers = std::fs::read_to_string(mount.join("cgroup.controllers")).unwrap_or_default();
+        let controllers = read_text(mount.join("cgroup.controllers")).unwrap_or_default();
         if !controllers.trim().is_empty() {
             found.push(Hierarchy { mount, kinds: vec![Kind::V2], controllers });
         }
@@ -83,14 +85,14 @@ impl Hierarchy {
         } else {
             return false;
         };
-        let folder = self.mount.join(path.trim_start_matches('/'));
+        let folder = below(&self.mount, path);
         files.iter().any(|name| std::fs::read(folder.join(name)).is_ok_and(|text| !text.trim_ascii().is_empty()))
     }
 
     /// A figure that changes while the cgroup is busy: CPU time or throttled time in ns, or bytes. `None` if it is gone.
     pub(super) fn activity(&self, path: &str) -> Option<u64> {
-        let folder = self.mount.join(path.trim_start_matches('/'));
-        let read = |name: &str| std::fs::read_to_string(folder.join(name)).ok();
+        let folder = below(&self.mount, path);
+        let read = |name: &str| read_text(folder.join(name)).ok();
         match self.kinds.first()? {
             Kind::CpuacctV1 => read("cpuacct.usage")?.trim().parse().ok(),
             Kind::CpuV1 => Some(after(&read("cpu.stat")?, "throttled_time ")),

@@ -4,6 +4,8 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use crate::bytes::{below, shown_path};
+
 /// Folders whose names are read at one step.
 const READ: usize = 8;
 /// Folders whose links are counted at one step: one without others within need not be read.
@@ -83,7 +85,7 @@ impl Walk {
                 break;
             }
             let Some((hierarchy, path)) = self.todo.pop_front() else { break };
-            let folder = self.mounts[hierarchy].join(path.trim_start_matches('/'));
+            let folder = below(&self.mounts[hierarchy], &path);
             let Ok(about) = folder.metadata() else { continue };
             // Each folder within has a link to it, `..`. Some file systems do not count: 1.
             if about.nlink() != 2 && !self.is_as_read(hierarchy, &path, about.nlink()) {
@@ -109,7 +111,7 @@ impl Walk {
         let mut names = Vec::new();
         for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
             if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-                let below = format!("{path}/{}", entry.file_name().to_string_lossy());
+                let below = format!("{path}/{}", shown_path(entry.file_name()));
                 if !self.parents.contains(path) {
                     self.parents.insert(path.to_owned());
                 }

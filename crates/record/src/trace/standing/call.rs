@@ -5,6 +5,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use super::super::system_calls;
+use crate::bytes::{read_text, shown};
 
 /// Descriptors of a poll that are looked at.
 const MOST: usize = 256;
@@ -53,7 +54,7 @@ pub(super) struct InCall {
 ///
 /// `blocked`: a thread of the process sleeps uninterruptibly. It may hold the lock that reads of the process's memory take.
 pub(super) fn read(thread: &Path, blocked: bool) -> Option<InCall> {
-    let line = std::fs::read_to_string(thread.join("syscall")).ok()?;
+    let line = read_text(thread.join("syscall")).ok()?;
     let mut words = line.split_whitespace();
     let number: i32 = words.next()?.parse().ok()?;
     let values: Vec<u64> = words.map_while(|word| u64::from_str_radix(word.strip_prefix("0x")?, 16).ok()).collect();
@@ -70,7 +71,7 @@ fn on(name: &str, arguments: &[u64; 6], memory: &Memory, thread: &Path) -> On {
         "poll" | "ppoll" => On::Descriptors(memory.polled(arguments[0], arguments[1])),
         "select" | "pselect6" => On::Descriptors(memory.selected(arguments)),
         "epoll_wait" | "epoll_pwait" | "epoll_pwait2" => {
-            let info = std::fs::read_to_string(thread.join(format!("fdinfo/{}", descriptor(arguments[0]))));
+            let info = read_text(thread.join(format!("fdinfo/{}", descriptor(arguments[0]))));
             On::Descriptors(targets(&info.unwrap_or_default()))
         }
         "futex" => {
@@ -155,7 +156,7 @@ impl Memory {
         let mut bytes = vec![0; PATH_BYTES];
         let read = self.0.as_ref()?.read_at(&mut bytes, at).ok()?;
         let length = bytes[..read].iter().position(|byte| *byte == 0)?;
-        Some(String::from_utf8_lossy(&bytes[..length]).into_owned())
+        Some(shown(&bytes[..length]))
     }
 }
 

@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 use std::path::Path;
 
+use crate::bytes::{read_text, shown_path};
+
 /// Descriptors of the machine that are read at most.
 const MOST: usize = 65_536;
 const ACCESS: u32 = 3;
@@ -25,7 +27,7 @@ impl Holders {
                 }
                 let number = entry.file_name().to_str().and_then(|name| name.parse().ok());
                 let (Some(number), Ok(target)) = (number, std::fs::read_link(entry.path())) else { continue };
-                holders.0.entry(target.to_string_lossy().into_owned()).or_default().push((pid, number));
+                holders.0.entry(shown_path(&target)).or_default().push((pid, number));
             }
         }
         holders
@@ -47,7 +49,7 @@ impl Holders {
 /// What a descriptor refers to: `socket:[4711]`.
 pub(in crate::trace) fn target(proc: &Path, pid: u32, descriptor: u32) -> Option<String> {
     let link = std::fs::read_link(proc.join(format!("{pid}/fd/{descriptor}"))).ok()?;
-    Some(link.to_string_lossy().into_owned())
+    Some(shown_path(&link))
 }
 
 /// The number in `socket:[4711]`.
@@ -63,7 +65,7 @@ pub(super) fn access(proc: &Path, pid: u32, descriptor: u32) -> Option<(bool, bo
 
 /// A field of a descriptor: `fuse_connection:`.
 pub(in crate::trace) fn info(proc: &Path, pid: u32, descriptor: u32, field: &str) -> Option<String> {
-    let text = std::fs::read_to_string(proc.join(format!("{pid}/fdinfo/{descriptor}"))).ok()?;
+    let text = read_text(proc.join(format!("{pid}/fdinfo/{descriptor}"))).ok()?;
     Some(text.lines().find_map(|line| line.strip_prefix(field))?.trim().to_owned())
 }
 

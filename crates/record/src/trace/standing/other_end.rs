@@ -15,6 +15,7 @@ use super::servers;
 use super::sessions::Sessions;
 use super::sockets::{Side, Sockets};
 use super::title;
+use crate::bytes::read_text;
 
 /// What is said of a lock that a server's own sessions hold.
 pub(super) const LOCK: &str = "a lock of its server";
@@ -116,7 +117,7 @@ impl Machine {
                 OtherEnd { is_hint: true, ..OtherEnd::of("a mutex", Awaits::Lock, Some(*owner)) }
             }
             On::Child(child) => {
-                let children = std::fs::read_to_string(self.proc.join(format!("{pid}/task/{tid}/children")));
+                let children = read_text(self.proc.join(format!("{pid}/task/{tid}/children")));
                 let child = child
                     .or_else(|| only(children.unwrap_or_default().split_whitespace().filter_map(|id| id.parse().ok())));
                 OtherEnd::of("a child", Awaits::Child, child)

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use super::call::On;
 use super::descriptors::{Holders, info};
+use crate::bytes::read_text;
 use crate::mountinfo::unescaped;
 
 const FUSE: &str = "/dev/fuse";
@@ -42,7 +43,7 @@ pub(super) fn of_fuse(proc: &Path, pid: u32, on: &On, holders: &Holders) -> Opti
 /// The only listener that is asked for permission.
 pub(super) fn of_fanotify(proc: &Path, holders: &Holders) -> Option<u32> {
     let permits = |&&(pid, fd): &&(u32, u32)| {
-        let text = std::fs::read_to_string(proc.join(format!("{pid}/fdinfo/{fd}"))).unwrap_or_default();
+        let text = read_text(proc.join(format!("{pid}/fdinfo/{fd}"))).unwrap_or_default();
         let marks = text.lines().filter(|line| line.starts_with("fanotify ")).flat_map(str::split_whitespace);
         let masks = marks.filter_map(|word| u64::from_str_radix(word.strip_prefix("mask:")?, 16).ok());
         masks.fold(0, |all, mask| all | mask) & PERMITS != 0

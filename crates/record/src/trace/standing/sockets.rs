@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
+use crate::bytes::read_text;
 use crate::sys::unix_sockets;
 
 /// Sockets of one network namespace that are read at most.
@@ -54,7 +55,7 @@ impl Sockets {
     /// Of the namespace of that process. UNIX sockets only where it is the recorder's own.
     pub(super) fn read(process: &Path, is_own: bool) -> Sockets {
         let mut sockets = Sockets::default();
-        let text = |name: &str| std::fs::read_to_string(process.join(name)).unwrap_or_default();
+        let text = |name: &str| read_text(process.join(name)).unwrap_or_default();
         sockets.add_tcp(&[text("net/tcp"), text("net/tcp6")].concat());
         if is_own {
             // Without the module unix_diag their other ends are unknown.

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use crate::bytes::{read_text, shown};
+
 /// A title as PostgreSQL's sessions have it ends so while they wait for a lock, and holds this while they keep locks and do nothing.
 const WAITS: &str = " waiting";
 const IDLES: &str = "idle in transaction";
@@ -11,7 +13,7 @@ const LONGEST: usize = 200;
 pub(super) fn of(proc: &Path, pid: u32) -> Option<String> {
     let line = std::fs::read(proc.join(format!("{pid}/cmdline"))).ok()?;
     let first = line.split(|byte| *byte == 0).next()?;
-    let title = String::from_utf8_lossy(first).trim_end().to_owned();
+    let title = shown(first.trim_ascii_end());
     let (name, _) = title.split_once(": ")?;
     let is_name = !name.is_empty() && !name.contains(['/', ' ']);
     is_name.then(|| title.chars().take(LONGEST).collect())
@@ -41,7 +43,7 @@ fn is_at_work(title: &str) -> bool {
 }
 
 fn parent(proc: &Path, pid: u32) -> Option<u32> {
-    let status = std::fs::read_to_string(proc.join(format!("{pid}/status"))).ok()?;
+    let status = read_text(proc.join(format!("{pid}/status"))).ok()?;
     status.lines().find_map(|line| line.strip_prefix("PPid:"))?.trim().parse().ok()
 }
 

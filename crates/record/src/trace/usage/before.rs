@@ -6,6 +6,8 @@ use std::path::Path;
 
 use model::block::DeviceNumber;
 
+use crate::bytes::read_text;
+
 /// For as long pages stay dirty: `vm.dirty_expire_centisecs` by default.
 const DIRTY_NS: u64 = 30_000_000_000;
 /// Writers that are recorded: those with the most, and with at least this.
@@ -41,11 +43,11 @@ pub(super) fn writers(processes: impl Iterator<Item = (u32, u64, u64)>, now_ns: 
 
 /// The disk of the files that a process has open for writing; of several, that in whose files it is furthest.
 pub(super) fn disk_written(proc: &Path, pid: u32) -> Option<DeviceNumber> {
-    let mounts = std::fs::read_to_string(proc.join(format!("{pid}/mountinfo"))).ok()?;
+    let mounts = read_text(proc.join(format!("{pid}/mountinfo"))).ok()?;
     let disks: HashMap<u32, DeviceNumber> = mounts.lines().filter_map(disk_of_mount).collect();
     let mut written: BTreeMap<(u32, u32), u64> = BTreeMap::new();
     for file in std::fs::read_dir(proc.join(format!("{pid}/fdinfo"))).ok()?.flatten().take(FILES) {
-        let Some((mount, position)) = written_file(&std::fs::read_to_string(file.path()).unwrap_or_default()) else {
+        let Some((mount, position)) = written_file(&read_text(file.path()).unwrap_or_default()) else {
             continue;
         };
         if let Some(disk) = disks.get(&mount) {

@@ -9,6 +9,7 @@ use model::block::DeviceNumber;
 
 use super::super::bounded_cache::BoundedCache;
 use super::super::cpu_quota::CpuQuotas;
+use crate::bytes::{below, read_text};
 use crate::roots::Roots;
 
 const CACHED: usize = 4096;
@@ -127,7 +128,7 @@ impl Cgroups {
 
     /// The cgroup of a thread in the hierarchy of a controller, v1 or v2.
     fn folder(&self, tid: u32, controller: &str) -> Option<Folder> {
-        let text = fs::read_to_string(self.proc.join(format!("{tid}/cgroup"))).ok()?;
+        let text = read_text(self.proc.join(format!("{tid}/cgroup"))).ok()?;
         let path = |wanted: &str| {
             text.lines().find_map(|line| {
                 let mut fields = line.splitn(3, ':').skip(1);
@@ -167,7 +168,7 @@ struct Folder {
 
 impl Folder {
     fn at(&self, path: &str) -> PathBuf {
-        self.root.join(path.trim_start_matches('/'))
+        below(&self.root, path)
     }
 
     /// The number is that of the folder's inode.
@@ -193,14 +194,14 @@ impl Folder {
     /// The tightest limit of a cgroup on a device, in bytes a second. In v1 it does not hold for the cgroups below.
     fn limit_on(&self, folder: &Path, (device, writes): Direction) -> Option<u64> {
         if self.v2 {
-            return fs::read_to_string(folder.join("io.max")).ok().and_then(|text| io_max(&text, (device, writes)));
+            return read_text(folder.join("io.max")).ok().and_then(|text| io_max(&text, (device, writes)));
         }
         if folder != self.at(&self.path) {
             return None;
         }
         let files = THROTTLE_FILES.iter().filter(|file| writes.is_none_or(|writes| file.1 == writes));
         let limits = files.filter_map(|(file, _, factor)| {
-            let text = fs::read_to_string(folder.join(file)).ok()?;
+            let text = read_text(folder.join(file)).ok()?;
             let line = line_of(&text, device)?;
             line.trim().parse::<u64>().ok().map(|limit| limit.saturating_mul(*factor))
         });
@@ -230,7 +231,7 @@ pub(super) fn io_max(text: &str, (device, writes): Direction) -> Option<u64> {
 /// The part of a cgroup's memory limit that is still free. In v2 also of `memory.high`, above which its tasks reclaim and are throttled.
 /// It is not the lowest limit that a task reaches: that of a cgroup above may be full of others' memory.
 fn memory_room(folder: &Path) -> Option<f64> {
-    let read = |file: &str| fs::read_to_string(folder.join(file)).ok()?.trim().parse::<u64>().ok();
+    let read = |file: &str| read_text(folder.join(file)).ok()?.trim().parse::<u64>().ok();
     let limits = ["memory.max", "memory.high", "memory.limit_in_bytes"].into_iter().filter_map(read);
     let limit = limits.filter(|limit| *limit < UNLIMITED).min()?;
     let used = read("memory.current").or_else(|| read("memory.usage_in_bytes")).unwrap_or(0);

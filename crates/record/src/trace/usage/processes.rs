@@ -6,6 +6,7 @@ use libbpf_rs::{MapCore, MapFlags, Object};
 use model::usage::Resource;
 
 use super::super::programs;
+use crate::bytes::shown;
 
 /// The program that visits all tasks.
 const PROGRAM: &str = "look_at_usage";
@@ -171,5 +172,5 @@ fn difference(pid: u32, then: &Process, now: &Process) -> ProcessUse {
 /// The text up to the first 0.
 fn text(bytes: &[u8]) -> String {
     let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
-    String::from_utf8_lossy(&bytes[..end]).into_owned()
+    shown(&bytes[..end])
 }

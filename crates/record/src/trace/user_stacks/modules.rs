@@ -1,7 +1,7 @@
 //! The programs and libraries of processes, as their own mount namespaces show them.
 
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use model::user_stack::UserFrameRecord;
@@ -9,6 +9,7 @@ use symbols::Binary;
 
 use super::super::bounded_cache::BoundedCache;
 use super::memory_map::{self, Mapping};
+use crate::bytes::below;
 
 /// Processes whose memory maps are known at once, and files that are known.
 const PROCESSES: usize = 1024;
@@ -89,8 +90,8 @@ impl Modules {
         if self.files.len() >= FILES {
             return (mapping, None);
         }
-        let below_root = self.proc.join(format!("{pid}/root")).join(mapping.path.trim_start_matches('/'));
-        let places = [below_root, PathBuf::from(&mapping.path)];
+        let below_root = below(&self.proc.join(format!("{pid}/root")), &mapping.path);
+        let places = [below_root, below(Path::new("/"), &mapping.path)];
         // The link to a mapped file leads to it even if it was deleted; only a privileged process may follow it.
         let link = self.proc.join(format!("{pid}/map_files/{:x}-{:x}", mapping.start, mapping.end));
         let opened = symbols::open(&link).or_else(|_| symbols::open(&places[0]));

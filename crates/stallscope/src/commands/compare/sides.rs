@@ -237,7 +237,7 @@ fn read_found(path: &Path, unfinished: &mut Vec<PathBuf>, screen: &Screen) -> Re
                 run.verify();
                 Ok(Some(read_run(&run, screen)))
             }
-            Ok(_) | Err(ArchiveError::NotARun { .. }) => {
+            Ok(_) | Err(ArchiveError::NotARun { .. } | ArchiveError::NoJournal { .. }) => {
                 unfinished.push(path.to_owned());
                 Ok(None)
             }

@@ -1,13 +1,14 @@
 //! The destination of an export: a temporary directory next to it, renamed once the export is complete.
 
-use std::fs::{self, File};
+use std::fs::{self, DirBuilder, File};
 use std::io::{self, BufWriter};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use rustix::io::Errno;
 
-use crate::recording::own_path::refuse_replaceable;
+use crate::recording::output_file::refuse;
 use crate::ui::failure::Failure;
 
 /// The final name, and a temporary directory next to it. Dropping this removes the directory.
@@ -22,14 +23,14 @@ pub type OutputFile = BufWriter<File>;
 impl Destination {
     /// Refuses an existing name, and creates the directory.
     pub fn new(output: &Path) -> Result<Destination, Failure> {
-        refuse_replaceable(output)?;
+        refuse(output, &[])?;
         let wrong = |why: &str| Failure::usage(format_args!("{}: {why}", output.display()));
         let name = output.file_name().ok_or_else(|| wrong("is not a valid file name"))?;
         if output.symlink_metadata().is_ok() {
             return Err(wrong("already exists and is not overwritten; choose another name"));
         }
         let staging = output.with_file_name(format!(".{}.stallscope-{}", name.display(), std::process::id()));
-        match fs::create_dir(&staging) {
+        match DirBuilder::new().mode(0o700).create(&staging) {
             Ok(()) => Ok(Destination { output: output.to_owned(), staging }),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Err(wrong("its directory does not exist")),
             Err(error) => Err(Failure::path(&error, format_args!("{}: cannot create: {error}", output.display()))),
@@ -44,12 +45,13 @@ impl Destination {
     /// A file in the directory of the export.
     pub fn file_in(&self, name: &str) -> Result<OutputFile, Failure> {
         let folder = self.complete_path();
-        fs::create_dir_all(&folder).map_err(|error| self.failed(error))?;
+        access::make_directories_in(&folder).map_err(|error| self.failed(error))?;
         self.create(&folder.join(name))
     }
 
     /// Renames the export to its final name, unless that exists by now.
     pub fn publish(self) -> Result<(), Failure> {
+        sync(&self.complete_path()).map_err(|error| self.failed(error))?;
         move_to(&self.complete_path(), &self.output).map_err(|error| match error.kind() {
             io::ErrorKind::AlreadyExists | io::ErrorKind::DirectoryNotEmpty => {
                 Failure::usage(format_args!("{}: was created by another process", self.output.display()))
@@ -68,7 +70,7 @@ impl Destination {
     }
 
     fn create(&self, path: &Path) -> Result<OutputFile, Failure> {
-        let file = File::create_new(path).map_err(|error| self.failed(error))?;
+        let file = access::create_new(path).map_err(|error| self.failed(error))?;
         Ok(BufWriter::with_capacity(1 << 18, file))
     }
 }
@@ -77,6 +79,14 @@ impl Drop for Destination {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.staging);
     }
+}
+
+/// A name that survives a crash has all of its contents.
+fn sync(complete: &Path) -> io::Result<()> {
+    if complete.is_dir() {
+        fs::read_dir(complete)?.try_for_each(|entry| File::open(entry?.path())?.sync_all())?;
+    }
+    File::open(complete)?.sync_all()
 }
 
 /// Renames without replacing anything.

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::sync_channel;
 use std::thread::Builder;
 
+use access::Sharing;
 use archive::{Run, RunState};
 use clap::Args;
 use lake::{Contents, IntervalMinutes, Lake, RunKey, RunRow};
@@ -17,7 +18,8 @@ use super::opened::{failed, refuse_foreign};
 use super::{counters, stalls};
 use crate::reading::archived_run;
 use crate::reading::integrity::{Integrity, excluded};
-use crate::recording::own_path::make_directories;
+use crate::recording::output_file::refuse_stored;
+use crate::recording::sharing::take_directory;
 use crate::ui::failure::{Exit, Failure};
 use crate::ui::screen::Screen;
 
@@ -44,11 +46,9 @@ pub fn add(args: &AddArgs, screen: &Screen) -> Result<Exit, Failure> {
     let runs = args.runs.iter().map(|run| addable(run)).collect::<Result<Vec<Run>, Failure>>()?;
     let aside = Aside::of(&args.to)?;
     let directory = aside.as_ref().map_or(args.to.as_path(), Aside::directory);
-    make_directories(directory)?;
-    refuse_foreign(directory)?;
-    let lake = Lake::open_or_create(directory).map_err(failed)?;
+    let (lake, is_new) = opened(directory)?;
     let mut incomplete = 0;
-    each_explained(&runs, screen, |run, (contents, integrity)| {
+    let added = each_explained(&runs, screen, |run, (contents, integrity)| {
         let name = run.dir().display();
         let is_new = !lake.has(&contents).map_err(failed)?;
         let bytes = if is_new { lake.add(&contents).map_err(failed)? } else { 0 };
@@ -63,13 +63,29 @@ pub fn add(args: &AddArgs, screen: &Screen) -> Result<Exit, Failure> {
         integrity.lacks().for_each(|lack| screen.warning(&format!("{name}: incomplete: {lack}")));
         incomplete += usize::from(!integrity.is_whole());
         Ok(())
-    })?;
+    });
+    if let Err(failure) = added {
+        if is_new {
+            lake.remove_if_empty();
+        }
+        return Err(failure);
+    }
     aside.map_or(Ok(()), |aside| aside.put(screen))?;
     if incomplete > 0 {
         let what = "incomplete (in the lake: 'complete' is false); 'stallscope check RUN' lists what is missing";
         return Err(Failure::found(format_args!("{incomplete} of {} runs: {what}", runs.len())));
     }
     Ok(Exit::Done)
+}
+
+/// A lake to add to, and whether it is new.
+fn opened(directory: &Path) -> Result<(Lake, bool), Failure> {
+    refuse_stored(directory)?;
+    let is_new = take_directory(directory, Sharing::PRIVATE)?;
+    refuse_foreign(directory)?;
+    let opened = Lake::open_or_create(directory).map_err(failed);
+    let lake = opened.inspect_err(|_| drop(is_new.then(|| std::fs::remove_dir(directory))))?;
+    Ok((lake, is_new))
 }
 
 /// Explains runs, and takes what a lake gets of them in their order: while one is written, the next are explained.

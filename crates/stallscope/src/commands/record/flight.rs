@@ -61,7 +61,7 @@ pub fn fly(args: &RecordArgs, ring_ns: u64) -> Result<Exit, Failure> {
     let interrupt = Interrupt::install()?;
     let register = machine::register(|remark| screen.remark(remark)).map_err(Failure::machine)?;
     let path = recording.out.clone().map_or_else(run_directory::of_flight, Ok)?;
-    let directory = Arc::new(FlightDirectory::take(&path)?);
+    let directory = Arc::new(FlightDirectory::take(&path, &recording.sharing)?);
     let leftovers = directory.left_rings()?;
     let mut keeper = Keeper::start(Arc::clone(&directory), flight.keep_size)?;
     leftovers.into_iter().for_each(|ring| keeper.keep(leftover(ring)));
@@ -69,7 +69,8 @@ pub fn fly(args: &RecordArgs, ring_ns: u64) -> Result<Exit, Failure> {
     let extent = Extent { ring_ns, ring_bytes: flight.ring_size };
     let watcher = Arc::new(Watcher::new(flight.on_stall.clone(), flight.keep_after, flight.keep_every));
     let kernel_files = KernelFiles::mount(&register);
-    let (recorder, ring) = record_into(&directory, extent, args, &watcher, &screen)?;
+    let (recorder, ring) =
+        record_into(&directory, extent, args, &watcher, &screen).inspect_err(|_| directory.abandon())?;
     let kept = KeptRuns::new(keeper, hook, path.clone());
     let messages = TriggerMessages::default();
     let mut flying = Flight { recorder, ring, watcher, kept, rotating: None, messages, save_requested };

@@ -100,7 +100,7 @@ fn first(
     };
     hand_out(&link, &ranks, &plan, &out);
     plan.part = Some(ranks.part());
-    let set = set_of(&request, out.as_ref());
+    let set = set_of(&request, out.as_ref())?;
     let directory = set.as_ref().map(|set| set.directory.clone());
     let leading = Leading::new(link, ranks, NodeClock::default(), set);
     let done = leading.begin_set(interrupt).and_then(|()| leading.perform(request, plan, out, interrupt, screen));
@@ -181,7 +181,7 @@ fn other(request: RunRequest, mut link: Link, ranks: Ranks, interrupt: &Interrup
     let Some(begin) = link.measure_clock() else { leave_without_first(&ranks.node_name(link.rank())) };
     let clock = NodeClock { begin, end: None };
     link.send(0, &Word::Clock { clock });
-    let leading = Leading::new(link, ranks, clock, set_of(&request, out.as_ref()));
+    let leading = Leading::new(link, ranks, clock, set_of(&request, out.as_ref())?);
     let screen = Screen::new(false, true);
     let done = leading.perform(request, *plan, out, interrupt, &screen);
     if let Err(failure) = &done {
@@ -193,9 +193,10 @@ fn other(request: RunRequest, mut link: Link, ranks: Ranks, interrupt: &Interrup
 }
 
 /// The set of a run on several nodes.
-fn set_of(request: &RunRequest, out: Option<&PathBuf>) -> Option<RunOfSet> {
+fn set_of(request: &RunRequest, out: Option<&PathBuf>) -> Result<Option<RunOfSet>, Failure> {
     let (workload, started_wall_ns) = (request.recipe.name.clone(), record::clock::now().wall_ns);
-    out.map(|directory| RunOfSet { directory: directory.clone(), workload, started_wall_ns })
+    let sharing = request.args.recording.sharing.sharing()?;
+    Ok(out.map(|directory| RunOfSet { directory: directory.clone(), sharing, workload, started_wall_ns }))
 }
 
 /// The leader of a node.

@@ -67,7 +67,7 @@ pub struct RunArgs {
     #[arg(long, value_name = "N", help_heading = "Run")]
     pub seed: Option<u64>,
     /// Print the plan (threads, bytes, memory, space) and exit.
-    #[arg(long, help_heading = "Run")]
+    #[arg(long, conflicts_with_all = ["group", "mode"], help_heading = "Run")]
     pub plan: bool,
     /// Keep the data set; the next run of the same recipe reuses it.
     #[arg(long, help_heading = "Run")]

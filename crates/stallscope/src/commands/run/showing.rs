@@ -10,6 +10,7 @@ use crate::commands::run::company::AllNodes;
 use crate::commands::run::request::RunRequest;
 use crate::reading::form::{Format, no_native};
 use crate::reading::integrity::Integrity;
+use crate::recording::output_file::refuse;
 use crate::recording::own_path::append;
 use crate::ui::failure::Failure;
 use crate::ui::screen::Screen;
@@ -28,7 +29,7 @@ impl Showing {
         if request.args.format == Format::Native && !report::native::WORKLOADS.contains(&workload) {
             return Err(no_native(workload));
         }
-        let open = |path: &PathBuf| append(path).map(|file| (path.clone(), file));
+        let open = |path: &PathBuf| refuse(path, &[]).and_then(|()| append(path)).map(|file| (path.clone(), file));
         let log = request.log.as_ref().filter(|_| !request.args.plan).map(open).transpose()?;
         Ok(Showing { json: request.args.recording.output.json, format: request.args.format, log })
     }

@@ -11,6 +11,7 @@ use simulate::policy::{Model, Policy};
 
 use super::table;
 use crate::recording::args::{Requests, configuration};
+use crate::recording::sharing::SharingArgs;
 use crate::ui::args::{OutputArgs, positive_duration};
 use crate::ui::failure::Failure;
 
@@ -39,6 +40,9 @@ pub struct Options {
     /// ./stallscope-runs/<UTC time>-<model>-<policy>].
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub sharing: SharingArgs,
     /// Sampling interval in simulated time.
     #[arg(long, value_name = "T", default_value = "100ms", value_parser = interval)]
     pub interval: u64,
@@ -52,11 +56,11 @@ pub struct Options {
     #[arg(long, value_name = "NAME", value_parser = configuration)]
     pub configuration: Option<Configuration>,
     /// Print the plan and exit.
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["group", "mode"])]
     pub plan: bool,
     /// Model 'sched' only: replay the block requests of a run (preferably recorded with --requests all) or a block trace,
     /// and predict their latencies under each policy.
-    #[arg(long, value_name = "RUN|TRACE", conflicts_with_all = ["out", "configuration"])]
+    #[arg(long, value_name = "RUN|TRACE", conflicts_with_all = ["out", "configuration", "group", "mode"])]
     pub trace: Option<PathBuf>,
     /// With --trace: the device, such as 7:0 [default: the device with the most requests].
     #[arg(long, value_name = "MAJOR:MINOR", requires = "trace")]

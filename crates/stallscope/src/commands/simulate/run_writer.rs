@@ -5,6 +5,7 @@
 
 use std::path::Path;
 
+use access::Sharing;
 use archive::{ArchiveError, FlushState, Writer, WriterOptions};
 use model::event::{Ending, RunEvent};
 use model::metric::{Change, MetricDescriptor, MetricId, SampleHeader};
@@ -31,6 +32,7 @@ const CHECK_EVERY: u32 = 256;
 /// Writes what a model emits. The first row creates the run directory: contradictory settings leave none.
 pub(super) struct RunWriter<'a> {
     directory: &'a Path,
+    sharing: Sharing,
     description: &'a RunDescription,
     archive: Option<Writer>,
     failure: Option<ArchiveError>,
@@ -55,10 +57,16 @@ pub(super) struct RunWriter<'a> {
 
 impl<'a> RunWriter<'a> {
     /// For a run with this description, in a directory that does not exist or is empty.
-    pub(super) fn new(directory: &'a Path, description: &'a RunDescription, all_requests: bool) -> RunWriter<'a> {
+    pub(super) fn new(
+        directory: &'a Path,
+        sharing: Sharing,
+        description: &'a RunDescription,
+        all_requests: bool,
+    ) -> RunWriter<'a> {
         let least_ns = description.trace.as_ref().map_or(u64::MAX, |trace| trace.interval_ns);
         RunWriter {
             directory,
+            sharing,
             description,
             archive: None,
             failure: None,
@@ -118,7 +126,12 @@ impl<'a> RunWriter<'a> {
         if self.archive.is_none() && self.failure.is_none() {
             // A simulation can be repeated: do not wait for the disk.
             let options = WriterOptions { sync: false, reserve_bytes: 0, ..WriterOptions::default() };
-            match Writer::create(self.directory, self.description, options) {
+            let made = self.sharing.make_directory(self.directory).map_err(|source| ArchiveError::Io {
+                path: self.directory.to_owned(),
+                what: "create the directory",
+                source,
+            });
+            match made.and_then(|_| Writer::create(self.directory, self.description, options)) {
                 Ok(archive) => self.archive = Some(archive),
                 Err(error) => self.failure = Some(error),
             }

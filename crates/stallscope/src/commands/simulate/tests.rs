@@ -17,6 +17,7 @@ use simulate::random::Random;
 use super::request::{Options, SimulationRequest};
 use super::simulate_policy;
 use crate::recording::args::Requests;
+use crate::recording::sharing::SharingArgs;
 use crate::ui::args::OutputArgs;
 
 const MS: u64 = 1_000_000;
@@ -96,6 +97,7 @@ fn request(request: u32, queued_ns: u64, completed_ns: u64) -> RequestRecord {
 
 fn simulation(seed: u64) -> SimulationRequest {
     let options = Options {
+        sharing: SharingArgs::default(),
         policy: Vec::new(),
         set: Vec::new(),
         seed,

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use sweep::Shard;
 
+use crate::recording::sharing::SharingArgs;
 use crate::ui::args::OutputArgs;
 
 /// Options of `sweep`.
@@ -19,8 +20,11 @@ pub struct SweepArgs {
     /// Run only part N of M, one part per machine. Collect the runs in one directory afterwards.
     #[arg(long, value_name = "N/M", value_parser = shard, default_value = "1/1")]
     pub shard: Shard,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub sharing: SharingArgs,
     /// Print the plan and the estimated time, and exit.
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["group", "mode"])]
     pub plan: bool,
     #[command(flatten)]
     #[allow(missing_docs)]

@@ -2,7 +2,6 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
-use std::fs::File;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
@@ -14,6 +13,7 @@ use sweep::{Cell, Setup, SweepFile};
 
 use super::environment::Environment;
 use super::words::{complaint, varied, words};
+use crate::recording::sharing::SharingArgs;
 use crate::ui::failure::Failure;
 use crate::ui::interrupt::Interrupt;
 use crate::ui::screen::Screen;
@@ -26,6 +26,7 @@ const SHORT_POLL: Duration = Duration::from_millis(2);
 /// What every run of a sweep needs.
 pub(super) struct Runner<'a> {
     pub(super) file: &'a SweepFile,
+    pub(super) sharing: &'a SharingArgs,
     pub(super) register: &'a Register,
     pub(super) interrupt: &'a Interrupt,
     pub(super) screen: &'a Screen,
@@ -45,11 +46,12 @@ pub(super) struct SingleRun<'a> {
 impl<'a> Runner<'a> {
     pub(super) fn new(
         file: &'a SweepFile,
+        sharing: &'a SharingArgs,
         register: &'a Register,
         interrupt: &'a Interrupt,
         screen: &'a Screen,
     ) -> Runner<'a> {
-        Runner { file, register, interrupt, screen, said: RefCell::default() }
+        Runner { file, sharing, register, interrupt, screen, said: RefCell::default() }
     }
 
     /// Makes a run. Returns its exit code, 0 or 1; `None`: it was stopped and must be repeated.
@@ -104,8 +106,8 @@ impl<'a> Runner<'a> {
     fn execute(&self, mut command: Command, run: &SingleRun<'_>) -> Result<Option<i32>, Failure> {
         let log = run.directory.with_extension("stderr");
         let stderr =
-            File::create(&log).map_err(|error| Failure::machine(format_args!("{}: {error}", log.display())))?;
-        command.arg("--quiet").arg("--out").arg(run.directory);
+            access::create(&log).map_err(|error| Failure::machine(format_args!("{}: {error}", log.display())))?;
+        command.arg("--quiet").arg("--out").arg(run.directory).args(self.sharing.words());
         command.arg("--configuration").arg(self.configuration(run)?);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(stderr);
         // Its own process group shields it from the terminal's Ctrl-C: the sweep decides when it ends.

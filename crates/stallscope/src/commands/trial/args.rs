@@ -69,7 +69,7 @@ pub struct TrialArgs {
     #[arg(long, value_name = "N", help_heading = "Trial")]
     pub seed: Option<u64>,
     /// Print the plan and exit; change nothing.
-    #[arg(long, help_heading = "Trial")]
+    #[arg(long, conflicts_with_all = ["group", "mode"], help_heading = "Trial")]
     pub dry_run: bool,
     /// Extract a metric from each line of the command's output: NAME=REGEX, whose first group is the number. Its mean over each
     /// period is compared. May be repeated.

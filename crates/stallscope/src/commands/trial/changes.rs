@@ -20,6 +20,7 @@ impl Changes {
         let mut settings = Vec::new();
         for (name, value) in &args.set {
             let setting = Setting::named(name, value).map_err(Failure::usage)?;
+            setting.refuse_unfit().map_err(Failure::usage)?;
             let found = setting.present().map_err(Failure::usage)?;
             let is_same =
                 |(other, _): &(Setting, String)| other.file() == setting.file() && other.device() == setting.device();

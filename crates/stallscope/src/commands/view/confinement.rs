@@ -46,6 +46,9 @@ const ALLOWED: &[c_long] = &[
     libc::SYS_getsockname,
     libc::SYS_getpeername,
     libc::SYS_ppoll,
+    libc::SYS_epoll_ctl,
+    libc::SYS_epoll_pwait,
+    libc::SYS_eventfd2,
     // Memory, threads, signals, clocks.
     libc::SYS_mmap,
     libc::SYS_munmap,
@@ -80,8 +83,15 @@ const ALLOWED: &[c_long] = &[
 
 /// Older calls that a C library of this architecture still makes.
 #[cfg(target_arch = "x86_64")]
-const ALLOWED_HERE: &[c_long] =
-    &[libc::SYS_stat, libc::SYS_lstat, libc::SYS_access, libc::SYS_readlink, libc::SYS_poll, libc::SYS_getrlimit];
+const ALLOWED_HERE: &[c_long] = &[
+    libc::SYS_stat,
+    libc::SYS_lstat,
+    libc::SYS_access,
+    libc::SYS_readlink,
+    libc::SYS_poll,
+    libc::SYS_epoll_wait,
+    libc::SYS_getrlimit,
+];
 #[cfg(not(target_arch = "x86_64"))]
 const ALLOWED_HERE: &[c_long] = &[];
 

@@ -6,11 +6,12 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, flock};
 
-use crate::recording::own_path::{belongs_to_another, make_directories};
+use super::marker::MARKER;
+use crate::recording::output_file::refuse_stored;
+use crate::recording::own_path::{belongs_to_another, refuse_replaceable};
+use crate::recording::sharing::{SharingArgs, make_directory};
 use crate::ui::failure::Failure;
 
-/// The marker of a flight recorder's directory. It holds the recorder's pid.
-const MARKER: &str = "flight-recorder";
 /// The slices that are being written.
 const RING: &str = "ring";
 /// Name prefix of the ring of a recorder that did not end cleanly.
@@ -22,18 +23,22 @@ const UNFINISHED: &str = "unfinished-";
 #[derive(Debug)]
 pub struct FlightDirectory {
     directory: PathBuf,
-    _lock: File,
+    is_new: bool,
+    lock: File,
 }
 
 impl FlightDirectory {
     /// Takes a directory: a flight recorder's, an empty one, or one that does not exist yet.
-    pub fn take(directory: &Path) -> Result<FlightDirectory, Failure> {
+    pub fn take(directory: &Path, sharing: &SharingArgs) -> Result<FlightDirectory, Failure> {
         let failed = |what: &'static str| {
             move |error: io::Error| {
                 Failure::path(&error, format_args!("{}: cannot {what}: {error}", directory.display()))
             }
         };
-        make_directories(directory)?;
+        refuse_replaceable(directory)?;
+        refuse_stored(directory)?;
+        let is_taken = directory.join(MARKER).exists() && !sharing.is_given();
+        let is_new = !is_taken && is_empty_or_ours(directory) && make_directory(directory, sharing.sharing()?)?;
         let marker = directory.join(MARKER);
         if [directory, &marker].into_iter().any(belongs_to_another) {
             let problem = "belongs to another user, who could replace what is written there; choose another with --out";
@@ -44,7 +49,7 @@ impl FlightDirectory {
             let problem = "is neither empty nor a flight recorder's directory; choose another with --out";
             return Err(Failure::usage(format_args!("{}: {problem}", directory.display())));
         }
-        let lock = File::options().read(true).write(true).create(true).truncate(false).open(&marker);
+        let lock = access::open_or_create(&marker, File::options().write(true));
         let lock = lock.map_err(failed("write its marker"))?;
         if flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err() {
             let pid = holder(&lock).map_or(String::new(), |pid| format!(" (process {pid})"));
@@ -54,8 +59,23 @@ impl FlightDirectory {
                 directory.display()
             )));
         }
-        sign(&lock).map_err(failed("write its marker"))?;
-        Ok(FlightDirectory { directory: directory.to_owned(), _lock: lock })
+        let taken = FlightDirectory { directory: directory.to_owned(), is_new, lock };
+        match sign(&taken.lock).map_err(failed("write its marker")) {
+            Ok(()) => Ok(taken),
+            Err(failure) => {
+                taken.abandon();
+                Err(failure)
+            }
+        }
+    }
+
+    /// Removes a new directory in which no recording has begun.
+    pub fn abandon(&self) {
+        if self.is_new {
+            let _ = remove(&self.directory.join(RING));
+            let _ = fs::remove_file(self.directory.join(MARKER));
+            let _ = fs::remove_dir(&self.directory);
+        }
     }
 
     /// The directory.
@@ -66,7 +86,7 @@ impl FlightDirectory {
     /// An empty directory for the ring.
     pub fn fresh_ring(&self) -> Result<PathBuf, Failure> {
         let ring = self.directory.join(RING);
-        let made = remove(&ring).and_then(|()| fs::create_dir(&ring));
+        let made = remove(&ring).and_then(|()| access::make_directory_in(&ring));
         made.map_err(|error| Failure::machine(format_args!("{}: cannot create: {error}", ring.display())))?;
         Ok(ring)
     }
@@ -118,6 +138,12 @@ impl FlightDirectory {
     }
 }
 
+/// Whether its access is ours to set: one with other files is refused as it is.
+fn is_empty_or_ours(directory: &Path) -> bool {
+    let is_empty = fs::read_dir(directory).map_or(true, |mut entries| entries.next().is_none());
+    is_empty || directory.join(MARKER).exists()
+}
+
 /// Removes a directory if it exists.
 pub fn remove(directory: &Path) -> io::Result<()> {
     match fs::remove_dir_all(directory) {
@@ -159,12 +185,13 @@ mod tests {
     use std::time::{Duration, Instant};
 
     use super::{FlightDirectory, slices_in};
+    use crate::recording::sharing::SharingArgs;
 
     #[test]
     fn a_foreign_directory_is_refused_and_left_alone() {
         let folder = tempfile::tempdir().unwrap();
         fs::create_dir(folder.path().join("ring")).unwrap();
-        let refused = FlightDirectory::take(folder.path()).unwrap_err().to_string();
+        let refused = FlightDirectory::take(folder.path(), &SharingArgs::default()).unwrap_err().to_string();
         assert!(refused.contains("neither empty nor a flight recorder's"), "{refused}");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
     }
@@ -173,8 +200,8 @@ mod tests {
     fn one_recorder_at_a_time_and_the_next_finds_what_it_left() {
         let folder = tempfile::tempdir().unwrap();
         let directory = folder.path().join("flight");
-        let flight = FlightDirectory::take(&directory).unwrap();
-        let busy = FlightDirectory::take(&directory).unwrap_err().to_string();
+        let flight = FlightDirectory::take(&directory, &SharingArgs::default()).unwrap();
+        let busy = FlightDirectory::take(&directory, &SharingArgs::default()).unwrap_err().to_string();
         assert!(busy.contains(&format!("process {}", std::process::id())), "{busy}");
         assert_eq!(flight.left_rings().unwrap(), [""; 0].map(PathBuf::from));
         let ring = flight.fresh_ring().unwrap();
@@ -187,7 +214,7 @@ mod tests {
         // A process that another test forks holds the lock until it execs.
         let begin = Instant::now();
         let flight = loop {
-            match FlightDirectory::take(&directory) {
+            match FlightDirectory::take(&directory, &SharingArgs::default()) {
                 Err(_) if begin.elapsed() < Duration::from_secs(60) => std::thread::sleep(Duration::from_millis(5)),
                 flight => break flight.unwrap(),
             }
@@ -203,7 +230,7 @@ mod tests {
     #[test]
     fn only_kept_runs_count_toward_the_size() {
         let folder = tempfile::tempdir().unwrap();
-        let flight = FlightDirectory::take(folder.path()).unwrap();
+        let flight = FlightDirectory::take(folder.path(), &SharingArgs::default()).unwrap();
         for (name, bytes) in [("ring", 100), ("2026-11-21T0703-stall", 20), ("unfinished-x", 1000), ("kept-by-me", 3)] {
             fs::create_dir(folder.path().join(name)).unwrap();
             fs::write(folder.path().join(name).join("file"), vec![0; bytes]).unwrap();

@@ -100,6 +100,24 @@ fn keep(
         return Err("the ring is empty".to_owned());
     };
     let directory = flight_directory.directory();
+    refuse_without_space(flight_directory, limit_bytes, &job)?;
+    // The newest view of mounts and devices includes what stalled last.
+    let description = RunDescription { started: first.description().started, ..last.description().clone() };
+    let path = run_directory::unused(directory, &job.word);
+    let unfinished = flight_directory.unfinished(&path.file_name().unwrap_or_default().to_string_lossy());
+    let options = WriterOptions { reserve_bytes: 1 << 20, ..WriterOptions::default() };
+    access::make_directory_in(&unfinished).map_err(|error| format!("{}: {error}", unfinished.display()))?;
+    let merged = archive::merge(job.slices, &unfinished, &description, &options, clock::now());
+    let closed = merged.map_err(|error| error.to_string()).inspect_err(|_| drop(directory::remove(&unfinished)))?;
+    let named = fs::rename(&unfinished, &path).and_then(|()| sync(directory));
+    named.map_err(|error| format!("{}: {error}", path.display()))?;
+    let remark = (closed.state != FlushState::Whole).then(|| format!("{}: {}", path.display(), closed.state));
+    let bytes = directory::bytes_of(&path);
+    Ok((path, bytes, remark))
+}
+
+fn refuse_without_space(flight_directory: &FlightDirectory, limit_bytes: u64, job: &Job) -> Result<(), String> {
+    let directory = flight_directory.directory();
     let kept_bytes = flight_directory.kept_bytes();
     if kept_bytes.saturating_add(job.bytes) > limit_bytes {
         let (kept, limit) = (Bytes(kept_bytes), Bytes(limit_bytes));
@@ -118,18 +136,7 @@ fn keep(
             Bytes(job.bytes)
         ));
     }
-    // The newest view of mounts and devices includes what stalled last.
-    let description = RunDescription { started: first.description().started, ..last.description().clone() };
-    let path = run_directory::unused(directory, &job.word);
-    let unfinished = flight_directory.unfinished(&path.file_name().unwrap_or_default().to_string_lossy());
-    let options = WriterOptions { reserve_bytes: 1 << 20, ..WriterOptions::default() };
-    let merged = archive::merge(job.slices, &unfinished, &description, &options, clock::now());
-    let closed = merged.map_err(|error| error.to_string()).inspect_err(|_| drop(directory::remove(&unfinished)))?;
-    let named = fs::rename(&unfinished, &path).and_then(|()| sync(directory));
-    named.map_err(|error| format!("{}: {error}", path.display()))?;
-    let remark = (closed.state != FlushState::Whole).then(|| format!("{}: {}", path.display(), closed.state));
-    let bytes = directory::bytes_of(&path);
-    Ok((path, bytes, remark))
+    Ok(())
 }
 
 fn free_bytes(directory: &Path) -> Option<u64> {

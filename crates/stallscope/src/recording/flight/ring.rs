@@ -191,6 +191,11 @@ impl Ring {
             ..WriterOptions::default()
         };
         let description = RunDescription { started: now, ..(self.describe)() };
+        access::make_directory_in(&path).map_err(|source| ArchiveError::Io {
+            path: path.clone(),
+            what: "create the directory",
+            source,
+        })?;
         let mut writer = Writer::create(&path, &description, options).inspect_err(|_| drop(fs::remove_dir(&path)))?;
         let lost = std::mem::take(&mut self.lost_rows);
         if lost > 0 {

@@ -121,6 +121,7 @@ impl Tap for Watcher {
 /// A thread's name: from these rows, or from /proc if it was emitted earlier.
 fn name_of(tid: u32, traced: &Traced) -> Option<String> {
     let traced = traced.tasks.iter().find(|task| task.tid == tid).map(|task| task.name.clone());
-    let from_proc = || std::fs::read_to_string(format!("/proc/{tid}/comm")).ok().map(|name| name.trim_end().to_owned());
+    let from_proc =
+        || std::fs::read(format!("/proc/{tid}/comm")).ok().map(|name| model::name::text(name.trim_ascii_end()));
     traced.or_else(from_proc)
 }

@@ -94,6 +94,7 @@ impl Ranks {
 
 /// Whether a process has ended, also if nobody has waited for it yet.
 pub(super) fn is_gone(pid: u32) -> bool {
-    let Ok(stat) = std::fs::read_to_string(format!("/proc/{pid}/stat")) else { return true };
+    let Ok(stat) = std::fs::read(format!("/proc/{pid}/stat")) else { return true };
+    let stat = model::name::text(&stat);
     stat.rsplit(')').next().is_some_and(|rest| rest.trim_start().starts_with(['Z', 'X']))
 }

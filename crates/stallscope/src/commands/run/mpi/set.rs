@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use access::Sharing;
 use archive::write_set;
 use explain::summary::Summary;
 use model::damage::Damage;
@@ -15,7 +16,7 @@ use super::patience::{POLL, SHORT_PATIENCE};
 use crate::commands::run::company::AllNodes;
 use crate::reading::integrity::Integrity;
 use crate::reading::run_set::SetSummaries;
-use crate::recording::run_directory;
+use crate::recording::sharing::make_directory;
 use crate::ui::failure::Failure;
 
 /// Time for other nodes to close their runs and send their figures.
@@ -26,6 +27,8 @@ const FIGURES_PATIENCE: Duration = Duration::from_secs(8);
 pub(super) struct RunOfSet {
     /// The set's directory, on each node.
     pub(super) directory: PathBuf,
+    /// Who may read it.
+    pub(super) sharing: Sharing,
     /// The workload.
     pub(super) workload: String,
     /// Wall clock at its begin, ns since 1970.
@@ -46,7 +49,7 @@ impl RunOfSet {
 
     /// Writes `set.json`: what is known now. Rank 0's part.
     pub(super) fn write(&self, meeting: &Meeting, is_final: bool) -> Result<(), Failure> {
-        run_directory::create_parent(&self.directory.join("set.json"))?;
+        make_directory(&self.directory, self.sharing)?;
         write_set(&self.directory, &self.description(meeting, is_final)).map_err(Failure::machine)
     }
 
