@@ -10,6 +10,7 @@
     app.py server SOCKET WORK                  answer after WORK loops
     app.py syslog TIMES PAUSE                  write to the system log
     app.py psql TIMES PAUSE STATEMENT          one session of psql, TIMES statements
+    app.py insert BASE TIMES PAUSE             insert a row into table t of an SQLite database
     app.py command TIMES PAUSE PROGRAM...      run a program; what it takes to start (--version) is not counted
 
 Each operation's begin and end (CLOCK_MONOTONIC, ns) go to $CLOCK/PID.json at the end, also on SIGTERM; $CLOCK/begun appears after the
@@ -20,6 +21,7 @@ import mmap
 import os
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 import syslog
@@ -123,6 +125,13 @@ def psql(times, pause, statement):
         session.stdin.close()
 
 
+def insert(base, times, pause):
+    connection = sqlite3.connect(base, timeout=60, isolation_level=None)
+    for _ in range(int(times)):
+        timed(lambda: connection.execute("insert into t values (2)"))
+        time.sleep(float(pause))
+
+
 def command(times, pause, *words):
     def run(*words):
         begin = time.monotonic_ns()
@@ -150,7 +159,7 @@ def write_clock(*_):
 
 
 def main(name, *arguments):
-    programs = {program.__name__: program for program in (commits, reads, grow, cycle, compute, client, server, psql, command)}
+    programs = {program.__name__: program for program in (commits, reads, grow, cycle, compute, client, server, psql, insert, command)}
     programs["syslog"] = write_syslog
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     try:

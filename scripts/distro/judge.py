@@ -58,9 +58,9 @@ def part_of(answer):
     command, short = answer.get("command"), answer.get("short_waits") or {}
     if not command:
         return answer
-    if command["operations"] > 0:
-        return command
-    return short if short.get("matter") else answer
+    if short.get("matter") and short["time_ns"] > command["wall_ns"]:
+        return short
+    return command if command["operations"] > 0 else answer
 
 
 def found(truth, answer):

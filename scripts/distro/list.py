@@ -19,9 +19,7 @@ def main():
             sys.exit(f"test-distro: no scenario '{pattern}' (-l lists them)")
     chosen = [one for one in scenarios if not options.patterns or any(fnmatch.fnmatch(one.name, pattern) for pattern in options.patterns)]
     first = options.f % max(len(chosen), 1)
-    # What needs the module loop to be absent stays before what loads it.
-    turned = sorted(chosen[first:] + chosen[:first], key=lambda one: one.loop is True)
-    for one in turned:
+    for one in truth.in_order(chosen[first:] + chosen[:first]):
         print(f"{one.name}: {'quiet: ' if one.causes is None else ''}{one.truth}" if options.v else one.name, end="\n" if options.v else " ")
 
 

@@ -157,7 +157,8 @@ class Machine:
         end = time.monotonic() + seconds
         while sh("systemctl", "is-active", name, check=False) in ("active", "activating", "deactivating"):
             if time.monotonic() > end:
-                sh("systemctl", "stop", name, check=False)
+                # A program that swaps takes long to end.
+                sh("systemctl", "stop", name, check=False, seconds=120)
                 return
             time.sleep(0.3)
 

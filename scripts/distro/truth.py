@@ -96,7 +96,12 @@ def quiet(slower_than_ms=500, suites=None):
 
 
 def load():
-    """All scenarios, by file: those without the module loop come before any that loads it."""
+    """All scenarios, by file; those without the module loop come before all others, which may load it, and those with it last."""
     for file in sorted((pathlib.Path(__file__).parent / "scenarios").glob("[a-z]*.py")):
         importlib.import_module(f"scenarios.{file.stem}")
-    return sorted(SCENARIOS, key=lambda scenario: scenario.loop is True)
+    return in_order(SCENARIOS)
+
+
+def in_order(scenarios):
+    """What needs the absence of a module before what may load it, else as they are."""
+    return sorted(scenarios, key=lambda scenario: {False: 0, None: 1, True: 2}[scenario.loop])

@@ -71,7 +71,7 @@ def slice_limit_used_up(machine):
         machine.run("app", machine.app("commits", folder / "log", 5, 4096, 0.2), Slice="limited.slice")
 
 
-@stall("reclaim_throttle", Culprit(cgroup=r"/app\.service$"), [remedy("v2-memory-high-off", r"/app\.service$")])
+@stall("reclaim_throttle", Culprit(cgroup=r"/app\.service$"), [remedy("v2-memory-high-off", r"/app\.service$")], slower_than_ms=200)
 def memory_high(machine):
     "a unit above its own MemoryHigh is throttled as it allocates memory"
     with machine.record():
@@ -83,7 +83,7 @@ def memory_max_swap(machine):
     "a unit at its own MemoryMax reads pages from swap on a slow disk"
     machine.swap_on("swap")
     with machine.record():
-        machine.run_beside(machine.app("cycle", 24, 50), lambda: machine.pause(12), MemoryMax="20M")
+        machine.run_beside(machine.app("cycle", 24, 50), lambda: machine.pause(12), MemoryMax="26M")
 
 
 @stall("cpu_throttle", Culprit(cgroup=r"/busy\.service$"), [edge("cpu_quota", r"/busy\.service$")])
