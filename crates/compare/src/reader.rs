@@ -70,9 +70,7 @@ impl RunReader {
         metrics.extend(of_model(summary).into_iter().chain(printed(summary)));
         metrics.extend(elapsed(run, summary, seconds));
         metrics.extend(phases(summary));
-        let mut cautions = cautions(summary);
-        cautions.extend(too_few(summary));
-        cautions.extend(explanation.into_iter().flat_map(|explanation| &explanation.untraced).map(untraced));
+        let cautions = cautions(summary, explanation);
         for operation in &summary.operations {
             metrics.extend(latencies(operation, seconds));
         }
@@ -224,7 +222,12 @@ fn too_few(summary: &Summary) -> Option<String> {
         .then(|| format!("too few operations for a 99th percentile of {} (100 needed); run longer", classes.join(", ")))
 }
 
-fn cautions(summary: &Summary) -> Vec<String> {
+fn cautions(summary: &Summary, explanation: Option<&Explanation>) -> Vec<String> {
+    let untraced = explanation.into_iter().flat_map(|explanation| &explanation.untraced).map(untraced);
+    of_recording(summary).into_iter().chain(too_few(summary)).chain(untraced).collect()
+}
+
+fn of_recording(summary: &Summary) -> Vec<String> {
     let mut found = Vec::new();
     match summary.ending {
         Some(Ending::Done) => {}

@@ -110,13 +110,12 @@ pub use explanation::{
 pub use failures::Failed;
 pub use lanes::{Lanes, RequestLane, TaskLane};
 pub use memory_limits::is_of_limits;
-pub use missing::Losses;
+pub use missing::{Losses, Untraced};
 pub use operations::STOPPED;
 pub use piece::Piece;
 pub use scope::Scope;
 pub use set::together;
 pub use sleep::{OtherEnd, Sleep, Sleeps, is_for_child};
 pub use steal::STEAL;
-pub use untraced::Untraced;
 pub use user_stacks::{UserFrame, UserStack};
 pub use who::Who;

@@ -50,6 +50,8 @@ mod user_stacks;
 #[cfg(test)]
 mod tests;
 
+use std::path::Path;
+
 use model::preflight::Finding;
 use model::stall::{StallKind, StallRecord, Traced, stall_flags};
 
@@ -103,32 +105,26 @@ impl Tracing {
     fn open_with(roots: &Roots, options: &TraceOptions, sources: &[TraceSource]) -> (Tracing, Vec<Finding>) {
         let mut findings = Vec::new();
         let standing = StandingWaits::begin(roots.proc.clone(), std::process::id());
-        let path = roots.proc.join("kallsyms");
-        let symbols = Background::start("kallsyms", move || Symbols::read(&path));
+        let symbols = Background::start("kallsyms", {
+            let path = roots.proc.join("kallsyms");
+            move || Symbols::read(&path)
+        });
         let modules = ModuleWatch::new(roots.proc.clone());
         let kernel = Kernel::read(roots, sources);
         let symbols = symbols.into_value();
         let settings = ProgramSettings::new(options, &symbols, possible_cpus());
-        let attachment = match time_namespace::obstacle(&roots.proc) {
-            Some(obstacle) => {
-                findings.push(obstacle);
-                None
-            }
-            None => kernel
-                .and_then(|kernel| {
-                    let drivers = Drivers::find(kernel.drivers, &symbols, &roots.proc);
-                    Attachment::open(roots, &kernel, &drivers, &settings, sources, &mut findings)
-                })
-                .map_err(|refused| findings.push(programs::refused(&refused)))
-                .ok(),
+        let attach = |kernel: Kernel| {
+            let drivers = Drivers::find(kernel.drivers, &symbols, &roots.proc);
+            Attachment::open(roots, &kernel, &drivers, &settings, sources, &mut findings)
         };
+        let attachment = unless_hindered(&roots.proc, || kernel.and_then(attach));
+        let attachment = attachment.map_err(|finding| findings.push(finding)).ok();
         let mut rows = RowBuilder::new(roots.proc.clone(), &roots.cgroup, symbols, settings.all_requests);
         rows.look_for_locks();
         let blocked = BlockedPoller::new(roots.proc.clone(), std::process::id(), options.blocked_ns);
         let follower = Follower::new(roots.proc.clone(), options.follow.clone());
         let user_stacks = UserStacks::new(roots.proc.clone());
         let long_waits = LongWaits::new(options.blocked_ns);
-        let (events, consumer_cpu_ns) = (0, 0);
         let mut tracing = Tracing {
             attachment,
             rows,
@@ -140,8 +136,8 @@ impl Tracing {
             standing,
             user_stacks,
             long_waits,
-            events,
-            consumer_cpu_ns,
+            events: 0,
+            consumer_cpu_ns: 0,
         };
         tracing.follow(monotonic_ns());
         (tracing, findings)
@@ -286,6 +282,15 @@ impl Tracing {
         self.rows.reset_emitted();
         self.user_stacks.reset_emitted();
     }
+}
+
+/// The programs, attached; else the finding that says why not.
+fn unless_hindered(
+    proc: &Path,
+    attach: impl FnOnce() -> Result<Attachment, libbpf_rs::Error>,
+) -> Result<Attachment, Finding> {
+    time_namespace::obstacle(proc).map_or(Ok(()), Err)?;
+    attach().map_err(|error| programs::refused(&error))
 }
 
 /// Possible CPUs; the programs number them from 0.

@@ -5,9 +5,9 @@ use std::fmt::Write as _;
 use explain::blame::Untraced;
 use model::damage::Damage;
 use model::lost::Lost;
+use model::preflight::Subject;
 use serde_json::{Value, json};
 
-pub use crate::findings::untraced_words;
 use crate::number::counted;
 use crate::style::{Style, printable};
 
@@ -90,6 +90,18 @@ pub fn added(mut document: Value, runs: &[OfRun<'_>]) -> Value {
 fn lost_values(runs: &[OfRun<'_>]) -> Value {
     let value = |run: &str, lost: &Lost| json!({"run": run, "what": lost.what, "count": lost.count, "at_ns": lost.at_ns, "why": lost.why});
     runs.iter().flat_map(|of| of.lost.iter().map(move |lost| value(of.run, lost))).collect()
+}
+
+/// What was not traced, and what is therefore unknown.
+pub fn untraced_words(subject: Subject) -> &'static str {
+    match subject {
+        Subject::Operations => {
+            "System calls and sleeps were not traced: which operations were slow, and why, is unknown"
+        }
+        Subject::Disk => "Block requests were not traced: what happened at the disk is unknown",
+        Subject::Locks => "Locks were not traced: who held them is known by wakeups only",
+        Subject::Memory => "Reclaim was not traced: what it cost is known by stacks only",
+    }
 }
 
 /// What was not traced, why, and the time that is unexplained for it, ns: `null` if it is unknown which operations were slow.

@@ -24,7 +24,6 @@ pub use sentence::{Fact, Sentence};
 use sentence::{Kind, LEAST, UNBREAKABLE, Writer};
 pub use set::{ExplainedNode, set_document, set_findings};
 use slow::{count_path, none, of_others, sleeps, slow};
-pub use untraced::words as untraced_words;
 
 /// Sentences at most.
 const SENTENCES: usize = 5;

@@ -121,8 +121,7 @@ fn run(
     description.host.kernel_release = KERNELS[host.kernel(day)].into();
     description.host.boot_id = format!("generated-{}", host.number);
     description.host.architecture = "x86_64".into();
-    description.host.cpus = 32;
-    description.host.memory_bytes = 128 << 30;
+    (description.host.cpus, description.host.memory_bytes) = (32, 128 << 30);
     description.devices = vec![device(host)];
     let key = RunKey {
         run: lake::run_id(&description, Some(2)),

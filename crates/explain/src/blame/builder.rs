@@ -5,7 +5,6 @@ use std::collections::HashMap;
 use model::damage::Damage;
 use model::event::RunEvent;
 use model::operation::{IntervalRecord, OperationKind, OperationRecord};
-use model::preflight::{Finding, capability};
 use model::run::RunDescription;
 use model::stall::{Awaits, RequestRecord, StackRecord, StallRecord, TaskRecord};
 use model::usage::UsageRecord;
@@ -40,7 +39,7 @@ use super::totals::{explain, refuse_overflow};
 use super::turns::turns;
 use super::unanswered::unanswered;
 use super::unfinished::{silent, throttled};
-use super::untraced::{hides_disk, untraced};
+use super::untraced::{hides_disk, traces_switches, untraced};
 use crate::series::SeriesSet;
 
 /// A request comes at most this many rows before the one above it.
@@ -258,25 +257,18 @@ impl Blame {
         self.finish_with_accounting().0
     }
 
+    fn take_losses(&mut self) {
+        (self.explanation.losses, self.index.lossy) = std::mem::take(&mut self.log).finish();
+        self.explanation.losses.damaged = self.damaged;
+        self.explanation.losses.unknown_requests = self.index.unknown_requests();
+    }
+
     /// Explains the rows, and returns the accounting of every operation; an explanation describes only the longest.
-    pub fn finish_with_accounting(self) -> (Explanation, Accounting) {
+    pub fn finish_with_accounting(mut self) -> (Explanation, Accounting) {
+        self.take_losses();
         let Blame {
-            mut index,
-            own,
-            phases,
-            log,
-            untraced: missing,
-            disks,
-            mut explanation,
-            damaged,
-            window_ns,
-            listed,
-            scope,
-            ..
+            mut index, own, phases, untraced: missing, disks, mut explanation, window_ns, listed, scope, ..
         } = self;
-        (explanation.losses, index.lossy) = log.finish();
-        explanation.losses.damaged = damaged;
-        explanation.losses.unknown_requests = unknown_requests(&index);
         explanation.operations = phases.operations();
         sort(&mut index, &scope, &disks);
         explanation.containers.clone_from(&index.containers);
@@ -310,12 +302,6 @@ impl Blame {
         let built = timelines.into_built();
         (explanation, Accounting::new((covered, silent, built), (index, disks), (operations, short)))
     }
-}
-
-/// Rows with a request that is not recorded.
-fn unknown_requests(index: &RunIndex) -> u64 {
-    let is_unknown = |row: &&Row| row.request.get().is_some_and(|number| index.requests.get(number).is_none());
-    index.rows.iter().filter(is_unknown).count() as u64
 }
 
 /// The rows in order, and what they wait for.
@@ -402,10 +388,4 @@ fn covered(operations: &[Operation]) -> HashMap<u32, Vec<(u64, u64)>> {
 
 fn lower_of(record: &RequestRecord) -> Option<u32> {
     record.parts.as_deref()?.lower
-}
-
-/// Without the scheduler's tracepoints, running tasks are unknown.
-fn traces_switches(run: &RunDescription) -> bool {
-    let misses = |finding: &Finding| finding.is_missing() && finding.capability == capability::SCHEDULER;
-    run.trace.is_some() && !run.preflight.iter().any(misses)
 }

@@ -8,6 +8,11 @@ pub(super) fn ends_with_request(cause: Cause) -> bool {
     matches!(cause, Device | DeviceError | IoThrottle | PageFault | RequestWait | SchedulerQueue | Swap | WritebackWait)
 }
 
+/// Whether a cause is a conclusion that does not hold without block requests ([`super::untraced`]).
+pub(super) fn is_hidden(cause: Cause, evidence: Evidence) -> bool {
+    ends_with_request(cause) && evidence != Evidence::Correlation
+}
+
 /// How a time got its cause, the best evidence first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]

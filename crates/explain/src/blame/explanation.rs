@@ -7,10 +7,9 @@ use model::stall::{KindCounts, TraceSettings};
 
 use super::cause::{Cause, EvidenceTimes};
 use super::culprit::Culprit;
-use super::missing::Losses;
+use super::missing::{Losses, Untraced};
 use super::scope::Scope;
 use super::sleep::Sleeps;
-use super::untraced::Untraced;
 use super::user_stacks::UserStack;
 use super::who::Who;
 

@@ -1,5 +1,20 @@
 //! What an explanation had to do without.
 
+use model::preflight::Subject;
+
+/// A subject that was not traced, and what that costs the answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Untraced {
+    /// Which.
+    pub subject: Subject,
+    /// Why, where known.
+    pub why: Option<String>,
+    /// What to do.
+    pub remedy: Option<String>,
+    /// Time of slow operations that is unexplained for it, ns; `None`: which operations were slow is itself unknown.
+    pub time_ns: Option<u64>,
+}
+
 /// What the rows lack.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Losses {

@@ -1,5 +1,6 @@
 //! A run's rows, indexed: by task, with stacks and requests.
 
+mod asleep;
 mod mapped;
 mod of_rows;
 mod woken;
@@ -15,7 +16,7 @@ use model::signal::SignalMeaning;
 use model::stall::{Awaits, RequestRecord, StallKind, StallRecord};
 
 use super::answers::Answers;
-use super::cause::{Cause, Evidence};
+use super::cause::Cause;
 use super::dirty_limit::DirtyDisks;
 use super::interrupted::{forget_interrupted, forget_unasked_children, forget_waits_of_frozen};
 use super::known::KnownTime;
@@ -27,7 +28,6 @@ use super::old_requests::find_old_requests;
 use super::partial_rows::drop_partial_rows;
 use super::pollers::forget_requests_of_pollers;
 use super::queues::Queues;
-use super::request;
 use super::requests::Requests;
 use super::row_order;
 use super::rows::Row;
@@ -37,7 +37,6 @@ use super::stacks::{Stack, Stacks};
 use super::steal::Steal;
 use super::tasks::Tasks;
 use super::timeline::Covered;
-use super::untraced::is_hidden;
 use super::usage::Usage;
 use super::user_stacks::UserStacks;
 use super::woken::Woken;
@@ -348,62 +347,5 @@ impl RunIndex {
         let stages = borders.windows(2).map(|pair| (pair[1] - pair[0], self.asleep(row, pair[0]).0));
         let runnable = (row.end_ns - row.runnable_ns, row.runnable_cause());
         stages.chain([runnable]).max_by_key(|stage| stage.0).map_or(Cause::Unexplained, |stage| stage.1)
-    }
-
-    /// Why a task slept at a moment of an off-CPU row that no span covers, as far as its sources were traced.
-    pub(super) fn asleep(&self, row: &Row, at_ns: u64) -> (Cause, Evidence) {
-        match self.shown_asleep(row, at_ns) {
-            (cause, evidence) if self.hides_disk && is_hidden(cause, evidence) => (Cause::Unexplained, Evidence::None),
-            shown => shown,
-        }
-    }
-
-    /// The same as its row, stack and request show it.
-    pub(super) fn shown_asleep(&self, row: &Row, at_ns: u64) -> (Cause, Evidence) {
-        let stack = self.stack(row.stack.get());
-        let rule = stack.and_then(|stack| stack.rule);
-        // The kernel freezes a task in its sleep, and does not say when it would have been woken.
-        if row.is_stopped() || self.stack(row.waker_stack.get()).is_some_and(|waker| waker.thaws) {
-            return (Cause::Stopped, Evidence::Event);
-        }
-        let announced = self.announced(row);
-        if let Some(announced) = announced.filter(|announced| !announced.on_request) {
-            let frozen = rule.is_some_and(|rule| rule.cause == Cause::Frozen);
-            let cause = if announced.cause == Cause::Lock && frozen { Cause::Frozen } else { announced.cause };
-            return (cause, Evidence::Event);
-        }
-        if self.is_answered(row) {
-            return (Cause::NetworkFs, Evidence::Stack);
-        }
-        if let Some(rule) = rule.filter(|rule| !rule.on_request) {
-            return (rule.cause, Evidence::Stack);
-        }
-        match self.request(row) {
-            Some(request) => {
-                if let Some(cause) = request::cause_at(request, at_ns) {
-                    return (cause, Evidence::Event);
-                }
-                if stack.is_some_and(|stack| stack.submitted) && request::begins_with_flush(request) {
-                    // Nothing but a limit keeps a flush that was submitted before it got its request.
-                    return (Cause::IoThrottle, Evidence::Stack);
-                }
-            }
-            None if row.request.get().is_some() && !self.lacks_requests => return (Cause::Device, Evidence::Event),
-            None => {}
-        }
-        self.without_request(row)
-    }
-
-    /// The same where its request is unknown.
-    fn without_request(&self, row: &Row) -> (Cause, Evidence) {
-        let rule = self.stack(row.stack.get()).and_then(|stack| stack.rule);
-        match (self.announced(row), rule) {
-            (Some(_), _) | (_, Some(_)) if row.throttled => (Cause::IoThrottle, Evidence::Correlation),
-            (Some(announced), _) => (self.or_mapper(row, announced.cause), Evidence::Event),
-            (None, Some(rule)) => (self.or_mapper(row, rule.cause), Evidence::Stack),
-            // The call does not show it: a semaphore, or a poll.
-            (None, None) if row.awaits == Some(Awaits::Lock) => (Cause::Lock, Evidence::Event),
-            (None, None) => (Cause::Unexplained, Evidence::None),
-        }
     }
 }

@@ -2,8 +2,7 @@
 
 use super::cause::{Evidence, EvidenceTimes};
 use super::explanation::{CauseTime, ClassTimes, Explanation, Part};
-use super::missing::Losses;
-use super::untraced::Untraced;
+use super::missing::{Losses, Untraced};
 
 /// The sums over nodes. What belongs to a machine (root blockers, convoys, single stalls, sleeps, shorter waits) is left to the
 /// nodes.

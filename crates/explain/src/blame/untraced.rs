@@ -3,38 +3,21 @@
 //! Concludes from the absence of block requests: of a wait that a request ends, only the wait is known. The stack shows a wait for pages, a
 //! request or a completion alike whether a limit, a queue, the device or writeback held it, so that none of these is named.
 //! Sound because each of these causes is a stage of a request's life. Does not hold for a wait whose limit the cgroup's own counters show
-//! ([`Evidence::Correlation`]): that rests on no request.
+//! ([`super::cause::Evidence::Correlation`]): that rests on no request.
 
-use model::preflight::Subject;
+use model::preflight::{Finding, Subject, capability};
 use model::run::RunDescription;
 
-use super::cause::{Cause, Evidence, ends_with_request};
+use super::cause::{Cause, is_hidden};
+use super::missing::Untraced;
 use super::operations::Operation;
 use super::run_index::RunIndex;
 use super::timeline::NO_ROW;
 use super::timelines::TaskTimelines;
 
-/// A subject that was not traced, and what that costs the answer.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Untraced {
-    /// Which.
-    pub subject: Subject,
-    /// Why, where known.
-    pub why: Option<String>,
-    /// What to do.
-    pub remedy: Option<String>,
-    /// Time of slow operations that is unexplained for it, ns; `None`: which operations were slow is itself unknown.
-    pub time_ns: Option<u64>,
-}
-
 /// Whether the disk is a subject that was not traced.
 pub(super) fn hides_disk(run: &RunDescription) -> bool {
     run.trace.is_some() && run.untraced().iter().any(|untraced| untraced.subject == Subject::Disk)
-}
-
-/// Whether a cause is a conclusion that the untraced disk does not allow.
-pub(super) fn is_hidden(cause: Cause, evidence: Evidence) -> bool {
-    ends_with_request(cause) && evidence != Evidence::Correlation
 }
 
 /// The subjects that the answer would need. The operations of a load are known from the load.
@@ -71,4 +54,10 @@ fn hidden_ns(index: &RunIndex, operation: &Operation, timelines: &mut TaskTimeli
         is_hidden(cause, evidence)
     };
     unexplained.filter(|segment| is_hidden(segment.off, segment.start_ns)).map(|segment| segment.ns()).sum()
+}
+
+/// Without the scheduler's tracepoints, running tasks are unknown.
+pub(super) fn traces_switches(run: &RunDescription) -> bool {
+    let misses = |finding: &Finding| finding.is_missing() && finding.capability == capability::SCHEDULER;
+    run.trace.is_some() && !run.preflight.iter().any(misses)
 }

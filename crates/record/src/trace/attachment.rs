@@ -73,8 +73,7 @@ impl Attachment {
         let ring = rings(&loaded.object, &arrived)?;
         let links = programs::attach(&mut loaded, &sources, findings)?;
         findings.extend(settings.user_stacks.then(|| user_stacks_finding(&loaded.object)));
-        let waiting = waiting(&sources, &loaded);
-        let sources = loaded.sources;
+        let (waiting, sources) = (waiting(&sources, &loaded), loaded.sources);
         // Where the kernel has no such programs, a finding says so.
         let _ = programs::visit_tasks(&loaded.object, FIRST_LOOK);
         let issues = Issues::new(&loaded.object, &sources, &roots.sys);

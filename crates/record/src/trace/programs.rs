@@ -100,6 +100,16 @@ fn load_all(
             }
         }
     }
+    load_chosen((sources, missing, wanted), kernel, settings, before)
+}
+
+/// Loads the chosen programs; those that the kernel refuses give way, or make their source a missing one.
+fn load_chosen(
+    (sources, mut missing, mut wanted): (Vec<TraceSource>, HashMap<&'static str, Missing>, HashSet<&'static str>),
+    kernel: &Kernel,
+    settings: &ProgramSettings,
+    before: Option<&Object>,
+) -> Result<Loaded, Error> {
     loop {
         LIBBPF_LOG.lock().unwrap_or_else(PoisonError::into_inner).clear();
         let error = match prepared(kernel, &wanted, settings, before)?.load() {
@@ -111,7 +121,7 @@ fn load_all(
         // again.
         let refused = refused_program(&log_text).and_then(|name| source_of(&sources, name));
         let Some((source, name)) = refused.filter(|(_, name)| wanted.remove(name)) else { return Err(error) };
-        if let Some(next) = next_of(source, name, arguments) {
+        if let Some(next) = next_of(source, name, |name| kernel.arguments(name)) {
             wanted.insert(next);
             continue;
         }

@@ -4,29 +4,18 @@ use model::preflight::Subject;
 use serde_json::Value;
 
 use super::sentence::{Kind, Sentence, Writer};
+use crate::damage::untraced_words;
 
 /// `Block requests were not traced: what happened at the disk is unknown, and 7.90 s are unexplained for it.`
 pub(super) fn sentence(document: &Value) -> Option<Sentence> {
     let list = document["untraced"].as_array()?;
     let subject = Subject::from_name(list.first()?["subject"].as_str()?)?;
     let mut writer = Writer::new(document);
-    writer.say(words(subject));
+    writer.say(untraced_words(subject));
     if !list[0]["unexplained_ns"].is_null() {
         writer.say(", and ");
         writer.value("/untraced/0/unexplained_ns", Kind::Duration)?;
         writer.say(" are unexplained for it");
     }
     Some(writer.end())
-}
-
-/// What was not traced, and what is therefore unknown.
-pub fn words(subject: Subject) -> &'static str {
-    match subject {
-        Subject::Operations => {
-            "System calls and sleeps were not traced: which operations were slow, and why, is unknown"
-        }
-        Subject::Disk => "Block requests were not traced: what happened at the disk is unknown",
-        Subject::Locks => "Locks were not traced: who held them is known by wakeups only",
-        Subject::Memory => "Reclaim was not traced: what it cost is known by stacks only",
-    }
 }

@@ -16,6 +16,12 @@ impl RunIndex {
         }
     }
 
+    /// Rows with a request that is not recorded.
+    pub(in super::super) fn unknown_requests(&self) -> u64 {
+        let is_unknown = |row: &&Row| row.request.get().is_some_and(|number| self.requests.get(number).is_none());
+        self.rows.iter().filter(is_unknown).count() as u64
+    }
+
     /// The main cause of each row, found on two threads.
     pub(super) fn find_causes(&self) -> Vec<Cause> {
         let parts: Vec<&[Row]> = self.rows.chunks(ROWS_AT_ONCE).collect();
