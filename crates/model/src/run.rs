@@ -116,7 +116,7 @@ impl RunDescription {
             return Vec::new();
         }
         let finding = |subject: Subject| subject.lacks(&self.preflight);
-        let off = self.trace.is_none().then(|| ("tracing was switched off", "record without --no-trace"));
+        let off = self.trace.is_none().then_some(("tracing was switched off", "record without --no-trace"));
         let untraced = |subject: Subject| {
             let (why, remedy) = match (finding(subject), off) {
                 (Some(finding), _) => (finding.why.clone(), finding.remedy.clone()),

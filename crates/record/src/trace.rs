@@ -118,7 +118,7 @@ impl Tracing {
             Attachment::open(roots, &kernel, &drivers, &settings, sources, &mut findings)
         };
         let attachment = unless_hindered(&roots.proc, || kernel.and_then(attach));
-        let attachment = attachment.map_err(|finding| findings.push(finding)).ok();
+        let attachment = attachment.map_err(|finding| findings.push(*finding)).ok();
         let mut rows = RowBuilder::new(roots.proc.clone(), &roots.cgroup, symbols, settings.all_requests);
         rows.look_for_locks();
         let blocked = BlockedPoller::new(roots.proc.clone(), std::process::id(), options.blocked_ns);
@@ -288,9 +288,9 @@ impl Tracing {
 fn unless_hindered(
     proc: &Path,
     attach: impl FnOnce() -> Result<Attachment, libbpf_rs::Error>,
-) -> Result<Attachment, Finding> {
-    time_namespace::obstacle(proc).map_or(Ok(()), Err)?;
-    attach().map_err(|error| programs::refused(&error))
+) -> Result<Attachment, Box<Finding>> {
+    time_namespace::obstacle(proc).map_or(Ok(()), |obstacle| Err(Box::new(obstacle)))?;
+    attach().map_err(|error| Box::new(programs::refused(&error)))
 }
 
 /// Possible CPUs; the programs number them from 0.
