@@ -120,8 +120,6 @@ impl fmt::Display for Failure {
 
 #[cfg(test)]
 mod tests {
-    use super::in_words;
-
     #[test]
     fn errors_have_no_numbers() {
         for (message, expected) in [
@@ -130,7 +128,7 @@ mod tests {
             ("/dir (os error x)/y", "/dir (os error x)/y"),
             ("/dir (os error 2", "/dir (os error 2"),
         ] {
-            assert_eq!(in_words(message), expected);
+            assert_eq!(super::in_words(message), expected);
         }
     }
 }
