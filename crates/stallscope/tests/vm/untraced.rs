@@ -45,7 +45,7 @@ fn explained(script: &str) -> Value {
     let (file, out) = (folder.path().join("script"), folder.path().join("run"));
     std::fs::write(&file, script).unwrap();
     run(&format!("record --slower-than 40ms -q --out {} -- sh {}", out.display(), file.display())).expect_code(0);
-    run(&format!("explain --worst 1000 --json {}", out.display())).expect_code(0).document()
+    run(&format!("explain --worst 1000 --json {}", out.display())).expect_code(1).document()
 }
 
 /// The longest stall of a system call of `dd`: at least that long, by this cause, known by its stack.
