@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use model::event::Ending;
 use model::operation::{IntervalRecord, ROUND};
-use model::preflight::Subject;
 use model::run::RunDescription;
 
 use super::counters::per_work;
@@ -258,13 +257,8 @@ fn of_recording(summary: &Summary) -> Vec<String> {
 
 /// Stalls without their source have no cause, and do not count against those that have one.
 fn untraced(untraced: &Untraced) -> String {
-    let what = match untraced.subject {
-        Subject::Operations => "system calls and sleeps were not traced: its stalls are unknown, not absent",
-        Subject::Disk => "block requests were not traced: stalls at the disk are 'unexplained'",
-        Subject::Locks => "locks were not traced: who held them is known by wakeups only",
-        Subject::Memory => "reclaim was not traced: what it cost is known by stacks only",
-    };
-    format!("{what}; compare it with runs of the same sources only")
+    let subject = untraced.subject.name();
+    format!("not traced: {subject}; what rests on it is unexplained, not absent; compare runs of the same sources")
 }
 
 /// Those of a recorded command are compared alone: its neighbours are not the same in both runs.

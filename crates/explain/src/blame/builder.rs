@@ -81,10 +81,11 @@ impl Blame {
         let kept_ns = run.slower_than_ns.max(1);
         let wanted_ns = slower_than_ns.unwrap_or(kept_ns);
         let mut index = RunIndex::new(traces_switches(run), Mappers::new(&run.mounts, &run.devices));
-        index.hides_disk = hides_disk(run);
+        let untraced = run.untraced();
+        index.hides_disk = run.trace.is_some() && hides_disk(&untraced);
         Blame {
             index,
-            untraced: run.untraced(),
+            untraced,
             own: OwnOperations::default(),
             phases: Phases::default(),
             log: LossLog::new(&run.preflight),

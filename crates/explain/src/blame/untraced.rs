@@ -16,8 +16,8 @@ use super::timeline::NO_ROW;
 use super::timelines::TaskTimelines;
 
 /// Whether the disk is a subject that was not traced.
-pub(super) fn hides_disk(run: &RunDescription) -> bool {
-    run.trace.is_some() && run.untraced().iter().any(|untraced| untraced.subject == Subject::Disk)
+pub(super) fn hides_disk(run: &[model::preflight::Untraced]) -> bool {
+    run.iter().any(|untraced| untraced.subject == Subject::Disk)
 }
 
 /// The subjects that the answer would need. The operations of a load are known from the load.

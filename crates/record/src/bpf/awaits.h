@@ -190,8 +190,8 @@ __noinline int is_asked_by(struct task_note *note, u64 fd)
 	return 0;
 }
 
-/* Whether the current task may answer what that one asked by a pipe or a socket pair: it has the other end open. All programs of a supervisor
- * descend from it, and what one of them does otherwise (it sends a message, it ends) is no answer. Verified once. */
+/* Whether the current task may answer what the noted task asked by a pipe or a socket pair: it has the other end open. All programs of a
+ * supervisor descend from it; a message or an exit of one of them is no answer. Verified once. */
 __noinline int may_answer_by_pair(struct task_note *note)
 {
 	u64 fd;
@@ -205,7 +205,7 @@ __noinline int may_answer_by_pair(struct task_note *note)
 	return 0;
 }
 
-/* Whether the current task is a child of that one, and ends. */
+/* Whether the current task is a child of this task, and ends. */
 static __always_inline int is_ending_child(struct task_struct *task)
 {
 	struct task_struct *waker = bpf_get_current_task_btf();
