@@ -111,6 +111,7 @@ pub use failures::Failed;
 pub use lanes::{Lanes, RequestLane, TaskLane};
 pub use memory_limits::is_of_limits;
 pub use missing::{Losses, Untraced};
+pub(crate) use operations::PAGE_FAULT;
 pub use operations::STOPPED;
 pub use piece::Piece;
 pub use scope::Scope;

@@ -27,6 +27,7 @@ pub mod set;
 pub mod signal;
 pub mod simulation;
 pub mod stall;
+pub mod system_call;
 pub mod time;
 pub mod trial;
 pub mod usage;

@@ -38,7 +38,6 @@ mod settings;
 mod standing;
 mod starters;
 mod symbols;
-mod system_call_names;
 mod system_calls;
 mod task_rows;
 mod threads;

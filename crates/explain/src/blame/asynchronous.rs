@@ -8,9 +8,6 @@ use super::rows::Row;
 use super::run_index::RunIndex;
 use super::timeline::{NO_ROW, Segment, TaskTimeline};
 
-/// System calls that wait for completions of asynchronous operations, which are operations of their own.
-pub(super) const REAPING: [&str; 3] = ["io_uring_enter", "io_getevents", "io_pgetevents"];
-
 /// Operations of a process that are examined, the latest first.
 const LOOKED_AT: usize = 256;
 

@@ -3,11 +3,11 @@
 use std::collections::HashSet;
 
 use model::block::DeviceNumber;
+use model::system_call::traits;
 
 use super::disks::Disks;
 use super::names::Name;
 use super::run_index::RunIndex;
-use super::sync_calls::OF_FILES;
 
 /// A journal is that of a partition or a disk.
 pub(super) fn find_disk_users(index: &mut RunIndex, disks: &Disks) {
@@ -19,8 +19,7 @@ pub(super) fn find_disk_users(index: &mut RunIndex, disks: &Disks) {
 
 /// Who waits for a file to be written out uses its disk, also where all of the requests were submitted before the recording.
 fn know_writers(index: &mut RunIndex, disks: &Disks) {
-    let calls = OF_FILES.map(|call| index.names.find(call));
-    let rows = index.rows.iter().filter(|row| row.call.is_some() && calls.contains(&row.call));
+    let rows = index.rows.iter().filter(|row| index.does(row, traits::SYNCS_FILE));
     let files: HashSet<(Name, u32)> =
         rows.filter_map(|row| Some((row.path?, index.tasks.process_of(row.tid, row.end_ns)))).collect();
     for (path, pid) in files {

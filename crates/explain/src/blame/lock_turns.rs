@@ -3,8 +3,9 @@
 use std::collections::HashMap;
 
 use model::stall::StallKind;
+use model::system_call::traits;
 
-use super::names::{Name, Names};
+use super::names::Names;
 use super::rows::Row;
 
 /// Owners of a lock that are counted during one wait at most.
@@ -36,8 +37,6 @@ struct Turn {
 
 /// Tasks that wait behind each other for one lock.
 const QUEUE: usize = 256;
-/// Calls that do nothing but wait for the lock of a file.
-const FILE_LOCKS: [&str; 2] = ["flock", "fcntl"];
 
 /// A wait for a lock, and what was found in the way.
 #[derive(Debug, Clone, Copy)]
@@ -54,10 +53,10 @@ struct Waits(HashMap<(u32, u32), Vec<Wait>>);
 
 impl Waits {
     fn new(rows: &[Row], names: &Names) -> Waits {
-        let file_locks: Vec<Name> = FILE_LOCKS.iter().filter_map(|call| names.find(call)).collect();
         // It is in the way of others from then on, before it sleeps: the CPU may be busy.
         let queued_ns = |row: &Row| {
-            let in_call = row.call_start_ns > 0 && row.call.is_some_and(|call| file_locks.contains(&call));
+            let in_call =
+                row.call_start_ns > 0 && row.call.is_some_and(|call| names.traits(call).has(traits::LOCKS_FILE));
             if in_call { row.call_start_ns } else { row.start_ns }
         };
         let mut waits: HashMap<(u32, u32), Vec<Wait>> = HashMap::new();

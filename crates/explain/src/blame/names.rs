@@ -3,6 +3,8 @@
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
+use model::system_call::{SystemCall, Traits, named};
+
 use crate::hashing::FastMap;
 
 /// A string that is stored once: its number from 1, so that millions of rows hold none at no cost.
@@ -14,6 +16,8 @@ pub(super) struct Name(NonZeroU32);
 pub(super) struct Names {
     by_text: FastMap<Arc<str>, Name>,
     texts: Vec<Arc<str>>,
+    /// The system call of that name.
+    calls: Vec<Option<&'static SystemCall>>,
 }
 
 impl Names {
@@ -22,6 +26,7 @@ impl Names {
             return *name;
         }
         let text: Arc<str> = text.into();
+        self.calls.push(named(&text));
         self.texts.push(text.clone());
         let number = u32::try_from(self.texts.len()).ok().and_then(NonZeroU32::new);
         let name = Name(number.expect("memory runs out long before 2^32 names"));
@@ -36,6 +41,16 @@ impl Names {
 
     pub(super) fn get(&self, name: Name) -> &str {
         &self.texts[name.0.get() as usize - 1]
+    }
+
+    /// The system call of that name.
+    pub(super) fn call(&self, name: Name) -> Option<&'static SystemCall> {
+        self.calls[name.0.get() as usize - 1]
+    }
+
+    /// What that call does; nothing is known of another name.
+    pub(super) fn traits(&self, name: Name) -> Traits {
+        self.call(name).map_or(Traits::NONE, |call| call.traits)
     }
 
     pub(super) fn insert_some(&mut self, text: Option<&String>) -> Option<Name> {

@@ -3,14 +3,12 @@
 //! wait for work. After a part of an answer (MariaDB reports its progress) a thread seems to owe its client nothing.
 
 use model::stall::{Awaits, StallKind};
+use model::system_call::traits;
 
 use super::names::Names;
 use super::rows::Row;
 use super::stacks::Stacks;
 use crate::hashing::FastMap;
-
-/// Calls in which threads wait for threads.
-const FOR_THREAD: [&str; 2] = ["futex", "futex_wait"];
 
 /// Times in which each thread worked for a client, from the receipt of a request on.
 type Work = FastMap<u32, Vec<(u64, u64)>>;
@@ -23,7 +21,7 @@ pub(super) fn find_old_requests(rows: &mut [Row], names: &Names, stacks: &Stacks
         return;
     }
     let seen = times(rows, |row| row.awaits == Some(Awaits::Interrupt) && is_moment(row));
-    let is_for_thread = |row: &Row| row.call.is_some_and(|call| FOR_THREAD.contains(&names.get(call)));
+    let is_for_thread = |row: &Row| row.call.is_some_and(|call| names.traits(call).has(traits::WAITS_FOR_THREAD));
     let by_signal =
         |row: &Row| row.waker_stack.get().and_then(|stack| stacks.get(&stack)).is_some_and(|waker| waker.signals);
     for row in rows.iter_mut().filter(|row| row.kind == StallKind::OffCpu && row.interruptible) {

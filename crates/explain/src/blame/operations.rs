@@ -4,8 +4,8 @@ use std::collections::{HashMap, HashSet};
 
 use model::operation::{OperationKind, OperationRecord, ROUND};
 use model::stall::{Awaits, StallKind};
+use model::system_call::traits;
 
-use super::asynchronous::REAPING;
 use super::cause::Cause;
 use super::names::{Name, Names};
 use super::rows::{LONGEST_NS, Row, latest_sleep};
@@ -16,7 +16,7 @@ use super::times::joined;
 use crate::hashing::FastMap;
 
 /// The class of a page fault outside a traced system call.
-const PAGE_FAULT: &str = "page_fault";
+pub(crate) const PAGE_FAULT: &str = "page_fault";
 /// The class of a polled wait of which nothing else is known.
 const BLOCKED: &str = "blocked";
 /// The class of a time in which the recorded command was stopped.
@@ -273,7 +273,7 @@ impl Search<'_> {
         let pid = |tid: u32, at_ns: u64| self.index.tasks.process_of(tid, at_ns);
         let in_flight = BusyTimes::of(asynchronous.iter().map(|op| (pid(op.tid, op.end_ns), op.start_ns, op.end_ns)));
         let reaps = |row: &Row| {
-            row.call.is_some_and(|call| REAPING.contains(&self.index.names.get(call)))
+            self.index.does(row, traits::REAPS)
                 && in_flight.overlaps(pid(row.tid, row.end_ns), row.start_ns, row.end_ns)
         };
         let is_call = |row: &&Row| row.kind == StallKind::SystemCall && !self.is_own(row) && !reaps(row);

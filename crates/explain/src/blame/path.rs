@@ -5,6 +5,7 @@
 use std::sync::Arc;
 
 use model::stall::{Awaits, StallKind};
+use model::system_call::traits;
 
 use super::cause::{Cause, Evidence};
 use super::rows::Row;
@@ -294,9 +295,6 @@ fn ender(index: &RunIndex, tid: u32, segment: &Segment) -> Option<u32> {
     index.waker(index.row(segment.off)).or_else(sender)
 }
 
-/// Calls that do nothing but sleep.
-const SLEEPING: [&str; 2] = ["clock_nanosleep", "nanosleep"];
-
 /// Whether a task slept there on a timer of its own, while another one waited for it.
 fn sleeps_by_choice(index: &RunIndex, wait: &Row, segment: &Segment) -> bool {
     if segment.off == NO_ROW {
@@ -326,7 +324,7 @@ fn is_timed(index: &RunIndex, row: &Row) -> bool {
 /// Whether a row is a sleep that its task asked for. Threads of Java sleep in a futex.
 pub(super) fn is_by_choice(index: &RunIndex, row: &Row) -> bool {
     let on_thread = || index.stack(row.stack.get()).is_some_and(|stack| stack.on_thread);
-    row.call.is_some_and(|call| SLEEPING.contains(&index.names.get(call))) || (on_thread() && is_timed(index, row))
+    index.does(row, traits::SLEEPS) || (on_thread() && is_timed(index, row))
 }
 
 /// When the wait that a row ends began, which timers may have interrupted.

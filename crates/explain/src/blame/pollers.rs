@@ -4,19 +4,17 @@
 use std::collections::HashSet;
 
 use model::stall::{Awaits, StallKind};
+use model::system_call::traits;
 
 use super::names::Names;
 use super::rows::Row;
 use super::tasks::Tasks;
 
-const POLLING: [&str; 7] = ["epoll_wait", "epoll_pwait", "epoll_pwait2", "poll", "ppoll", "select", "pselect6"];
-const FOR_THREAD: [&str; 2] = ["futex", "futex_wait"];
-
 /// A thread that is said to work on one request, and waits during that for messages as well as for other threads of its process. A
 /// process that waits for a lock (PostgreSQL) is woken by others.
 pub(super) fn forget_requests_of_pollers(rows: &mut [Row], names: &Names, tasks: &Tasks) {
-    let is_in = |row: &Row, calls: &[&str]| row.call.is_some_and(|call| calls.contains(&names.get(call)));
-    let polls = rows.iter().filter(|row| sleeps_for_client(row) && is_in(row, &POLLING));
+    let is_in = |row: &Row, calls: u32| row.call.is_some_and(|call| names.traits(call).has(calls));
+    let polls = rows.iter().filter(|row| sleeps_for_client(row) && is_in(row, traits::POLLS));
     let polling: HashSet<(u32, Option<u64>)> = polls.map(|row| (row.tid, row.asked_ns)).collect();
     if polling.is_empty() {
         return;
@@ -26,7 +24,8 @@ pub(super) fn forget_requests_of_pollers(rows: &mut [Row], names: &Names, tasks:
         let waker = row.waker_tid.get().and_then(|waker| pid(waker, row));
         waker.is_some() && waker == pid(row.tid, row)
     };
-    let by_threads = rows.iter().filter(|row| sleeps_for_client(row) && is_in(row, &FOR_THREAD) && is_by_thread(row));
+    let by_threads =
+        rows.iter().filter(|row| sleeps_for_client(row) && is_in(row, traits::WAITS_FOR_THREAD) && is_by_thread(row));
     let both: HashSet<_> = by_threads.map(|row| (row.tid, row.asked_ns)).filter(|key| polling.contains(key)).collect();
     for row in rows.iter_mut().filter(|row| sleeps_for_client(row) && both.contains(&(row.tid, row.asked_ns))) {
         (row.asked_ns, row.awaits) = (None, Some(Awaits::Message));

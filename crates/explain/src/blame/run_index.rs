@@ -289,6 +289,11 @@ impl RunIndex {
             && (row.awaits.is_some() || self.stack(row.stack.get()).is_some_and(|stack| stack.on_thread))
     }
 
+    /// Whether the system call of a row does any of that.
+    pub(super) fn does(&self, row: &Row, any: u32) -> bool {
+        row.call.is_some_and(|call| self.names.traits(call).has(any))
+    }
+
     /// The other task that woke it; `None` where an interrupt or nobody known did.
     pub(super) fn waker(&self, row: &Row) -> Option<u32> {
         // What a task sends to its own machine arrives by a soft interrupt; the tracer notes whose it is.

@@ -1,14 +1,13 @@
 //! Several waits that are one operation: for one request and its answer, and between attempts at one lock.
 
 use model::stall::{Awaits, StallKind};
+use model::system_call::traits;
 
 use super::names::Names;
 use super::rows::Row;
 
 /// A task that was refused a lock tries again after its sleep, as soon as it gets a CPU.
 pub(super) const RETRY_NS: u64 = 20_000_000;
-/// Calls that wait for a lock of a file themselves.
-const LOCKING: [&str; 2] = ["fcntl", "flock"];
 /// The tracer records waits for others from an eighth of a slow operation on: between two parts of an answer there may be one
 /// that is shorter.
 const PART: u64 = 8;
@@ -30,7 +29,9 @@ pub(super) fn series<'a>(
 }
 
 fn is_between_attempts(names: &Names, row: &Row) -> bool {
-    row.announced.is_some() && row.interruptible && row.call.is_some_and(|call| !LOCKING.contains(&names.get(call)))
+    row.announced.is_some()
+        && row.interruptible
+        && row.call.is_some_and(|call| !names.traits(call).has(traits::LOCKS_FILE))
 }
 
 /// Rows of one task with the same key that follow each other, with no more than a gap between them.

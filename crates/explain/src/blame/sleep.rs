@@ -1,5 +1,7 @@
 //! Long sleeps outside of operations.
 
+use model::system_call::{traits, traits_of};
+
 use super::who::Who;
 
 /// Sleeps of the recorded command that are as long as a slow operation, and that none holds.
@@ -23,7 +25,7 @@ pub struct Sleeps {
 
 /// Whether it is a call in which a parent waits for its child: never news, as the receive of an answer that does not come is.
 pub fn is_for_child(call: &str) -> bool {
-    ["wait4", "waitid", "vfork"].contains(&call)
+    traits_of(call).has(traits::WAITS_FOR_CHILD | traits::VFORKS)
 }
 
 /// One of them.

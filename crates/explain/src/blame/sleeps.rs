@@ -5,6 +5,7 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 
 use model::stall::{Awaits, StallKind};
+use model::system_call::traits;
 
 use super::operations::BusyTimes;
 use super::rows::Row;
@@ -13,32 +14,6 @@ use super::sleep::{Sleep, Sleeps};
 
 /// Sleeps listed: the longest.
 const KEPT: usize = 20;
-/// Calls in which programs wait for their next work. Their sleeps are only summed.
-const IDLE: [&str; 23] = [
-    "accept",
-    "accept4",
-    "clock_nanosleep",
-    "epoll_pwait",
-    "epoll_pwait2",
-    "epoll_wait",
-    "nanosleep",
-    "pause",
-    "poll",
-    "ppoll",
-    "pselect6",
-    "read",
-    "readv",
-    "recvfrom",
-    "recvmmsg",
-    "recvmsg",
-    "restart_syscall",
-    "rt_sigsuspend",
-    "rt_sigtimedwait",
-    "select",
-    "vfork",
-    "wait4",
-    "waitid",
-];
 
 /// Of at least `slower_than_ns`, outside of the operations, whose times are `busy`.
 pub(super) fn sleeps(
@@ -60,13 +35,13 @@ pub(super) fn sleeps(
     let mut listed: Vec<&Row> = Vec::new();
     let mut by_call: HashMap<&str, u64> = HashMap::new();
     for row in index.rows.iter().filter(is_one) {
-        let call = row.call.map(|call| index.names.get(call));
-        let may_idle = |call: &str| IDLE.contains(&call) || call == "futex" && idles_in_futex(index, row);
-        if row.interruptible && call.is_some_and(may_idle) && !is_for_other(index, row) {
+        let may_idle =
+            index.does(row, traits::IDLES) || index.does(row, traits::WAITS_FOR_THREAD) && idles_in_futex(index, row);
+        if row.interruptible && may_idle && !is_for_other(index, row) {
             sleeps.idle_count += 1;
             sleeps.idle_ns = sleeps.idle_ns.saturating_add(slept_ns(row));
             sleeps.idle_throughout += u64::from(is_throughout(row));
-            *by_call.entry(call.unwrap_or_default()).or_default() += 1;
+            *by_call.entry(row.call.map_or("", |call| index.names.get(call))).or_default() += 1;
         } else {
             sleeps.count += 1;
             sleeps.total_ns = sleeps.total_ns.saturating_add(slept_ns(row));
@@ -191,13 +166,13 @@ fn waits_for(index: &RunIndex, row: &Row) -> Option<String> {
     if let Some((_, words)) = OBJECTS.iter().find(|(name, _)| *name == call) {
         return Some((*words).to_owned());
     }
-    let opens = ["open", "openat", "openat2", "creat"].contains(&call);
-    if opens && index.stack(row.stack.get()).is_some_and(|stack| stack.idle) {
+    if index.does(row, traits::OPENS) && index.stack(row.stack.get()).is_some_and(|stack| stack.idle) {
         return Some("another process to open the FIFO".to_owned());
     }
     // A thread of the same process may have been found to work for it, by a futex of its own.
     let waker = index.waker(row).and_then(|waker| index.tasks.pid(waker, row.runnable_ns));
     let is_own = waker.is_some() && waker == index.tasks.pid(row.tid, row.runnable_ns);
     let is_shared = row.awaits == Some(Awaits::Thread) && !is_own;
-    (is_shared && call == "futex").then(|| "a semaphore or condition that processes share (a futex)".to_owned())
+    (is_shared && index.does(row, traits::WAITS_FOR_THREAD))
+        .then(|| "a semaphore or condition that processes share (a futex)".to_owned())
 }

@@ -2,17 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use model::system_call::traits;
+
 use super::run_index::RunIndex;
 use crate::waits::SqliteJournal;
 
-/// Those of one file.
-pub(super) const OF_FILES: [&str; 4] = ["fsync", "fdatasync", "msync", "sync_file_range"];
-const OF_FILE_SYSTEMS: &str = "syncfs";
-
 /// Whether a row is a part of such a call.
 pub(super) fn is_in_sync(index: &RunIndex, row: u32) -> bool {
-    let call = index.row(row).call.map(|call| index.names.get(call));
-    call.is_some_and(|call| OF_FILES.contains(&call) || call == OF_FILE_SYSTEMS)
+    index.does(index.row(row), traits::SYNCS_FILE | traits::SYNCS_FILE_SYSTEM)
 }
 
 /// The journals of SQLite that these threads waited for.

@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use model::block::{DeviceNumber, Operation};
 use model::stall::StallKind;
+use model::system_call::traits;
 use model::usage::Resource;
 
 use super::cause::Cause;
@@ -15,10 +16,6 @@ use super::rows::Row;
 use super::run_index::RunIndex;
 use super::usage::Target;
 use crate::hashing::FastMap;
-
-/// Calls that wait for reads; so do page faults.
-const READING: [&str; 10] =
-    ["read", "readv", "pread64", "preadv", "preadv2", "getdents64", "execve", "readahead", "statx", "newfstatat"];
 
 /// Whose requests are compared: those of one direction, of a task or of its cgroup.
 #[derive(PartialEq, Eq, Hash)]
@@ -113,7 +110,8 @@ fn keys(index: &RunIndex, row: &Row, reads: bool) -> [Option<Key>; 2] {
 
 /// Whether a wait without a request is for a read.
 pub(super) fn reads(index: &RunIndex, row: &Row) -> bool {
-    row.call.is_none_or(|call| READING.contains(&index.names.get(call)))
+    // So is a page fault outside of a call.
+    row.call.is_none() || index.does(row, traits::READS_FILE | traits::READS_METADATA)
 }
 
 /// For each task with an unfinished operation, the moment after which rows are missing: a wait that lasts has no row.

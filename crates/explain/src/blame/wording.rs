@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use model::block::DeviceNumber;
 use model::quantity::{Bytes, Nanoseconds};
 use model::stall::{Awaits, KindCounts, RequestRecord, StallKind};
+use model::system_call::traits;
 
 use super::beneath;
 use super::cause::Cause;
@@ -79,8 +80,7 @@ pub(super) fn words(index: &RunIndex, row: &Row, cause: Cause) -> &'static str {
 
 /// Whether the task polls for the signal of the process that releases a lock, as PostgreSQL does.
 fn is_polled_for(index: &RunIndex, row: &Row) -> bool {
-    let polls = |call: &str| call.contains("poll") || call.contains("select");
-    row.awaits == Some(Awaits::Lock) && row.call.is_some_and(|call| polls(index.names.get(call)))
+    row.awaits == Some(Awaits::Lock) && index.does(row, traits::POLLS)
 }
 
 fn cpu_throttle(index: &RunIndex, row: &Row) -> String {

@@ -5,7 +5,9 @@ use std::collections::BTreeSet;
 use model::block::DeviceNumber;
 use model::cause::Cause;
 use model::effect::{Edge, Effect};
+use model::system_call::{traits, traits_of};
 
+use crate::blame::PAGE_FAULT;
 use crate::waits::{DISCARD, ORDERED_DATA, Path, Step, Waiting, Waits, is_at_or_below};
 
 /// What is changed.
@@ -41,9 +43,10 @@ pub struct Refaults {
     pub share: f64,
 }
 
-/// Operations that read files through the page cache.
-pub(super) const READS: [&str; 10] =
-    ["read", "pread64", "readv", "preadv", "preadv2", "page_fault", "sendfile", "splice", "execve", "madvise"];
+/// Whether an operation reads files through the page cache.
+pub(super) fn reads_files(operation: &str) -> bool {
+    operation == PAGE_FAULT || traits_of(operation).has(traits::READS_FILE)
+}
 
 /// Locks that programs take and hold for as long as they want.
 pub(super) const PROGRAMS_LOCKS: [&str; 6] =
@@ -104,7 +107,7 @@ pub(super) fn concerns(change: &Change, waits: &Waits, operation: &Waiting) -> b
     let refaults = match change {
         Change::Refaults(refaults) => refaults,
         Change::Edge { effect, .. } if effect.edge == Edge::SyncMount => {
-            return !READS.contains(&name(operation.class));
+            return !reads_files(name(operation.class));
         }
         Change::Edge { .. } | Change::Absent(_) => return true,
     };
@@ -112,7 +115,7 @@ pub(super) fn concerns(change: &Change, waits: &Waits, operation: &Waiting) -> b
     let throttled_read = |step: &Step| step.cause == Cause::IoThrottle && step.kind == "read";
     let reads = || operation.pieces.iter().any(|(path, _)| waits.paths[*path as usize].iter().any(throttled_read));
     // A shell waits for a command that reads: its call is wait4.
-    is_in_cgroup && (READS.contains(&name(operation.class)) || reads())
+    is_in_cgroup && (reads_files(name(operation.class)) || reads())
 }
 
 /// Whether a path ends in a request that may be a read.

@@ -4,9 +4,9 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use model::stall::{StallKind, StallRecord};
+use model::system_call;
 
 use super::symbols;
-use super::system_calls;
 use super::threads::{Thread, each_thread};
 use crate::bytes::{read_text, shown, shown_path};
 use crate::pace::Pace;
@@ -188,9 +188,9 @@ fn call(folder: &Path) -> Option<Call> {
     let mut hexadecimal = words.map_while(|word| u64::from_str_radix(word.strip_prefix("0x")?, 16).ok());
     let (first, stack) = (hexadecimal.next()?, hexadecimal.nth(5)?);
     // A 32-bit program numbers its calls differently.
-    let followed = system_calls::of(number).filter(|_| stack > u64::from(u32::MAX))?;
+    let followed = system_call::numbered(number).filter(|_| stack > u64::from(u32::MAX))?;
     let link = || std::fs::read_link(folder.join(format!("fd/{first}"))).ok();
-    let path = followed.is_on_descriptor.then(link).flatten();
+    let path = followed.is_on_descriptor().then(link).flatten();
     Some(Call { name: followed.name, path: path.map(shown_path) })
 }
 

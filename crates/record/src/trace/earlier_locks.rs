@@ -4,10 +4,9 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use crate::bytes::read_text;
+use model::system_call::{traits, traits_of};
 
-/// Calls that wait for a lock or a lease.
-const CALLS: [&str; 6] = ["fcntl", "flock", "open", "openat", "openat2", "truncate"];
+use crate::bytes::read_text;
 
 /// Who held the lock that a process waited for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,7 +48,8 @@ impl EarlierLocks {
 
     /// The lock that a process waited for in a call of that name.
     pub(super) fn of(&self, pid: u32, call: Option<&str>) -> Option<EarlierLock> {
-        call.filter(|call| CALLS.contains(call)).and_then(|_| *self.0.get(&pid)?)
+        call.filter(|call| traits_of(call).has(traits::LOCKS_FILE | traits::MEETS_LEASE))
+            .and_then(|_| *self.0.get(&pid)?)
     }
 }
 

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use model::signal::{Signal, SignalDetail};
 use model::stall::{RequestParts, RequestRecord, StackRecord, StallKind, StallRecord, Traced};
+use model::system_call::{self, traits};
 
 use super::background::Background;
 use super::blocked::BlockedWait;
@@ -117,7 +118,7 @@ impl RowBuilder {
             count: u64::from(event.count),
             stack: self.stack(&event.stack, traced),
             request,
-            call: system_calls::of(event.call).map(|call| call.name.to_owned()),
+            call: system_call::numbered(event.call).map(|call| call.name.to_owned()),
             flags: Some(row_flags(event.flags)),
             ..StallRecord::new(kind, event.tid, event.start_ns, event.end_ns)
         };
@@ -137,7 +138,7 @@ impl RowBuilder {
     }
 
     fn ended_call(&mut self, event: &TraceEvent, row: &mut StallRecord) {
-        let moves = system_calls::of(event.call).is_some_and(|call| call.returns_bytes);
+        let moves = system_call::numbered(event.call).is_some_and(|call| call.traits.has(traits::BYTES));
         row.path = self.path(event);
         row.bytes = u64::try_from(event.result).ok().filter(|_| moves);
         row.errno = (event.result < 0).then(|| i32::try_from(-event.result).unwrap_or(i32::MAX));
@@ -209,7 +210,7 @@ impl RowBuilder {
             Signal::from_mark(event.source),
             Some(Signal::FlockLockInode) | Some(Signal::PosixLockInode) if event.lock != 0
         );
-        let call = system_calls::of(event.call).filter(|call| is_of_file && call.is_on_descriptor);
+        let call = system_call::numbered(event.call).filter(|call| is_of_file && call.is_on_descriptor());
         match (event.kind, call, u32::try_from(event.argument)) {
             (STILL_OFF_CPU, Some(_), Ok(fd)) => {
                 self.open_file_locks.look(event.lock, event.holder_tid, (event.pid, fd))
@@ -358,7 +359,7 @@ impl RowBuilder {
         };
         let whole = || {
             let name = file.names.first()?;
-            system_calls::of(event.call).filter(|call| call.by_descriptor)?;
+            system_call::numbered(event.call).filter(|call| system_calls::is_by_descriptor(call))?;
             let link = self.proc.join(format!("{}/fd/{}", event.pid, event.argument));
             let path = shown_path(std::fs::read_link(link).ok()?);
             path.ends_with(&format!("/{name}")).then_some(path)
@@ -368,7 +369,7 @@ impl RowBuilder {
 
     /// The file of a call that has not ended, if the call names it by a descriptor.
     fn path_of_descriptor(&self, event: &TraceEvent) -> Option<String> {
-        system_calls::of(event.call).filter(|call| call.is_on_descriptor && event.call_start_ns > 0)?;
+        system_call::numbered(event.call).filter(|call| call.is_on_descriptor() && event.call_start_ns > 0)?;
         let link = self.proc.join(format!("{}/fd/{}", event.tid, event.argument));
         Some(shown_path(std::fs::read_link(link).ok()?))
     }

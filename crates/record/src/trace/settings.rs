@@ -3,7 +3,7 @@
 use super::kernel_types::RequestFlags;
 use super::options::TraceOptions;
 use super::symbols::Symbols;
-use super::{asynchronous, awaits, system_calls};
+use super::{asynchronous, system_calls};
 
 /// The worker function that dispatches I/O throttled by a cgroup (Linux 3.1 to 6.18).
 const THROTTLE_FUNCTION: &str = "blk_throtl_dispatch_work_fn";
@@ -98,9 +98,9 @@ impl ProgramSettings {
         // Up to a multiple of eight bytes.
         bytes.extend([u8::from(self.user_stacks), 0, self.request.flush_bit, self.request.timed_out_bit]);
         bytes.extend([0; 6]);
-        bytes.extend(system_calls::table());
+        bytes.extend(system_calls::operations());
         bytes.extend(asynchronous::table());
-        bytes.extend(awaits::table().into_iter().flat_map(u16::to_ne_bytes));
+        bytes.extend(system_calls::with_others().into_iter().flat_map(u16::to_ne_bytes));
         bytes
     }
 }

@@ -2,6 +2,7 @@
 
 use explain::blame::is_for_child;
 use model::cause::Cause;
+use model::system_call::{traits, traits_of};
 use serde_json::Value;
 
 use super::sentence::{Kind, Sentence, Writer};
@@ -115,7 +116,7 @@ fn advice(document: &Value, intro: &str, what: &str) -> Sentence {
 }
 
 fn is_timer(call: &str) -> bool {
-    matches!(call, "clock_nanosleep" | "nanosleep")
+    traits_of(call).has(traits::SLEEPS)
 }
 
 /// Remedies whose effect no run shows; `None` against time of which nothing is known.

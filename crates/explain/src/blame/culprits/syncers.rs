@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use model::block::DeviceNumber;
 use model::stall::StallKind;
+use model::system_call::{FileArgument, traits};
 
 use super::super::disks::Disks;
 use super::super::rows::Row;
@@ -12,8 +13,6 @@ use super::need::{Domain, Need};
 use super::used_within::UsedWithin;
 use super::weights::Users;
 
-/// Calls that write out all that a file system, or each, has in memory: `mount` and its followers where they make it read-only.
-const CALLS: [&str; 6] = ["sync", "syncfs", "umount2", "mount", "mount_setattr", "fsconfig"];
 /// Small uses of many processes are unknown, too: they are less than this fraction (1/4) of all.
 const LEAST: u128 = 4;
 
@@ -44,11 +43,11 @@ pub(super) struct Syncers(Vec<Sync>);
 
 impl Syncers {
     pub(super) fn new(index: &RunIndex, disks: &Disks) -> Syncers {
-        let calls = CALLS.map(|call| index.names.find(call));
-        let rows = index.rows.iter().filter(|row| row.call.is_some() && calls.contains(&row.call));
+        let rows = index.rows.iter().filter(|row| index.does(row, traits::SYNCS_OTHERS));
         let syncs = rows.filter_map(|row| {
             let device = row.path.and_then(|path| disks.of_path(index.names.get(path)));
-            let is_of_all = row.call == calls[0];
+            let call = row.call.and_then(|call| index.names.call(call));
+            let is_of_all = call.is_some_and(|call| call.file == FileArgument::Nothing);
             (is_of_all || device.is_some()).then(|| Sync {
                 start_ns: row.start_ns,
                 end_ns: row.end_ns,

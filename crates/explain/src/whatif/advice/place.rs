@@ -8,7 +8,7 @@ use model::cause::Cause;
 use model::run::{Device, RunDescription};
 use remedy::{Facts, Remedy, Target};
 
-use super::super::change::READS;
+use super::super::change::reads_files;
 use super::super::memory::{is_at_limit, limit_of};
 use super::absences::concerned;
 use crate::blame::{ClassTimes, Culprit, Explanation};
@@ -80,7 +80,7 @@ impl<'a> Place<'a> {
 impl Place<'_> {
     /// Whether a remedy depends on a memory limit that the run does not show. What is evicted matters to reads alone.
     pub(super) fn lacks_memory_limit(&self, remedy: &Remedy) -> bool {
-        let reads = || self.facts.operations.iter().any(|class| READS.contains(&class.as_str()));
+        let reads = || self.facts.operations.iter().any(|class| reads_files(class));
         let requires = &remedy.requires;
         let depends = requires.memory_limit == Some(true) || requires.refaults == Some(true) && reads();
         depends && self.facts.memory_limit.is_none()

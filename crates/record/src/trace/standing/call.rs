@@ -4,7 +4,8 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-use super::super::system_calls;
+use model::system_call::{self, FileArgument, SystemCall, traits};
+
 use crate::bytes::{read_text, shown};
 
 /// Descriptors of a poll that are looked at.
@@ -60,14 +61,15 @@ pub(super) fn read(thread: &Path, blocked: bool) -> Option<InCall> {
     let values: Vec<u64> = words.map_while(|word| u64::from_str_radix(word.strip_prefix("0x")?, 16).ok()).collect();
     let arguments: [u64; 6] = values.get(..6)?.try_into().ok()?;
     // A 32-bit program numbers its calls differently, and a kernel thread has none.
-    let known = values.get(6).filter(|stack| **stack > u64::from(u32::MAX)).and_then(|_| system_calls::of(number))?;
+    let known =
+        values.get(6).filter(|stack| **stack > u64::from(u32::MAX)).and_then(|_| system_call::numbered(number))?;
     let memory = Memory(if blocked { None } else { File::open(thread.join("mem")).ok() });
-    Some(InCall { name: known.name, on: on(known.name, &arguments, &memory, thread) })
+    Some(InCall { name: known.name, on: on(known, &arguments, &memory, thread) })
 }
 
-fn on(name: &str, arguments: &[u64; 6], memory: &Memory, thread: &Path) -> On {
+fn on(call: &SystemCall, arguments: &[u64; 6], memory: &Memory, thread: &Path) -> On {
     let descriptor = |value: u64| u32::try_from(value & u64::from(u32::MAX)).unwrap_or_default();
-    match name {
+    match call.name {
         "poll" | "ppoll" => On::Descriptors(memory.polled(arguments[0], arguments[1])),
         "select" | "pselect6" => On::Descriptors(memory.selected(arguments)),
         "epoll_wait" | "epoll_pwait" | "epoll_pwait2" => {
@@ -80,23 +82,19 @@ fn on(name: &str, arguments: &[u64; 6], memory: &Memory, thread: &Path) -> On {
         }
         "wait4" => On::Child(i32::try_from(arguments[0] as i64).ok().filter(|pid| *pid > 0).map(i32::cast_unsigned)),
         "waitid" => On::Child((arguments[0] == 1).then(|| descriptor(arguments[1]))),
-        "nanosleep" | "clock_nanosleep" => On::Timer,
         "pause" | "rt_sigsuspend" | "rt_sigtimedwait" => On::Signal,
-        "open" | "stat" | "lstat" | "access" | "creat" | "mkdir" | "rmdir" | "unlink" | "chdir" | "execve"
-        | "statfs" => memory.text(arguments[0]).map_or(On::Unknown, On::Path),
-        "openat" | "openat2" | "newfstatat" | "statx" | "faccessat" | "faccessat2" | "unlinkat" | "mkdirat" => {
-            memory.text(arguments[1]).map_or(On::Unknown, On::Path)
-        }
-        _ if is_on_descriptor(name) => On::Descriptor(descriptor(arguments[0])),
-        _ => On::Unknown,
+        _ if call.traits.has(traits::SLEEPS) => On::Timer,
+        _ => match call.file {
+            FileArgument::First | FileArgument::Program => memory.text(arguments[0]).map_or(On::Unknown, On::Path),
+            FileArgument::Second | FileArgument::Result | FileArgument::At => {
+                memory.text(arguments[1]).map_or(On::Unknown, On::Path)
+            }
+            FileArgument::Descriptor | FileArgument::Closed | FileArgument::Other => {
+                On::Descriptor(descriptor(arguments[0]))
+            }
+            FileArgument::Nothing | FileArgument::Context => On::Unknown,
+        },
     }
-}
-
-fn is_on_descriptor(name: &str) -> bool {
-    let moves = ["read", "write", "recv", "send", "pread", "pwrite", "accept"];
-    moves.iter().any(|begin| name.starts_with(begin))
-        || ["connect", "close", "fstat", "fsync", "fdatasync", "getdents", "getdents64", "flock", "fcntl"]
-            .contains(&name)
 }
 
 /// Lines as `tfd:        5 events:       19 data:        5 pos:0 ino:2b sdev:f`.

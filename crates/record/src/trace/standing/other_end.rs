@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use model::stall::Awaits;
+use model::system_call::{traits, traits_of};
 
 use super::super::earlier_locks::EarlierLocks;
 use super::super::open_file_locks::other_holder;
@@ -134,7 +135,8 @@ impl Machine {
     }
 
     fn of_descriptor(&self, (pid, fd): (u32, u32), call: &str, frames: &[String]) -> OtherEnd {
-        if ["flock", "fcntl"].contains(&call) {
+        let call_traits = traits_of(call);
+        if call_traits.has(traits::LOCKS_FILE) {
             let locks = self.locks.get_or_init(|| EarlierLocks::read(&self.proc));
             let taken_by = locks.of(pid, Some(call)).map_or(0, |lock| lock.holder);
             let holder = other_holder(&self.proc, taken_by, (pid, fd));
@@ -145,8 +147,8 @@ impl Machine {
         if frames.iter().any(|frame| frame.contains("pipe_read") || frame.contains("pipe_write")) {
             return self.of_pipe(pid, &target, frames.iter().any(|frame| frame.contains("pipe_read")));
         }
-        let sends = ["write", "send", "connect"].iter().any(|begin| call.starts_with(begin));
-        self.of_target(pid, &target, sends).unwrap_or_else(|| OtherEnd::nobody(described(&target)))
+        self.of_target(pid, &target, call_traits.has(traits::SENDS))
+            .unwrap_or_else(|| OtherEnd::nobody(described(&target)))
     }
 
     /// `reads`: the thread does.
