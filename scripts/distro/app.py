@@ -154,8 +154,10 @@ def command(times, pause, *words):
 def write_clock(*_):
     folder = os.environ.get("CLOCK")
     if folder and operations:
-        with open(f"{folder}/{os.getpid()}.json", "w") as clock:
+        # The OOM killer may come meanwhile: a clock is whole, or absent.
+        with open(f"{folder}/{os.getpid()}.new", "w") as clock:
             json.dump({"pids": pids, "operations": operations}, clock)
+        os.rename(clock.name, f"{folder}/{os.getpid()}.json")
 
 
 def main(name, *arguments):

@@ -29,7 +29,7 @@ RIGHT = {"io_throttle": 0.8, "device": 0.1, "unexplained": 0.1}
 
 def stall(task, tid, begin, length, shares=None, **more):
     made = {"task": task, "tid": tid, "cgroup": "/system.slice/app.service", "operation": "fsync", "neighbour": None}
-    times = {"start_ns": int(begin * S), "duration_ns": int(length * S), "causes": causes(length, **(shares or RIGHT))}
+    times = {"start_ns": int(begin * S), "duration_ns": int(length * S), "causes": causes(length, **(shares or RIGHT)), "chain": []}
     return {**made, **times, **more}
 
 
@@ -89,6 +89,20 @@ class Judge(unittest.TestCase):
         self.check("too long: 6.00 s, not 2.00 s", stalls=[stall("python3/7", 7, 9, 6)])
         # Two that overlap count once.
         self.check("found 1.20 s of 3.00 s", stalls=[stall("python3/7", 7, 12, 1), stall("python3/7", 7, 12.2, 1)])
+
+    def test_a_log_is_right_if_its_thread_waited_for_the_cause(self):
+        def of_journal(*waits_for):
+            chain = [{"waits_for": cause} for cause in waits_for]
+            return [stall("python3/7", 7, begin, length, {"journal": 0.98, "running": 0.02}, chain=chain) for begin, length in ((12, 1.95), (10, 0.98))]
+
+        self.check(None, stalls=of_journal("journal", "io_throttle"))
+        self.check("cause journal 98%, true: 0%", stalls=of_journal("journal", "device"))
+        self.check("cause journal 98%, true: 0%", stalls=of_journal("journal"))
+        self.check("cause lock", stalls=[{**one, "causes": causes(lock=1.0)} for one in of_journal("lock", "io_throttle")])
+
+    def test_programs_that_make_the_scenario_are_no_strangers(self):
+        waits = stall("systemctl/9", 9, 5, 12.7, operation="ppoll", cgroup="/system.slice/trial.service")
+        self.check(None, stalls=[waits, *ANSWER["stalls"]])
 
     def test_a_stranger_comes_first(self):
         idle = stall("systemd/1", 1, 5, 12.7, operation="epoll_wait", cgroup="/init.scope")

@@ -16,6 +16,8 @@ use crate::hashing::FastMap;
 /// Kind of a wait for a discard.
 pub const DISCARD: &str = "write: discard";
 
+/// The [`Step::kind`] of a wait of a cgroup above its `memory.high`, which no hard limit causes.
+pub const MEMORY_HIGH: &str = "memory.high";
 /// Kind of a wait for a request past the page cache.
 pub const DIRECT: &str = "direct I/O";
 
@@ -39,7 +41,7 @@ pub const ORDERED_DATA: &str = "write: data of a commit";
 pub struct Step {
     /// What the task of this step waited for, or did.
     pub cause: Cause,
-    /// Of a lock or a journal, what it is; of a stop, by what; of a limit, the direction of the throttled request; of a device, [`DIRECT`] or [`DISCARD`]; of
+    /// Of a lock or a journal, what it is; of a stop, by what; of a limit, the direction of the throttled request; of a device, [`DIRECT`] or [`DISCARD`]; of memory, [`MEMORY_HIGH`]; of
     /// work, whose; else, or where unknown, empty.
     pub kind: &'static str,
     /// The disk, of waits for requests.

@@ -1,6 +1,6 @@
 //! What makes stalls of different machines the same issue.
 
-use model::cause::Cause;
+use model::cause::{Cause, traits};
 
 /// One step of a chain of waits.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,7 +27,7 @@ pub fn fingerprint(
     hash.part(cause.name());
     for step in chain {
         hash.part(step.cause.name());
-        if !matches!(step.cause, Cause::CpuWait | Cause::CpuThrottle | Cause::Running) {
+        if step.cause != Cause::Running && !step.cause.has(traits::FOR_CPU) {
             step.functions.iter().for_each(|function| hash.part(function));
         }
         hash.end();

@@ -1,136 +1,137 @@
 //! What time is lost to.
 
-/// What a task waited for, or did. The names are part of the JSON contract.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[repr(u8)]
-pub enum Cause {
+use traits::*;
+
+/// What causes have in common, one bit each.
+pub mod traits {
+    /// It is no wait.
+    pub const NO_WAIT: u32 = 1;
+    /// What a task does of itself, without a wait for anything.
+    pub const CHOSEN: u32 = 1 << 1;
+    /// A wait for a CPU: the task is not asleep.
+    pub const FOR_CPU: u32 = 1 << 2;
+    /// A wait for memory.
+    pub const MEMORY: u32 = 1 << 3;
+    /// A stage in the life of a block request.
+    pub const STAGE: u32 = 1 << 4;
+    /// A stage at the disk, or in its queue: a faster disk shortens it.
+    pub const AT_DISK: u32 = 1 << 5;
+    /// The chain of such a wait leads to the request that ended it.
+    pub const ENDS_WITH_REQUEST: u32 = 1 << 6;
+    /// A request may end such a wait, but the cause is no stage of it: a journal without space waits for the writes of its checkpoint.
+    pub const HIDES_STAGES: u32 = 1 << 7;
+    /// It ends when another task goes on.
+    pub const FOR_TASK: u32 = 1 << 8;
+    /// Several tasks wait for one thing at a time: a convoy.
+    pub const SHARED: u32 = 1 << 9;
+    /// A wait for the log of a file system.
+    pub const LOG: u32 = 1 << 10;
+    /// A wait for the answer of a server to the kernel.
+    pub const SERVER: u32 = 1 << 11;
+    /// A task made another one, or a file system, stand still.
+    pub const HALTED: u32 = 1 << 12;
+}
+
+/// Declares the causes: one row each, with the variant, its name in JSON, the field's words for it, and its [`traits`].
+macro_rules! causes {
+    ($($(#[$doc:meta])* $cause:ident, $name:literal, $words:literal, $traits:expr;)*) => {
+        /// What a task waited for, or did. The names are part of the JSON contract.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[repr(u8)]
+        pub enum Cause {
+            $($(#[$doc])* $cause,)*
+        }
+
+        impl Cause {
+            /// All causes.
+            pub const ALL: [Cause; TABLE.len()] = [$(Cause::$cause,)*];
+        }
+
+        const TABLE: &[Row] = &[$(Row { name: $name, words: $words, traits: $traits },)*];
+    };
+}
+
+struct Row {
+    name: &'static str,
+    words: &'static str,
+    traits: u32,
+}
+
+causes! {
     /// The task reclaimed memory itself before an allocation succeeded.
-    DirectReclaim,
+    DirectReclaim, "direct_reclaim", "direct reclaim", MEMORY | HIDES_STAGES;
     /// Reclaim throttled it, because too much reclaim or writeback was in flight.
-    ReclaimThrottle,
+    ReclaimThrottle, "reclaim_throttle", "reclaim throttling", MEMORY | HIDES_STAGES;
     /// It ran slab shrinkers (inodes, dentries, file-system caches) to get memory.
-    Shrinker,
+    Shrinker, "shrinker", "shrinkers", MEMORY;
     /// It compacted memory for a high-order allocation.
-    Compaction,
+    Compaction, "compaction", "compaction", MEMORY;
     /// It was throttled because too much of the page cache is dirty.
-    DirtyThrottle,
+    DirtyThrottle, "dirty_throttle", "dirty throttling", 0;
     /// It waited for dirty pages that were not yet submitted to the disk.
-    WritebackWait,
+    WritebackWait, "writeback_wait", "writeback wait", ENDS_WITH_REQUEST | HIDES_STAGES | FOR_TASK;
     /// It waited for the jbd2 journal: a commit, a handle, space.
-    Journal,
+    Journal, "journal", "journal", LOG | HIDES_STAGES | FOR_TASK | SHARED;
     /// It waited for the XFS log: a log force, space.
-    FsLog,
+    FsLog, "fs_log", "file system log", LOG | HIDES_STAGES | FOR_TASK | SHARED;
     /// It waited for a transaction, a reservation or background work of a file system without such a log.
-    FsTransaction,
+    FsTransaction, "fs_transaction", "file system transaction", LOG | HIDES_STAGES | FOR_TASK | SHARED;
     /// Its I/O waited for a request (tag), or in a plug.
-    RequestWait,
+    RequestWait, "request_wait", "request (tag) wait", AT_DISK | STAGE | ENDS_WITH_REQUEST;
     /// Its request waited in the I/O scheduler.
-    SchedulerQueue,
+    SchedulerQueue, "scheduler_queue", "I/O scheduler queue", AT_DISK | STAGE | ENDS_WITH_REQUEST;
     /// Its I/O was throttled by its cgroup.
-    IoThrottle,
+    IoThrottle, "io_throttle", "cgroup I/O throttling", STAGE | ENDS_WITH_REQUEST;
     /// The device processed its request.
-    Device,
+    Device, "device", "device", AT_DISK | STAGE | ENDS_WITH_REQUEST;
     /// Its request failed at the device: it timed out, came back with an error, or was tried again.
-    DeviceError,
+    DeviceError, "device_error", "device error or retry", STAGE | ENDS_WITH_REQUEST;
     /// The file system was frozen.
-    Frozen,
+    Frozen, "frozen", "frozen file system", FOR_TASK | SHARED | HALTED;
     /// It waited for a lock held by another task.
-    Lock,
+    Lock, "lock", "lock", FOR_TASK | SHARED;
     /// It was runnable and waited on the run queue.
-    CpuWait,
+    CpuWait, "cpu_wait", "run-queue wait", FOR_CPU;
     /// Its cgroup had used up its CPU quota (CFS bandwidth).
-    CpuThrottle,
+    CpuThrottle, "cpu_throttle", "CPU quota", FOR_CPU;
     /// A page of a mapped file had to be read.
-    PageFault,
+    PageFault, "page_fault", "page fault", ENDS_WITH_REQUEST | HIDES_STAGES;
     /// A page had to be read from swap.
-    Swap,
+    Swap, "swap", "swap-in", MEMORY | ENDS_WITH_REQUEST | HIDES_STAGES;
     /// It waited for io_uring or aio completions, which other tasks produce.
-    IoWorker,
+    IoWorker, "io_worker", "asynchronous I/O", 0;
     /// It waited for a file server.
-    NetworkFs,
+    NetworkFs, "network_fs", "FUSE or network file system", FOR_TASK | SHARED | SERVER;
     /// It waited for the answer of a fanotify listener.
-    Fanotify,
+    Fanotify, "fanotify", "fanotify listener", FOR_TASK | SHARED | SERVER;
     /// It waited for the other end of a connection, a pipe or a terminal, of which nothing more is known.
-    Peer,
+    Peer, "peer", "network or pipe peer", 0;
     /// Its memory cgroup was full, and the OOM killer is off there.
-    OutOfMemory,
+    OutOfMemory, "out_of_memory", "out of memory", MEMORY;
     /// It was stopped by a signal, by a debugger, or with its cgroup.
-    Stopped,
+    Stopped, "stopped", "stopped task", HALTED;
     /// The task that it waited for slept on a timer, because it wanted to.
-    Sleep,
+    Sleep, "sleep", "voluntary sleep", CHOSEN;
     /// It was on a CPU.
-    Running,
+    Running, "running", "running", NO_WAIT | CHOSEN;
     /// There is no evidence.
-    Unexplained,
+    Unexplained, "unexplained", "unexplained", NO_WAIT;
 }
 
 impl Cause {
-    /// All causes.
-    pub const ALL: [Cause; 29] = [
-        Cause::DirectReclaim,
-        Cause::ReclaimThrottle,
-        Cause::Shrinker,
-        Cause::Compaction,
-        Cause::DirtyThrottle,
-        Cause::WritebackWait,
-        Cause::Journal,
-        Cause::FsLog,
-        Cause::FsTransaction,
-        Cause::RequestWait,
-        Cause::SchedulerQueue,
-        Cause::IoThrottle,
-        Cause::Device,
-        Cause::DeviceError,
-        Cause::Frozen,
-        Cause::Lock,
-        Cause::CpuWait,
-        Cause::CpuThrottle,
-        Cause::PageFault,
-        Cause::Swap,
-        Cause::IoWorker,
-        Cause::NetworkFs,
-        Cause::Fanotify,
-        Cause::Peer,
-        Cause::OutOfMemory,
-        Cause::Stopped,
-        Cause::Sleep,
-        Cause::Running,
-        Cause::Unexplained,
-    ];
-
     /// The name in JSON.
     pub const fn name(self) -> &'static str {
-        match self {
-            Cause::DirectReclaim => "direct_reclaim",
-            Cause::ReclaimThrottle => "reclaim_throttle",
-            Cause::Shrinker => "shrinker",
-            Cause::Compaction => "compaction",
-            Cause::DirtyThrottle => "dirty_throttle",
-            Cause::WritebackWait => "writeback_wait",
-            Cause::Journal => "journal",
-            Cause::FsLog => "fs_log",
-            Cause::FsTransaction => "fs_transaction",
-            Cause::RequestWait => "request_wait",
-            Cause::SchedulerQueue => "scheduler_queue",
-            Cause::IoThrottle => "io_throttle",
-            Cause::Device => "device",
-            Cause::DeviceError => "device_error",
-            Cause::Frozen => "frozen",
-            Cause::Lock => "lock",
-            Cause::CpuWait => "cpu_wait",
-            Cause::CpuThrottle => "cpu_throttle",
-            Cause::PageFault => "page_fault",
-            Cause::Swap => "swap",
-            Cause::IoWorker => "io_worker",
-            Cause::NetworkFs => "network_fs",
-            Cause::Fanotify => "fanotify",
-            Cause::Peer => "peer",
-            Cause::OutOfMemory => "out_of_memory",
-            Cause::Stopped => "stopped",
-            Cause::Sleep => "sleep",
-            Cause::Running => "running",
-            Cause::Unexplained => "unexplained",
-        }
+        TABLE[self as usize].name
+    }
+
+    /// The field's words for it.
+    pub const fn words(self) -> &'static str {
+        TABLE[self as usize].words
+    }
+
+    /// Whether it has one of these [`traits`].
+    pub const fn has(self, any: u32) -> bool {
+        TABLE[self as usize].traits & any != 0
     }
 
     /// The cause of that name.
@@ -140,6 +141,21 @@ impl Cause {
 
     /// Whether it is a wait: neither running nor unexplained.
     pub const fn is_wait(self) -> bool {
-        !matches!(self, Cause::Running | Cause::Unexplained)
+        !self.has(NO_WAIT)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn traits_hold_together() {
+        for cause in Cause::ALL {
+            assert_eq!(Cause::from_name(cause.name()), Some(cause));
+            assert!(!cause.has(AT_DISK) || cause.has(STAGE), "{cause:?}");
+            assert!(!cause.has(STAGE) || cause.has(ENDS_WITH_REQUEST), "{cause:?}");
+            assert!(!(cause.has(STAGE) && cause.has(HIDES_STAGES)), "{cause:?}");
+        }
     }
 }

@@ -88,7 +88,7 @@ impl RunPage {
             "summary": report::json::summary(name, summary),
             "explanation": explained.map(|(explanation, _)| in_short(name, explanation)),
             "blamed": accounting.map(blamed),
-            "causes": Cause::ALL.map(|cause| [cause.name(), report::explain::words(cause)]),
+            "causes": Cause::ALL.map(|cause| [cause.name(), cause.words()]),
             "marks": marks(summary, &self.stuck),
             "axes": { "samples": samples.axis.to_value(), "intervals": latencies.axis().to_value(), "stalls": axis },
             "charts": charts,

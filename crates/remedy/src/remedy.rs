@@ -61,6 +61,8 @@ pub struct Requires {
     pub io_limit: Vec<String>,
     /// The waiting tasks' memory cgroup, or one above it, is at its limit.
     pub memory_limit: Option<bool>,
+    /// Most of the waits were above the cgroup's `memory.high`.
+    pub memory_high: Option<bool>,
     /// Such a cgroup reads again what its limit evicted.
     pub refaults: Option<bool>,
     /// The waiting tasks ran on a part of the CPUs only, while others were idle.
@@ -104,6 +106,8 @@ pub struct Facts {
     pub io_limits: Vec<String>,
     /// Whether the memory cgroup of those that waited is at its limit.
     pub memory_limit: Option<bool>,
+    /// Whether most of the waits were above its `memory.high`.
+    pub memory_high: Option<bool>,
     /// Whether it reads again what its limit evicted.
     pub refaults: Option<bool>,
     /// Whether those that waited ran on a part of the CPUs only, while others were idle.
@@ -156,6 +160,7 @@ impl Requires {
             && any(&self.program, &facts.programs)
             && self.met_by_limits(&facts.io_limits)
             && is(self.memory_limit, facts.memory_limit)
+            && is(self.memory_high, facts.memory_high)
             && is(self.refaults, facts.refaults)
             && is(self.pinned, facts.pinned)
             && is(self.strict_limit, facts.strict_limit)

@@ -10,7 +10,6 @@ mod stalls;
 mod tables;
 mod user_stack;
 mod whatif;
-mod wording;
 
 #[cfg(test)]
 mod tests;
@@ -28,7 +27,6 @@ pub use scope::scope_words;
 use sentence::sentence;
 pub use whatif::ranking;
 pub(crate) use whatif::{ASSUMPTIONS, title};
-pub use wording::words;
 
 /// Stalls shown individually by default.
 pub const STALLS_SHOWN: usize = 5;

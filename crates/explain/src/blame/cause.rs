@@ -1,16 +1,11 @@
 //! The causes of lost time, and the evidence for each.
 
 pub use model::cause::Cause;
-
-/// Whether the chain of a wait with that cause leads to the request that ended it.
-pub(super) fn ends_with_request(cause: Cause) -> bool {
-    use Cause::{Device, DeviceError, IoThrottle, PageFault, RequestWait, SchedulerQueue, Swap, WritebackWait};
-    matches!(cause, Device | DeviceError | IoThrottle | PageFault | RequestWait | SchedulerQueue | Swap | WritebackWait)
-}
+pub(super) use model::cause::traits;
 
 /// Whether a cause is a conclusion that does not hold without block requests ([`super::untraced`]).
 pub(super) fn is_hidden(cause: Cause, evidence: Evidence) -> bool {
-    ends_with_request(cause) && evidence != Evidence::Correlation
+    cause.has(traits::ENDS_WITH_REQUEST) && evidence != Evidence::Correlation
 }
 
 /// How a time got its cause, the best evidence first.

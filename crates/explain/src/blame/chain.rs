@@ -3,7 +3,7 @@
 use model::stall::{Awaits, RequestRecord, StallKind};
 
 use super::beneath::{self, Served};
-use super::cause::{Cause, ends_with_request};
+use super::cause::{Cause, traits};
 use super::holder;
 use super::lock_turns::Held;
 use super::other_work::{is_of_other_work, may_end};
@@ -158,7 +158,7 @@ pub(super) fn walk<'a>(index: &'a RunIndex, first: u32, cause: Cause, mut visit:
         }
         let described = index.is_of_request(row, cause);
         let ended = index.request(row).filter(|request| may_end(index, request, row, cause));
-        let request = ended.filter(|_| ends_with_request(cause));
+        let request = ended.filter(|_| cause.has(traits::ENDS_WITH_REQUEST));
         if let Some(request) = request.filter(|request| described || explains(request, row)) {
             visit(Step::Request { request, described });
             let Some(next) = step_beneath(index, request, (row, cause), &mut seen, &mut visit) else { return };
@@ -235,7 +235,7 @@ impl Ender {
     /// that message took the time.
     fn message(&self, index: &RunIndex, row: &Row, cause: Cause) -> Option<WakerWait> {
         let tid = self.tid.filter(|_| self.from_ns < self.to_ns)?;
-        if !matches!(cause, Cause::NetworkFs | Cause::Fanotify) && !index.awaits_task(row) {
+        if !cause.has(traits::SERVER) && !index.awaits_task(row) {
             return None;
         }
         let is_it = |row: &Row| row.awaits.is_some_and(Awaits::is_idle) && index.waker(row).is_some();
@@ -266,7 +266,7 @@ fn held_until(index: &RunIndex, row: &Row, limit_ns: u64) -> Option<Held> {
 
 /// Who stopped the task, or froze its cgroup or file system, if that is known.
 fn stopped<'a>(row: &Row, cause: Cause, limit_ns: u64) -> Option<Step<'a>> {
-    let is_it = |tid: &u32| matches!(cause, Cause::Stopped | Cause::Frozen) && *tid != row.tid;
+    let is_it = |tid: &u32| cause.has(traits::HALTED) && *tid != row.tid;
     let tid = row.holder_tid.get().filter(is_it)?;
     let ns = row.runnable_ns.saturating_sub(row.start_ns.max(limit_ns));
     Some(Step::Stopped { tid, at_ns: row.start_ns, ns, cause })
@@ -278,9 +278,7 @@ fn is_followed(row: &Row, cause: Cause) -> bool {
     let is_wait = matches!(row.kind, StallKind::OffCpu | StallKind::Asynchronous) || row.lock.get().is_some();
     // A timer wakes a task from whatever other task it interrupts: that one did not act.
     let is_timer = row.lock.get().is_none() && row.awaits == Some(Awaits::Interrupt);
-    is_wait
-        && !is_timer
-        && !matches!(cause, Cause::CpuWait | Cause::CpuThrottle | Cause::Running | Cause::Stopped | Cause::Sleep)
+    is_wait && !is_timer && cause != Cause::Stopped && !cause.has(traits::FOR_CPU | traits::CHOSEN)
 }
 
 /// Whether most of a request's time was in a stage before the device: what is beneath the device did not matter.

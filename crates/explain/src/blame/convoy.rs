@@ -4,7 +4,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap};
 
-use super::cause::Cause;
+use super::cause::{Cause, traits};
 use super::chain::{chain_row, end};
 use super::culprit::Culprit;
 use super::culprits::{RootBlockers, Waiting, waiting};
@@ -40,13 +40,6 @@ struct Wait {
     row: u32,
 }
 
-fn is_shared(cause: Cause) -> bool {
-    matches!(
-        cause,
-        Cause::Lock | Cause::Journal | Cause::FsLog | Cause::FsTransaction | Cause::Frozen | Cause::NetworkFs
-    )
-}
-
 /// The convoys among the operations, those with the most time first.
 pub(super) fn convoys(
     (index, disks): (&RunIndex, &Disks),
@@ -59,7 +52,7 @@ pub(super) fn convoys(
     for operation in operations {
         let timeline = timelines.of(operation);
         for segment in timeline.between(operation.start_ns, operation.end_ns).take(SEGMENTS) {
-            if !is_shared(segment.cause) || segment.ns() < slower_than_ns / 2 {
+            if !segment.cause.has(traits::SHARED) || segment.ns() < slower_than_ns / 2 {
                 continue;
             }
             let Some(row) = chain_row(index, &segment) else { continue };

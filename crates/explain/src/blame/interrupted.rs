@@ -33,6 +33,14 @@ fn forget_killers(rows: &mut [Row], stacks: &Stacks) {
     rows.iter_mut().filter(|row| by_signal(row) && sends(row)).for_each(|row| row.waker_tid = Some(0).into());
 }
 
+/// A server with a client of its own, or a request that it has sent on, is woken by each new client, too, and then sleeps on: who connects neither
+/// answers it nor does its work.
+pub(super) fn forget_new_clients(rows: &mut [Row], stacks: &Stacks) {
+    let connects = |row: &Row| row.waker_stack.get().and_then(|stack| stacks.get(&stack)).is_some_and(|by| by.connects);
+    let waits = |row: &Row| matches!(row.awaits, Some(Awaits::Answer | Awaits::ForClient)) && row.asked_ns.is_some();
+    rows.iter_mut().filter(|row| waits(row) && connects(row)).for_each(|row| row.waker_tid = Some(0).into());
+}
+
 /// All that a supervisor starts descends from it. A descendant that ends, or sends a message past the pipe or socket pair by which the supervisor
 /// asked something, does not answer it: the supervisor was idle. A tracer that does not look whether the descendant has the other end takes each
 /// for the answer.

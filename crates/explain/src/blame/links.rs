@@ -2,7 +2,7 @@
 
 use model::stall::RequestRecord;
 
-use super::cause::Cause;
+use super::cause::{Cause, traits};
 use super::explanation::{Holds, Link};
 use super::holder;
 use super::request;
@@ -17,7 +17,7 @@ pub(super) fn wait(index: &RunIndex, row: u32, cause: Cause, time_ns: u64) -> Li
         let holder = index.tasks.who(holder, at.end_ns, &index.names);
         detail = detail.map(|detail| format!("{detail}; a deadlock: {holder} waits for it in turn"));
     }
-    let is_object = !matches!(cause, Cause::CpuWait | Cause::CpuThrottle) && !index.is_of_request(at, cause);
+    let is_object = !cause.has(traits::FOR_CPU) && !index.is_of_request(at, cause);
     let functions = index.stack(at.stack.get()).map_or("", |stack| index.names.get(stack.top)).split(" < ");
     Link {
         task: Some(index.tasks.who(at.tid, at.end_ns, &index.names)),

@@ -6,7 +6,7 @@ use model::operation::{OperationKind, OperationRecord, ROUND};
 use model::stall::{Awaits, StallKind};
 use model::system_call::traits;
 
-use super::cause::Cause;
+use super::cause::{self, Cause};
 use super::names::{Name, Names};
 use super::rows::{LONGEST_NS, Row, latest_sleep};
 use super::run_index::RunIndex;
@@ -184,7 +184,7 @@ pub(super) fn all(index: &mut RunIndex, own: Vec<Operation>, slower_than_ns: u64
 fn waits_for_server(index: &RunIndex, row: &Row) -> bool {
     let stack = index.stack(row.stack.get()).filter(|stack| !stack.idle && !stack.kernel_thread);
     let cause = stack.and_then(|stack| stack.rule).map(|rule| rule.cause);
-    row.call.is_some() && matches!(cause, Some(Cause::NetworkFs | Cause::Fanotify))
+    row.call.is_some() && cause.is_some_and(|cause| cause.has(cause::traits::SERVER))
 }
 
 /// Whether a task sleeps in a call that sends something, until there is room for it: whatever the other end does.

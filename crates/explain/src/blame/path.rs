@@ -7,7 +7,7 @@ use std::sync::Arc;
 use model::stall::{Awaits, StallKind};
 use model::system_call::traits;
 
-use super::cause::{Cause, Evidence};
+use super::cause::{self, Cause, Evidence};
 use super::rows::Row;
 use super::run_index::RunIndex;
 use super::series::RETRY_NS;
@@ -352,6 +352,6 @@ pub(super) fn series_began_ns(index: &RunIndex, row: &Row) -> u64 {
 
 /// Whether a task did nothing there but wait for another one. One that is stopped waits for nobody.
 pub(super) fn hands_over(index: &RunIndex, segment: &Segment) -> bool {
-    let asleep = !matches!(segment.cause, Cause::CpuWait | Cause::CpuThrottle | Cause::Stopped);
+    let asleep = !segment.cause.has(cause::traits::FOR_CPU) && segment.cause != Cause::Stopped;
     asleep && segment.off != NO_ROW && segment.by == NO_ROW && index.awaits_task(index.row(segment.off))
 }

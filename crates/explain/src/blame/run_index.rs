@@ -16,9 +16,9 @@ use model::signal::SignalMeaning;
 use model::stall::{Awaits, RequestRecord, StallKind, StallRecord};
 
 use super::answers::Answers;
-use super::cause::Cause;
+use super::cause::{self, Cause};
 use super::dirty_limit::DirtyDisks;
-use super::interrupted::{forget_interrupted, forget_unasked_children, forget_waits_of_frozen};
+use super::interrupted::{forget_interrupted, forget_new_clients, forget_unasked_children, forget_waits_of_frozen};
 use super::known::KnownTime;
 use super::lock_turns::LockTurns;
 use super::mappers::Mappers;
@@ -133,6 +133,7 @@ impl RunIndex {
         forget_waits_of_frozen(&mut self.rows, &self.stacks);
         forget_interrupted(&mut self.rows, &self.stacks);
         forget_unasked_children(&mut self.rows, &self.stacks);
+        forget_new_clients(&mut self.rows, &self.stacks);
         find_old_requests(&mut self.rows, &self.names, &self.stacks);
         drop_partial_rows(&mut self.rows);
         continue_waits(&mut self.rows);
@@ -140,6 +141,7 @@ impl RunIndex {
         self.containers = self.tasks.containers(&self.names);
         forget_requests_of_pollers(&mut self.rows, &self.names, &self.tasks);
         self.usage.sort();
+        self.tasks.find_submitters(self.usage.all_writers(), &self.names);
         self.user_stacks.sort();
         self.of_command = self.rows.iter().filter(|row| row.watched).map(|row| row.tid).collect();
         self.has_command = !self.of_command.is_empty();
@@ -322,10 +324,8 @@ impl RunIndex {
     pub(super) fn is_of_request(&self, row: &Row, cause: Cause) -> bool {
         let rule = self.stack(row.stack.get()).and_then(|stack| stack.rule);
         let announced = self.announced(row);
-        matches!(
-            cause,
-            Cause::Device | Cause::DeviceError | Cause::SchedulerQueue | Cause::IoThrottle | Cause::RequestWait
-        ) && rule.is_none_or(|rule| rule.on_request)
+        cause.has(cause::traits::STAGE)
+            && rule.is_none_or(|rule| rule.on_request)
             && announced.is_none_or(|announced| announced.on_request)
     }
 

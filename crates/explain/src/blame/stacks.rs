@@ -43,6 +43,8 @@ pub(super) struct Stack {
     pub(super) signals: bool,
     /// Its task ends.
     pub(super) ends: bool,
+    /// A new client connects.
+    pub(super) connects: bool,
     /// Its task sends a message to a socket without a connection.
     pub(super) sends_datagram: bool,
     /// It reads or writes past the page cache.
@@ -110,6 +112,8 @@ const DETACHING: &[&str] = &[
 ];
 const THAWS: &[&str] = &["__thaw_task", "unfreeze_cgroup"];
 const ANSWERS: &[&str] = &["fuse_request_end", "fuse_dev_do_write"];
+/// A client connects, to a server of this machine: what it does, or what its first packet does in an interrupt.
+const CONNECTS: &[&str] = &["unix_stream_connect", "tcp_v4_syn_recv_sock", "tcp_v6_syn_recv_sock", "tcp_child_process"];
 const ENDS: &[&str] = &["do_exit"];
 const DATAGRAMS: &[&str] = &["unix_dgram_sendmsg"];
 /// They send datagrams in order through a connection, as a stream does.
@@ -118,7 +122,15 @@ const INTERRUPTS: &[&str] =
     &["asm_common_interrupt", "common_interrupt", "handle_irq_event", "do_softirq", "__do_softirq", "handle_softirqs"];
 const INTERRUPT_FAMILIES: &[&str] = &["asm_sysvec_", "sysvec_", "__sysvec_", "hrtimer_", "tick_", "el1_interrupt"];
 /// What timers call to wake a task up, or to send it a signal.
-const TIMERS: &[&str] = &["hrtimer_wakeup", "process_timeout", "posix_timer_fn", "it_real_fn", "alarm_timer_callback"];
+const TIMERS: &[&str] = &[
+    "hrtimer_wakeup",
+    "process_timeout",
+    "posix_timer_fn",
+    "it_real_fn",
+    "alarm_timer_callback",
+    "timerfd_tmrproc",
+    "timerfd_triggered",
+];
 
 impl Stack {
     pub(super) fn new(record: &StackRecord, names: &mut Names) -> Stack {
@@ -144,6 +156,7 @@ impl Stack {
             answers: any(ANSWERS) && !interrupt,
             signals: any(SIGNALLING) && !interrupt,
             ends: any(ENDS) && !interrupt,
+            connects: any(CONNECTS),
             sends_datagram: any(DATAGRAMS) && !any(SEQUENCED) && !interrupt,
             direct: frames.iter().any(|frame| DIRECT.iter().any(|begin| frame.starts_with(begin))),
             makes_room: any(ROOM),

@@ -4,7 +4,7 @@
 
 use model::stall::{Awaits, StallKind, StallRecord, stall_flags};
 
-use super::cause::Cause;
+use super::cause::traits;
 use super::rows::{Row, is_stopped};
 use super::run_index::RunIndex;
 use super::sleep::OtherEnd;
@@ -146,7 +146,7 @@ impl RunIndex {
     fn is_for_file_system(&self, tid: u32) -> bool {
         let is_it = |row: &Row| {
             let rule = self.stack(row.stack.get()).and_then(|stack| stack.rule);
-            rule.is_some_and(|rule| matches!(rule.cause, Cause::NetworkFs | Cause::Fanotify))
+            rule.is_some_and(|rule| rule.cause.has(traits::SERVER))
         };
         self.last_wait(tid).is_some_and(|at| is_it(self.row(at)))
     }

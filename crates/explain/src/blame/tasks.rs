@@ -7,10 +7,12 @@ use model::stall::TaskRecord;
 
 use super::names::{Name, Names};
 use super::who::Who;
-use crate::hashing::FastMap;
+use crate::hashing::{FastMap, FastSet};
 
 /// Names of kernel threads that work for others.
 const WORKERS: [&str; 2] = ["kworker/", "jbd2/"];
+/// The root of a hierarchy of cgroups.
+const ROOT: &str = "/";
 
 /// A process seen under two names within this time has executed a program in between: its number is not used again so soon, which would
 /// need thousands of new processes a second.
@@ -20,6 +22,8 @@ const EXECUTED_NS: u64 = 10_000_000_000;
 #[derive(Debug, Default)]
 pub(super) struct Tasks {
     seen: FastMap<u32, Vec<Seen>>,
+    /// Threads that submit what others gave to them.
+    submitters: FastSet<u32>,
 }
 
 #[derive(Debug)]
@@ -132,8 +136,23 @@ impl Tasks {
         self.at(tid, at_ns).map(|seen| seen.name)
     }
 
+    /// Finds the kernel threads that submit what others gave to them, as those of dm-crypt, dm-thin and arrays do: no name tells. `writers`:
+    /// what wrote to devices, and the cgroups that this counted for. A request counts for the cgroup of the task that submitted it first; in the root's, no
+    /// program runs, and only a kernel thread can submit it again. Without cgroups nothing is found.
+    pub(super) fn find_submitters(&mut self, writers: impl Iterator<Item = (u32, Name)>, names: &Names) {
+        let is_root = |cgroup: Name| names.get(cgroup) == ROOT;
+        let of_others = writers.filter(|(tid, cgroup)| {
+            let all = || self.seen.get(tid).into_iter().flatten().flat_map(Seen::cgroups);
+            !is_root(*cgroup) && all().next().is_some() && all().all(is_root)
+        });
+        self.submitters = of_others.map(|(tid, _)| tid).collect();
+    }
+
     /// Whether it is a kernel thread that works for others.
     pub(super) fn is_worker(&self, tid: u32, at_ns: u64, names: &Names) -> bool {
+        if self.submitters.contains(&tid) {
+            return true;
+        }
         let name = self.name(tid, at_ns).map(|name| names.get(name));
         name.is_some_and(|name| WORKERS.iter().any(|worker| name.starts_with(worker)))
     }

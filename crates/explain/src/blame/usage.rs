@@ -164,6 +164,11 @@ impl Usage {
         }
     }
 
+    /// Processes that wrote to a device, and the cgroups that this counted for.
+    pub(super) fn all_writers(&self) -> impl Iterator<Item = (u32, Name)> {
+        self.writers.iter().flat_map(|((_, cgroup), pids)| pids.iter().map(|pid| (*pid, *cgroup)))
+    }
+
     /// Whether threads of a process have rows of their own.
     pub(super) fn has_threads(&self, pid: u32) -> bool {
         self.with_threads.contains(&pid)

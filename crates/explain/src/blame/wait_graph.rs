@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use model::block::{DeviceNumber, Kind, Operation};
 use model::stall::Awaits;
 
-use super::cause::Cause;
+use super::cause::{Cause, traits};
 use super::chain::{chain_row, other_thread};
 use super::culprits::blamed_disk;
 use super::dirtying::dirtying;
@@ -18,7 +18,7 @@ use super::operations::Operation as SlowOperation;
 use super::pinned::are_pinned;
 use super::request;
 use super::rows::{Row, quota_cgroup};
-use super::rules::PAGES_UNDER_WRITEBACK;
+use super::rules::{ABOVE_MEMORY_HIGH, PAGES_UNDER_WRITEBACK};
 use super::run_index::RunIndex;
 use super::stops;
 use super::sync_calls;
@@ -26,7 +26,9 @@ use super::timeline::{NO_ROW, Segment};
 use super::timelines::TaskTimelines;
 use super::unfinished::reads;
 use super::wording;
-use crate::waits::{DIRECT, DISCARD, IoLimit, Numbers, OF_ANOTHER, ORDERED_DATA, OWN, Path, Step, Waiting, Waits};
+use crate::waits::{
+    DIRECT, DISCARD, IoLimit, MEMORY_HIGH, Numbers, OF_ANOTHER, ORDERED_DATA, OWN, Path, Step, Waiting, Waits,
+};
 
 /// Operations that are kept; of more, every n-th.
 const KEPT: usize = 20_000;
@@ -254,7 +256,7 @@ impl<'a, 'b> Graph<'a, 'b> {
     /// Where another task ends the wait, what that task did is what the time went to. Returns until when that is known.
     fn follow_waker(&mut self, segment: &Segment, path: &mut Path, pieces: &mut BTreeMap<u32, u64>) -> u64 {
         let index = self.index;
-        let row = chain_row(index, segment).filter(|_| is_for_task(segment.cause)).map(|row| index.row(row));
+        let row = chain_row(index, segment).filter(|_| segment.cause.has(traits::FOR_TASK)).map(|row| index.row(row));
         let waker = row.and_then(|row| index.waker(row)).map(|waker| (waker, segment.start_ns, segment.end_ns));
         // A timer ends each sleep between attempts to get a lock.
         let by = waker.or_else(|| self.holder(row?, segment));
@@ -302,6 +304,7 @@ impl<'a, 'b> Graph<'a, 'b> {
         match segment.cause {
             cause @ (Cause::Lock | Cause::Journal) => wording::words(self.index, row, cause),
             Cause::Stopped => stops::kind(self.index, row),
+            Cause::ReclaimThrottle if rule.is_some_and(|rule| rule.words == ABOVE_MEMORY_HIGH) => MEMORY_HIGH,
             cause => match self.index.request(row) {
                 Some(request) if !direction(request.kind, cause).is_empty() => direction(request.kind, cause),
                 _ if cause != Cause::IoThrottle && is_direct() => DIRECT,
@@ -341,21 +344,6 @@ fn direction(kind: Kind, cause: Cause) -> &'static str {
         (_, Operation::Discard) => DISCARD,
         _ => "",
     }
-}
-
-/// Waits that a request may end, and whose cause is not one of its stages: a journal without space waits for writes of its checkpoint.
-fn hides_stages(cause: Cause) -> bool {
-    use Cause::{DirectReclaim, FsLog, FsTransaction, Journal, PageFault, ReclaimThrottle, Swap, WritebackWait};
-    matches!(
-        cause,
-        PageFault | Swap | WritebackWait | DirectReclaim | ReclaimThrottle | Journal | FsLog | FsTransaction
-    )
-}
-
-/// Waits that end when another task goes on.
-fn is_for_task(cause: Cause) -> bool {
-    use Cause::{Fanotify, Frozen, FsLog, FsTransaction, Journal, Lock, NetworkFs, WritebackWait};
-    matches!(cause, Lock | Journal | FsLog | FsTransaction | WritebackWait | NetworkFs | Fanotify | Frozen)
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use model::block::DeviceNumber;
-use model::cause::Cause;
+use model::cause::{Cause, traits};
 
 use super::change::Change;
 use crate::waits::{Path, Waiting, Waits};
@@ -73,7 +73,7 @@ impl Levels {
 /// Cause and disk of an operation's own wait for a device, by which shares are known.
 fn key(path: &Path) -> Option<(Cause, Option<DeviceNumber>)> {
     let first = path.first()?;
-    let is_of_device = matches!(first.cause, Cause::Device | Cause::SchedulerQueue | Cause::RequestWait);
+    let is_of_device = first.cause.has(traits::AT_DISK);
     is_of_device.then_some((first.cause, first.blamed))
 }
 

@@ -139,27 +139,45 @@ __noinline int has_client(struct task_note *note)
 	return 0;
 }
 
-/* What it waits for, by what the current task does. That may be the client, which sends the rest of its request: then the
- * server has nothing to do. A signal comes from a process that works for a client, too: it gives back what both need, such as a
- * row of a database. */
-static __noinline u32 awaited_for_client(void)
+/* Whether the current task acts as a client: it connects, asks, receives an answer, or ends a connection. */
+static __noinline int acts_as_client(void)
 {
-	struct task_struct *waker = bpf_get_current_task_btf();
-	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(waker);
-	s32 call = call_in_registers(waker);
-	struct task_note *mine;
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	s32 call = call_in_registers(task);
 	struct file *file;
 
-	if (!regs || call < 0 || call >= CALLS)
-		return FOR_CLIENT;
-	if (settings.others[call] & SIGNALS) {
+	if (!regs || call < 0 || call >= CALLS || !(settings.others[call] & (SENDS | RECEIVES | CLOSES)))
+		return 0;
+	file = file_of(task, FIRST_ARGUMENT(regs));
+	return file && (side_of(file) & ~OF_DATAGRAMS) == CLIENT;
+}
+
+/* What it waits for, by what the current task does. That may be the client, which sends the rest of its request, or ends: then the
+ * server has nothing to do. What the server has started itself may end when its work for the client is done. A signal comes from a
+ * process that works for a client, too: it gives back what both need, such as a row of a database. */
+static __always_inline u32 awaited_for_client(struct task_struct *server)
+{
+	struct task_struct *waker = bpf_get_current_task_btf();
+	s32 call = call_in_registers(waker);
+	struct task_note *mine;
+
+	if (call >= 0 && call < CALLS && settings.others[call] & SIGNALS) {
 		mine = note_of(waker);
 		return mine && has_client(mine) ? LOCK : FOR_CLIENT;
 	}
-	if (!(settings.others[call] & (SENDS | RECEIVES | CLOSES)))
-		return FOR_CLIENT;
-	file = file_of(waker, FIRST_ARGUMENT(regs));
-	return file && (side_of(file) & ~OF_DATAGRAMS) == CLIENT ? MESSAGE : FOR_CLIENT;
+	if (waker->flags & PF_EXITING)
+		return is_below(waker, server) || waker->tgid == server->tgid ? FOR_CLIENT : MESSAGE;
+	return acts_as_client() ? MESSAGE : FOR_CLIENT;
+}
+
+/* Whether what the current task does answers nothing that a task has asked a server. It may be a client of that task, or a descendant
+ * that ends: all programs of a supervisor are. A task that waits for several at once sleeps on for the answer. */
+static __always_inline int answers_nothing(struct task_struct *asking)
+{
+	struct task_struct *waker = bpf_get_current_task_btf();
+
+	return waker->flags & PF_EXITING ? is_below(waker, asking) : acts_as_client();
 }
 
 /* Descriptors that are searched for the other end of a pipe: a program that is asked by one has it among the first. */
@@ -341,14 +359,17 @@ static __always_inline u32 awaited_by(struct task_struct *task, struct task_note
 		note->asked_ns = note->datagram_ns;
 		return ANSWER;
 	}
-	if (note->asked)
+	if (note->asked) {
+		if (by_task && answers_nothing(task))
+			note->waker_tid = 0;
 		return ANSWER;
+	}
 	if (note->answered)
 		return PART;
 	if (by_task && note->met && awaited_of_met(note, by_task))
 		return ANSWER;
 	if (note->owed)
-		return by_task ? awaited_for_client() : FOR_CLIENT;
+		return by_task ? awaited_for_client(task) : FOR_CLIENT;
 	return is_below(waker, task) && may_answer_by_pair(note) ? ANSWER_OF_CHILD : MESSAGE;
 }
 

@@ -6,7 +6,7 @@
 #define CODES 64
 #define AIO_CODE 64
 
-/* How a system call names its file: `Names` of `trace/system_calls.rs`. */
+/* How a system call names its file: `FileArgument` of model. */
 enum names_file {
 	NOT_TIMED = 0,		/* followed from its first wait for storage, because it is very frequent or never expected to stall */
 	BY_NOTHING = 1,
@@ -23,7 +23,7 @@ enum names_file {
 	DIRTIES_NOTHING = 32,	/* flag: it reads, or writes out what others made dirty; inodes change all the same */
 };
 
-/* What a system call does with another task, as bits: `trace/awaits.rs`. */
+/* What a system call does with another task, as bits: the traits of model. */
 enum with_others {
 	SENDS = 1,		/* to its first argument, a descriptor, or waits there until it may */
 	RECEIVES = 2,		/* from its first argument */

@@ -188,7 +188,7 @@ fn stall_row(stall: &ComparedStalls) -> Vec<String> {
     };
     let time = format!("{a} -> {b}{said}");
     vec![
-        cause.map_or(stall.cause, crate::explain::words).to_owned(),
+        cause.map_or(stall.cause, Cause::words).to_owned(),
         stalls_of(stall, Compared::typical_a, stall.per_run.0),
         stalls_of(stall, Compared::typical_b, stall.per_run.1),
         of_count(|count| change(count.ratio.ratio)),

@@ -5,7 +5,6 @@ use std::fmt::Write as _;
 use explain::blame::{Convoy, Explanation};
 use model::quantity::Nanoseconds;
 
-use super::wording::words;
 use crate::number::grouped;
 use crate::style::{Style, printable};
 use crate::table::push_heading;
@@ -42,6 +41,6 @@ fn line(convoy: &Convoy) -> String {
     format!(
         "{tasks} waited{times}, at most {longest} each, for {}{device}: {}{detail}",
         printable(&holder),
-        words(convoy.cause)
+        convoy.cause.words()
     )
 }

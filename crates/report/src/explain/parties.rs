@@ -5,7 +5,6 @@ use model::container::Containers;
 use model::quantity::Nanoseconds;
 
 use super::tables::who;
-use super::wording::words;
 use crate::number::{counted, grouped, share};
 use crate::style::{Style, printable};
 use crate::table::{push_section, table};
@@ -74,7 +73,7 @@ fn section(
             grouped(party.operations),
             Nanoseconds(party.wall_ns).to_string(),
             Nanoseconds(party.lost_ns).to_string(),
-            party.cause.map_or_else(String::new, |cause| format!("{} {}", share(part), words(cause))),
+            party.cause.map_or_else(String::new, |cause| format!("{} {}", share(part), cause.words())),
             party.culprit.as_ref().map_or_else(|| "-".to_owned(), who),
         ]);
     }

@@ -4,7 +4,6 @@ use explain::blame::{Cause, CauseTime, Explanation, Part};
 use model::preflight::Subject;
 use model::quantity::Nanoseconds;
 
-use super::wording::words;
 use crate::number::{counted, grouped, share};
 use crate::style::printable;
 
@@ -56,7 +55,7 @@ fn took(who: &str, wall_ns: u64, causes: &[CauseTime]) -> String {
     for time in causes.iter().filter(|time| time.cause != Cause::Unexplained).take(3) {
         let percent = part(time.time_ns);
         if percent >= 0.05 || parts.is_empty() {
-            parts.push(format!("{} {}", share(percent), words(time.cause)));
+            parts.push(format!("{} {}", share(percent), time.cause.words()));
         }
     }
     let unexplained = causes.iter().find(|time| time.cause == Cause::Unexplained);

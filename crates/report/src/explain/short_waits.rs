@@ -6,7 +6,6 @@ use explain::blame::{ClassTimes, Explanation};
 use model::quantity::Nanoseconds;
 
 use super::tables::who;
-use super::wording::words;
 use crate::number::{counted, grouped, share};
 use crate::style::{Style, printable};
 
@@ -29,7 +28,7 @@ pub(super) fn short_waits(text: &mut String, explanation: &Explanation, style: S
     for time in waits.causes.iter().take(SHOWN) {
         let part = share(time.time_ns as f64 / waits.time_ns.max(1) as f64);
         let (ns, count) = (Nanoseconds(time.time_ns).to_string(), counted(time.operations, "wait"));
-        let _ = writeln!(text, " {ns:>9} {part:>6}  {}: {count}", words(time.cause));
+        let _ = writeln!(text, " {ns:>9} {part:>6}  {}: {count}", time.cause.words());
     }
     let call = |class: &ClassTimes| format!("{} {}", printable(&class.class), Nanoseconds(class.wall_ns));
     let calls: Vec<String> = waits.calls.iter().take(SHOWN).map(call).collect();
@@ -37,7 +36,7 @@ pub(super) fn short_waits(text: &mut String, explanation: &Explanation, style: S
         let _ = writeln!(text, " in {}", calls.join(", "));
     }
     for culprit in waits.culprits.iter().take(SHOWN) {
-        let (ns, cause) = (Nanoseconds(culprit.time_ns).to_string(), words(culprit.cause));
+        let (ns, cause) = (Nanoseconds(culprit.time_ns).to_string(), culprit.cause.words());
         let _ = writeln!(text, " {ns:>9}  {cause:<24}  {}", who(culprit));
     }
     if waits.unknown > 0 {

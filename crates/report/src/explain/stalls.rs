@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use explain::blame::{Cause, Convoy, Explanation, Holds, Link, STOPPED, Served, Stall, StallCause};
 use model::quantity::Nanoseconds;
 
-use super::{user_stack, wording::words};
+use super::user_stack;
 use crate::number::{counted, share};
 use crate::style::{Style, printable};
 
@@ -148,7 +148,7 @@ fn others_served(served: &Served) -> Option<String> {
 
 fn cause_words(cause: &StallCause) -> String {
     let detail = cause.detail.as_deref().map_or_else(String::new, |detail| format!(": {}", printable(detail)));
-    format!("{}{detail}", words(cause.cause))
+    format!("{}{detail}", cause.cause.words())
 }
 
 fn link_words(before: &Link, link: &Link) -> String {
@@ -164,5 +164,5 @@ fn link_words(before: &Link, link: &Link) -> String {
         None if before.task == link.task => "that is".to_owned(),
         None => format!("woken by {who}:"),
     };
-    format!("{begin} {} {}{detail}", Nanoseconds(link.time_ns), words(link.cause))
+    format!("{begin} {} {}{detail}", Nanoseconds(link.time_ns), link.cause.words())
 }

@@ -6,7 +6,6 @@ use std::fmt::Write as _;
 use explain::blame::{Cause, CauseTime, Culprit, Evidence, Explanation, Who};
 use model::quantity::Nanoseconds;
 
-use super::wording::words;
 use crate::number::{counted, grouped, share};
 use crate::style::{Style, printable};
 use crate::table::{push_heading, push_section, table};
@@ -32,7 +31,7 @@ pub(super) fn causes(text: &mut String, explanation: &Explanation, style: Style)
         explanation.causes.iter().partition(|time| part(time.time_ns) >= LEAST);
     for time in shown {
         rows.add_row([
-            words(time.cause).to_owned(),
+            time.cause.words().to_owned(),
             bar(part(time.time_ns), style),
             Nanoseconds(time.time_ns).to_string(),
             share(part(time.time_ns)),
@@ -76,7 +75,7 @@ pub(super) fn classes(text: &mut String, explanation: &Explanation, style: Style
     }
     let columns: Vec<_> = explanation.causes.iter().map(|time| time.cause).take(COLUMNS).collect();
     let mut headings = vec!["", "slow", "time"];
-    headings.extend(columns.iter().map(|&cause| words(cause)));
+    headings.extend(columns.iter().map(|&cause| cause.words()));
     let mut rows = table(&headings, 1);
     for class in explanation.classes.iter().take(CLASSES) {
         let mut row = vec![printable(&class.class), grouped(class.operations), Nanoseconds(class.wall_ns).to_string()];
@@ -103,7 +102,7 @@ pub(super) fn culprits(text: &mut String, explanation: &Explanation, style: Styl
     push_heading(text, "Root blockers", style);
     for culprit in explanation.culprits.iter().take(CULPRITS) {
         let time = Nanoseconds(culprit.time_ns).to_string();
-        let _ = writeln!(text, " {time:>9}  {:<24}  {}{}", words(culprit.cause), who(culprit), delayed(culprit));
+        let _ = writeln!(text, " {time:>9}  {:<24}  {}{}", culprit.cause.words(), who(culprit), delayed(culprit));
     }
 }
 

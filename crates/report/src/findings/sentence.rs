@@ -4,7 +4,6 @@ use model::cause::Cause;
 use model::quantity::Nanoseconds;
 use serde_json::Value;
 
-use crate::explain::words;
 use crate::number::{counted, grouped, share};
 use crate::style::printable;
 
@@ -77,7 +76,7 @@ pub(super) fn written(value: &Value, kind: Kind) -> Option<String> {
         Kind::Number => value.as_u64().map(|number| number.to_string()),
         Kind::Duration => value.as_u64().map(|ns| Nanoseconds(ns).to_string()),
         Kind::Share => value.as_f64().map(share),
-        Kind::Cause => Cause::from_name(value.as_str()?).map(|cause| words(cause).to_owned()),
+        Kind::Cause => Cause::from_name(value.as_str()?).map(|cause| cause.words().to_owned()),
         Kind::Name => value.as_str().map(printable),
     }
 }

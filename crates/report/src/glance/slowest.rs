@@ -4,7 +4,6 @@ use explain::blame::{STOPPED, Stall};
 use explain::glance::{Glance, Stuck};
 use model::quantity::Nanoseconds;
 
-use crate::explain::words;
 use crate::number::share;
 use crate::style::printable;
 
@@ -51,7 +50,7 @@ fn why(stall: &Stall) -> String {
     let part = share(main.time_ns as f64 / stall.duration_ns.max(1) as f64);
     let last = stall.chain.last().and_then(|link| link.task.as_ref()).filter(|task| **task != stall.task);
     let by = last.map_or_else(String::new, |task| format!(", through {task}"));
-    format!(": {part} {}{by}", words(main.cause))
+    format!(": {part} {}{by}", main.cause.words())
 }
 
 /// A task that is stuck: of its wait only the place is known, unless it is already explained.

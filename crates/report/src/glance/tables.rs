@@ -4,7 +4,6 @@ use explain::blame::{Culprit, Stall};
 use explain::glance::{DeviceLoad, Glance, Stuck, Work};
 use model::quantity::{Bytes, Nanoseconds};
 
-use crate::explain::words;
 use crate::number::{grouped, latency, rate, share};
 use crate::sparkline::sparkline;
 use crate::style::{Style, printable};
@@ -232,7 +231,7 @@ fn causes(glance: &Glance, style: Style) -> Vec<Row> {
         let part = one.time_ns as f64 / wall_ns;
         let full = ((part * BAR as f64).round() as usize).max(1);
         let cells = vec![
-            words(one.cause).to_owned(),
+            one.cause.words().to_owned(),
             Nanoseconds(one.time_ns).to_string(),
             share(part),
             grouped(one.operations),
@@ -280,7 +279,7 @@ fn culprit(one: &Culprit) -> RowParts {
             },
         ),
         Nanoseconds(one.time_ns).to_string(),
-        words(one.cause).to_owned(),
+        one.cause.words().to_owned(),
         dash(one.device_name.as_deref().map(printable).or_else(|| Some(one.device?.to_string()))),
         dash(one.file_system.as_deref().map(printable)),
         dash(one.container.as_deref().or(one.cgroup.as_deref()).map(printable)),
@@ -297,7 +296,7 @@ fn stalls(glance: &Glance) -> Vec<Row> {
             printable(&stall.task.to_string()),
             if stall.finished { took.to_string() } else { format!("> {took}") },
             printable(&stall.operation),
-            dash(mostly.map(|cause| words(cause.cause).to_owned())),
+            dash(mostly.map(|cause| cause.cause.words().to_owned())),
             stall.path.as_deref().map(printable).unwrap_or_default(),
         ];
         let cgroup = stall.cgroup.clone().unwrap_or_default();

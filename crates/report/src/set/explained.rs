@@ -70,7 +70,7 @@ fn overview(text: &mut String, document: &Value, style: Style) {
         let part =
             if document["command"]["operations"].as_u64() > Some(0) { "/explanation/command" } else { "/explanation" };
         let main = node.pointer(&format!("{part}/causes/0/cause")).and_then(Value::as_str);
-        let main = main.and_then(model::cause::Cause::from_name).map_or("-", crate::explain::words);
+        let main = main.and_then(model::cause::Cause::from_name).map_or("-", model::cause::Cause::words);
         rows.add_row([
             printable(node["node"].as_str().unwrap_or_default()),
             ranks(&of_ranks),

@@ -3,7 +3,7 @@
 use model::block::{DeviceNumber, Kind, Operation as BlockOperation};
 use model::stall::RequestRecord;
 
-use super::super::cause::Cause;
+use super::super::cause::{Cause, traits};
 use super::super::chain::End;
 use super::super::dirty_limit::is_of_cgroup;
 use super::super::disks::Disks;
@@ -173,7 +173,7 @@ fn dirty_in_cgroup(index: &RunIndex, row: u32, pid: u32) -> Option<Need> {
 fn of_journal(index: &RunIndex, disks: &Disks, row: u32, cause: Cause) -> Option<Need> {
     let waited = index.row(row);
     let is_for_room = index.stack(waited.stack.get()).is_some_and(|stack| stack.makes_room);
-    if !matches!(cause, Cause::Journal | Cause::FsLog | Cause::FsTransaction) && !is_for_room {
+    if !cause.has(traits::LOG) && !is_for_room {
         return None;
     }
     let pid = index.tasks.process_of(waited.tid, waited.end_ns);
@@ -223,8 +223,7 @@ fn device_of_requests(index: &RunIndex, row: u32) -> Option<DeviceNumber> {
 /// What the request at the end of a chain lacked.
 fn of_request(index: &RunIndex, disks: &Disks, cause: Cause, end: &End<'_>) -> Option<Need> {
     let Some(request) = end.request else {
-        let is_of_device =
-            matches!(cause, Cause::WritebackWait | Cause::Device | Cause::SchedulerQueue | Cause::RequestWait);
+        let is_of_device = cause.has(traits::AT_DISK) || cause == Cause::WritebackWait;
         if cause == Cause::IoThrottle {
             // The request had not ended with the recording.
             let last = index.row(end.row);

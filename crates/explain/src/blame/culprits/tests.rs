@@ -106,6 +106,49 @@ fn a_worker_writes_what_others_made_dirty_before() {
     check(&Need::Dirty(Some(BASE)), &[&used[..], &[(Dirtied, BASE, 8, 500, 20)]].concat(), &[(9, 100)]);
 }
 
+/// The thread of a mapped device submits what a program gave to it: its cgroup is the root's, the requests count for the program's.
+#[test]
+fn the_thread_of_a_mapped_device_writes_for_those_who_use_it() {
+    use Resource::{DeviceWrite, Dirtied};
+    const MAPPER: u32 = 51;
+    let share_of_mapper = |cgroup: &str| {
+        let mut index = RunIndex::default();
+        let of = |tid, name: &str, cgroup: &str| TaskRecord {
+            tid,
+            pid: tid,
+            name: name.into(),
+            cgroup: Some(cgroup.into()),
+            io_cgroup: None,
+            started_by: None,
+            role: None,
+            container: None,
+            seen_ns: 0,
+        };
+        for task in [of(MAPPER, "dmcrypt_write/2", "/"), of(7, "app", "/app.service")] {
+            index.tasks.insert(&task, &mut index.names);
+        }
+        index.tasks.sort();
+        let used = |resource, device, pid, cgroup: &str, bytes| UsageRecord {
+            device,
+            pid: Some(pid),
+            bytes,
+            busy_ns: bytes,
+            cgroup: Some(cgroup.into()),
+            ..UsageRecord::new(resource, 20 * S, 21 * S)
+        };
+        let dirtied = used(Dirtied, Some(BASE), 7, "/app.service", 1 << 20);
+        for record in [used(DeviceWrite, Some(BASE), MAPPER, cgroup, 1 << 20), dirtied] {
+            assert!(index.usage.insert(&record, &mut index.names));
+        }
+        index.usage.sort();
+        index.tasks.find_submitters(index.usage.all_writers(), &index.names);
+        let users = users(&index, &Need::Device(BASE), (20 * S, 21 * S));
+        users.get(&Some(MAPPER)).copied().unwrap_or_default() * 100 / users.values().sum::<u128>()
+    };
+    assert_eq!(share_of_mapper("/app.service"), 0);
+    assert_eq!(share_of_mapper("/"), 100, "a resync of an array, for nobody");
+}
+
 /// Parts in percent of who wrote to a disk in second 20, where process 7 made 8 KiB dirty and workers, or an unknown process, wrote 150 MiB.
 fn writers(writer: Option<u32>, more: &[UsageRecord]) -> Vec<(Option<u32>, u128)> {
     let mut index = RunIndex::default();

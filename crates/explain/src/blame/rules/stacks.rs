@@ -32,6 +32,9 @@ const ON_6_18: &[&str] = &["6.18"];
 /// The first rank with a rule for the stack decides.
 pub(in crate::blame) const RANKS: &[Rank] = &[MEMORY, SWAP, MECHANISMS, LOCKS, WRITEBACK, FAULTS, IO, PEERS];
 
+/// A cgroup has more memory than its limit that throttles.
+pub(in crate::blame) const ABOVE_MEMORY_HIGH: &str = "throttled above memory.high of its cgroup";
+
 /// Memory was short: any wait in these functions is a wait for memory.
 const MEMORY: Rank = &[
     rule(
@@ -42,11 +45,7 @@ const MEMORY: Rank = &[
     .seen_on(ON_6_18),
     rule(&["reclaim_throttle", "throttle_direct_reclaim"], Cause::ReclaimThrottle, "reclaim throttling")
         .seen_on(ON_6_18),
-    rule(
-        &["mem_cgroup_handle_over_high", "__mem_cgroup_handle_over_high"],
-        Cause::ReclaimThrottle,
-        "throttled above memory.high of its cgroup",
-    ),
+    rule(&["mem_cgroup_handle_over_high", "__mem_cgroup_handle_over_high"], Cause::ReclaimThrottle, ABOVE_MEMORY_HIGH),
     rule(&["do_shrink_slab", "shrink_slab*", "super_cache_scan"], Cause::Shrinker, "slab shrinker"),
     rule(&["try_to_compact_pages", "compact_zone*"], Cause::Compaction, "compaction for a high-order allocation"),
     rule(&["shrink_node*", "shrink_lruvec", "try_to_free_*"], Cause::DirectReclaim, "direct reclaim").seen_on(ON_6_18),

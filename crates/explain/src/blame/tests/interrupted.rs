@@ -70,6 +70,26 @@ fn a_supervisor_waits_for_no_child_that_answers_nothing() {
     }
 }
 
+/// A supervisor has asked a bus by its connection. What wakes it is a client that connects, again and again; then the bus answers.
+#[test]
+fn who_connects_answers_nothing() {
+    let drawing = |waker_stack: &str| {
+        format!(
+            "
+        off 7 | ssssss         | call=epoll_wait state=1 awaits=answer waker=9 asked=1 waker_stack={waker_stack}
+        off 7 |       ssssss   | call=epoll_wait state=1 awaits=answer waker=5 asked=1 waker_stack=unix_stream_sendmsg
+        off 9 | sssss          | stack=xfs_log_force
+        off 5 |      ssssss    | stack=xfs_log_force"
+        )
+    };
+    let connects = drawing("sock_def_readable,unix_stream_connect,__sys_connect");
+    check(&connects, "fs_log 6, unexplained 6", "thread 7: fs_log 6 < thread 5: fs_log 6");
+    let answers = drawing("sock_def_readable,unix_stream_sendmsg");
+    check(&answers, "fs_log 10, unexplained 2", "thread 7: fs_log 5 < thread 9: fs_log 5");
+    // An event loop that never gets an answer was idle.
+    check_quiet(connects.lines().filter(|line| !line.contains("waker=5")).collect::<Vec<_>>().join("\n").as_str());
+}
+
 /// A poll takes a task that is frozen in its sleep for one that is blocked: nobody waited for it.
 #[test]
 fn a_frozen_sleep_is_no_operation() {

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use model::stall::RequestRecord;
 
-use super::{Graph, PIECES, direction, hides_stages};
+use super::{Graph, PIECES, direction};
 use crate::blame::beneath::{self, Part, Served};
-use crate::blame::cause::Cause;
+use crate::blame::cause::{Cause, traits};
 use crate::blame::chain::chain_row;
 use crate::blame::request;
 use crate::blame::timeline::Segment;
@@ -21,7 +21,7 @@ impl Graph<'_, '_> {
         pieces: &mut BTreeMap<u32, u64>,
     ) -> u64 {
         let index = self.index;
-        let Some(row) = chain_row(index, segment).filter(|_| hides_stages(segment.cause)) else {
+        let Some(row) = chain_row(index, segment).filter(|_| segment.cause.has(traits::HIDES_STAGES)) else {
             return segment.start_ns;
         };
         let Some(record) = index.request(index.row(row)) else { return segment.start_ns };

@@ -12,7 +12,7 @@ use super::super::change::reads_files;
 use super::super::memory::{is_at_limit, limit_of};
 use super::absences::concerned;
 use crate::blame::{ClassTimes, Culprit, Explanation};
-use crate::waits::{Freezer, MemoryLimit, Path, Stopped, Waits};
+use crate::waits::{Freezer, MEMORY_HIGH, MemoryLimit, Path, Stopped, Waits};
 
 /// Where the time of some causes was lost, and what is known of that place.
 pub(super) struct Place<'a> {
@@ -28,8 +28,7 @@ impl<'a> Place<'a> {
         let culprits = || all.iter().filter(|culprit| causes.contains(&culprit.cause));
         let number = culprits().find_map(|culprit| culprit.device).or_else(|| disk_of_waits(waits, causes));
         let disk = number.and_then(|number| run.device(number));
-        let file_system = culprits().find_map(|culprit| culprit.file_system.as_deref()?.split_once(" on "));
-        let (kind, mount) = file_system.unzip();
+        let (kind, mount) = culprits().find_map(|of| of.file_system.as_deref()?.split_once(" on ")).unzip();
         let cgroup = most_stalled_cgroup(waits, causes);
         let limit = limit_of(waits, cgroup.as_deref());
         let place = Place {
@@ -42,6 +41,7 @@ impl<'a> Place<'a> {
                 programs: programs(waits, causes),
                 io_limits: io_limits(waits, disk),
                 memory_limit: is_at_memory_limit(waits, causes, cgroup.as_deref()),
+                memory_high: is_above_memory_high(waits, causes),
                 refaults: Some(limit.is_some_and(MemoryLimit::evicts_what_is_read_again)),
                 pinned: Some(waits.pinned),
                 mount_options: mount.map(|point| mount_options(run, point)).unwrap_or_default(),
@@ -134,6 +134,18 @@ fn is_at_memory_limit(waits: &Waits, causes: &[Cause], cgroup: Option<&str>) -> 
     let hangs = |cause: Cause| cause == Cause::OutOfMemory && causes.contains(&cause);
     let hangs = waits.paths.iter().flatten().any(|step| hangs(step.cause));
     if hangs { Some(true) } else { is_at_limit(waits, cgroup) }
+}
+
+/// Whether most of the waits with these causes were above a `memory.high`, which the hard limit does not concern; `None`: not seen.
+fn is_above_memory_high(waits: &Waits, causes: &[Cause]) -> Option<bool> {
+    let (mut above_ns, mut all_ns) = (0u64, 0u64);
+    for &(path, ns) in waits.operations.iter().flat_map(|operation| &operation.pieces) {
+        if let Some(step) = waits.paths[path as usize].iter().find(|step| causes.contains(&step.cause)) {
+            all_ns = all_ns.saturating_add(ns);
+            above_ns = above_ns.saturating_add(if step.kind == MEMORY_HIGH { ns } else { 0 });
+        }
+    }
+    (above_ns > all_ns / 2).then_some(true)
 }
 
 /// The limits that cgroups have on a disk.
