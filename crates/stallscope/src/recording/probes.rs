@@ -35,11 +35,14 @@ impl Probes {
         self.tracing.as_ref().is_some_and(Tracing::is_tracing)
     }
 
-    /// Reports that tracing was requested but is unavailable.
+    /// Reports that tracing was requested but is unavailable: a note, and with `-q`, which hides notes, a warning. Nothing else says then what the
+    /// recording lacks.
     pub fn remark_untraced(&self, screen: &Screen) {
-        if self.tracing.is_some() && !self.is_tracing() {
-            screen.remark("the kernel is not traced; `stallscope doctor` says why and what to do");
+        if self.tracing.is_none() || self.is_tracing() {
+            return;
         }
+        let words = "the kernel is not traced; `stallscope doctor` says why and what to do";
+        if screen.is_quiet() { screen.warning(words) } else { screen.remark(words) }
     }
 }
 
