@@ -1,7 +1,8 @@
 //! Every crash of a small run, enumerated: after each change that the writer makes, and in its middle, the program is killed, or the
 //! power is cut; without an error, and after an error of any of the changes. Each state is read with the real reader.
 //!
-//! `FLUSHES=9 cargo test -p archive --lib crash -- --include-ignored --nocapture` tries a longer run.
+//! With `HOLES=1` a failing disk may also lose the first sectors of a write and keep its last, which is not handled everywhere.
+//! `MORE_FLUSHES=1 cargo test -p archive --lib crash -- --nocapture` tries longer runs.
 
 mod power;
 mod reading;
@@ -19,6 +20,8 @@ use reading::{Promise, Reader};
 
 /// Kinds of findings that are printed.
 const SHOWN: usize = 8;
+/// Findings after which a campaign ends.
+const ENOUGH: usize = 1000;
 const PAGE: u64 = 4096;
 
 struct Campaign {
@@ -40,8 +43,8 @@ struct Written {
 
 impl Campaign {
     fn new(flushes: u32) -> Campaign {
-        let given = std::env::var("FLUSHES").ok().and_then(|text| text.parse().ok());
-        Campaign { reader: Reader::new(), states: 0, found: BTreeMap::new(), flushes: given.unwrap_or(flushes) }
+        let more: u32 = std::env::var("MORE_FLUSHES").ok().and_then(|text| text.parse().ok()).unwrap_or(0);
+        Campaign { reader: Reader::new(), states: 0, found: BTreeMap::new(), flushes: flushes + more }
     }
 
     fn write(&self, fault: Option<Fault>) -> Written {
@@ -106,6 +109,7 @@ impl Campaign {
         self.states += 1;
         if let Err(why) = self.reader.check(state, promise) {
             self.found.entry(why).or_insert((0, when.to_owned())).0 += 1;
+            self.assert_less_than(ENOUGH);
         }
     }
 
@@ -121,6 +125,13 @@ impl Campaign {
         }
     }
 
+    fn assert_less_than(&self, most: usize) {
+        let count: usize = self.found.values().map(|(count, _)| count).sum();
+        let shown =
+            self.found.iter().take(SHOWN).map(|(why, (count, when))| format!("{count} times, first {when}: {why}"));
+        assert!(count < most, "{count} findings:\n{}", shown.collect::<Vec<_>>().join("\n"));
+    }
+
     fn end(self, name: &str) {
         println!(
             "{name}: {} states of {} flushes, {} of them different",
@@ -128,10 +139,7 @@ impl Campaign {
             self.flushes,
             self.reader.count()
         );
-        let count: usize = self.found.values().map(|(count, _)| count).sum();
-        let shown =
-            self.found.iter().take(SHOWN).map(|(why, (count, when))| format!("{count} times, first {when}: {why}"));
-        assert!(count == 0, "{count} findings:\n{}", shown.collect::<Vec<_>>().join("\n"));
+        self.assert_less_than(1);
     }
 }
 
@@ -182,7 +190,7 @@ fn a_run_on_a_full_disk_is_whole_after_any_crash() {
     for lasts in [false, true] {
         campaign.faults(Errno::NOSPC, lasts, |campaign, written, what| {
             campaign.kills(written, what);
-            campaign.power_cuts(written, what, false);
+            campaign.power_cuts(written, what, std::env::var_os("HOLES").is_some());
         });
     }
     campaign.end("full disk");
@@ -194,7 +202,7 @@ fn a_run_on_a_broken_disk_is_whole_after_any_crash() {
     for lasts in [false, true] {
         campaign.faults(Errno::IO, lasts, |campaign, written, what| {
             campaign.kills(written, what);
-            campaign.power_cuts(written, what, false);
+            campaign.power_cuts(written, what, std::env::var_os("HOLES").is_some());
         });
     }
     campaign.end("broken disk");
