@@ -4,7 +4,7 @@ PREFIX ?= /usr/local
 CARGO ?= cargo
 PROGRAM := target/release/stallscope
 
-.PHONY: all demo build mpi fleet ballista test test-fleet test-vm test-distro torture fuzz lint bench whatif-bench page generated pictures install dist clean
+.PHONY: all demo build mpi fleet ballista test test-fleet test-vm test-distro torture campaign fuzz lint bench whatif-bench page generated pictures install dist clean
 
 all: build
 
@@ -60,6 +60,11 @@ torture:
 	@scripts/need build test
 	$(CARGO) build --release --locked --package stallscope
 	$(CARGO) test --locked -p stallscope --test torture -- $(CAMPAIGN) --seed $(SEED) --points $(POINTS) --jobs $(JOBS)
+
+# Fuzzing, kills, faults, damage and enumerated crashes for MINUTES, kept in docs/campaigns.tsv (scripts/campaign).
+MINUTES ?= 30
+campaign:
+	scripts/campaign -m $(MINUTES)
 
 # The readers, with coverage feedback (fuzz/README.md): each of TARGETS, or all, for FUZZ_SECONDS.
 FUZZ_SECONDS ?= 60

@@ -9,14 +9,16 @@ use std::process::ExitCode;
 
 const USAGE: &str = "usage: cargo xtask COMMAND
 
-  tidy      check the code against docs/ARCHITECTURE.md and CONTRIBUTING.md; reads only, offline
-  circles   list the import circles of every crate
-  deny      check licences, bans, sources and advisories of all dependencies with cargo-deny";
+  tidy       check the code against docs/ARCHITECTURE.md and CONTRIBUTING.md; reads only, offline
+  campaigns  write the sum of docs/campaigns.tsv into docs/RELIABILITY.md
+  circles    list the import circles of every crate
+  deny       check licences, bans, sources and advisories of all dependencies with cargo-deny";
 
 fn main() -> ExitCode {
     let command: Vec<String> = std::env::args().skip(1).collect();
     let outcome = match command.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         ["tidy"] => tidy::run(&root()),
+        ["campaigns"] => tidy::sum_campaigns(&root()),
         ["circles"] => tidy::list_circles(&root()),
         ["deny"] => deny::run(&root()),
         _ => Err(USAGE.to_owned()),

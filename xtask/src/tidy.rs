@@ -7,6 +7,7 @@ mod finding;
 mod hosts;
 mod imports;
 mod layers;
+mod ledger;
 mod length;
 mod links;
 mod names;
@@ -33,6 +34,7 @@ pub(crate) fn run(root: &Path) -> Result<bool, String> {
     for rule in [
         circles::check,
         layers::check,
+        ledger::check,
         unsafety::check,
         names::check,
         length::check,
@@ -56,6 +58,11 @@ pub(crate) fn run(root: &Path) -> Result<bool, String> {
         many => println!("tidy: {many} findings"),
     }
     Ok(findings.is_empty())
+}
+
+/// Writes the sum of the campaigns' ledger into the page about them.
+pub(crate) fn sum_campaigns(root: &Path) -> Result<bool, String> {
+    ledger::update(root)
 }
 
 /// Prints the circles of imports of every crate.

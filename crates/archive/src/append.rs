@@ -2,10 +2,13 @@
 
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
+use crate::disk;
 use crate::space::Space;
+
+/// A failure after which nobody knows what is on the disk. It is not that of a full one, so that nothing is written again.
+const UNCERTAIN: &str = "what could not be synced cannot be taken back";
 
 /// A file open for appending.
 #[derive(Debug)]
@@ -20,8 +23,7 @@ pub(crate) struct AppendFile {
 impl AppendFile {
     /// Makes a new, empty file.
     pub(crate) fn create(path: &Path) -> io::Result<AppendFile> {
-        let file = access::create_new(path)?;
-        Ok(AppendFile { file, path: path.to_owned(), length: 0, sound: true })
+        Ok(AppendFile { file: disk::create(path)?, path: path.to_owned(), length: 0, sound: true })
     }
 
     /// Appends all of `bytes` or nothing, and returns where they begin.
@@ -31,8 +33,10 @@ impl AppendFile {
         }
         space.admit(bytes.len() as u64)?;
         let offset = self.length;
-        if let Err(error) = self.file.write_all_at(bytes, offset) {
+        if let Err(error) = disk::write_at(&self.file, bytes, offset) {
             self.cut_back(offset, space);
+            // Else a crash of the machine could bring back a part of it beneath what is written next.
+            self.sound &= disk::sync_all(&self.file).is_ok();
             return Err(error);
         }
         self.length += bytes.len() as u64;
@@ -42,15 +46,24 @@ impl AppendFile {
 
     /// Truncates the file to `length`.
     pub(crate) fn cut_back(&mut self, length: u64, space: &mut Space) {
-        self.sound &= self.file.set_len(length).is_ok();
+        self.sound &= disk::set_length(&self.file, length).is_ok();
         space.gave_back(self.length - length);
         self.length = length;
+    }
+
+    /// Truncates the file after a sync that failed, for good: without a sync of its own, a crash of the machine could bring back what
+    /// is written again elsewhere, or nowhere.
+    pub(crate) fn take_back(&mut self, length: u64, space: &mut Space) -> io::Result<()> {
+        self.cut_back(length, space);
+        let taken = disk::sync_all(&self.file);
+        self.sound &= taken.is_ok();
+        taken.map_err(|error| io::Error::other(format!("{UNCERTAIN}: {error}")))
     }
 
     /// Waits until everything appended is on the disk. After an error the file is not continued: the kernel may have
     /// dropped what it could not write, and reports that only once.
     pub(crate) fn sync(&mut self) -> io::Result<()> {
-        let outcome = self.file.sync_data();
+        let outcome = disk::sync(&self.file);
         self.sound &= outcome.is_ok();
         outcome
     }
@@ -77,7 +90,7 @@ impl AppendFile {
 
     /// Deletes the file. A reader that has it open can continue to read it.
     pub(crate) fn remove(self, space: &mut Space) {
-        if std::fs::remove_file(&self.path).is_ok() {
+        if disk::remove(&self.path).is_ok() {
             space.gave_back(self.length);
         }
     }

@@ -1,7 +1,5 @@
-//! The run directory: names of its files, and its sync.
+//! The run directory: names of its files.
 
-use std::fs::File;
-use std::io;
 use std::path::Path;
 
 /// The description of a run, written once.
@@ -17,9 +15,4 @@ pub(crate) const RESERVE_FILE: &str = "reserve";
 pub fn is_run(dir: &Path) -> bool {
     let is_file = |name: &str| dir.join(name).symlink_metadata().is_ok_and(|metadata| metadata.is_file());
     is_file(DESCRIPTION_FILE) || is_file(JOURNAL_FILE) && is_file(WATERMARK_FILE)
-}
-
-/// Makes the names in a directory survive a crash of the machine.
-pub(crate) fn sync_directory(dir: &Path) -> io::Result<()> {
-    File::open(dir)?.sync_all()
 }

@@ -26,6 +26,8 @@ pub(crate) struct Journal {
     extent: Extent,
     buffer: Vec<u8>,
     sync: bool,
+    /// Whether the last entries may be on the disk though they could not be written.
+    is_uncertain: bool,
     watermark: WatermarkFile,
 }
 
@@ -35,7 +37,7 @@ impl Journal {
         let file = AppendFile::create(&dir.join(JOURNAL_FILE))?;
         rustix::fs::flock(file.file(), rustix::fs::FlockOperation::NonBlockingLockExclusive)?;
         let watermark = WatermarkFile::create(dir, sync, space)?;
-        Ok(Journal { file, extent: Extent::default(), buffer: Vec::new(), sync, watermark })
+        Ok(Journal { file, extent: Extent::default(), buffer: Vec::new(), sync, is_uncertain: false, watermark })
     }
 
     /// Appends all entries or none, and syncs.
@@ -52,12 +54,19 @@ impl Journal {
         if self.sync
             && let Err(error) = self.file.sync()
         {
-            self.file.cut_back(start, space);
+            self.is_uncertain = true;
+            self.file.take_back(start, space)?;
+            self.is_uncertain = false;
             return Err(error);
         }
         self.watermark.note_journal(extent);
         self.extent = extent;
         Ok(())
+    }
+
+    /// Whether what the last entries name must stay as it is: after a crash they may be there. Nothing follows them.
+    pub(crate) fn is_uncertain(&self) -> bool {
+        self.is_uncertain
     }
 
     /// Appends to the recent file in use, all or nothing, and syncs.
@@ -72,7 +81,7 @@ impl Journal {
             && let Err(error) = recent.sync()
         {
             // A record that may not be on the disk is written again elsewhere, so it must not stay here.
-            recent.cut_back(start, space);
+            recent.take_back(start, space)?;
             return Err(error);
         }
         self.watermark.note_recent(Some((recent.name(), recent.length())));

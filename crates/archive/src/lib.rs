@@ -11,7 +11,10 @@
 #![forbid(unsafe_code)]
 
 mod append;
+#[cfg(test)]
+mod crash;
 mod directory;
+mod disk;
 mod encode;
 mod error;
 mod extent;

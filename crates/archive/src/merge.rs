@@ -18,7 +18,7 @@ use model::stall::{StackRecord, TaskRecord, Traced};
 use model::time::Moment;
 use model::user_stack::UserFrameRecord;
 
-use crate::directory::sync_directory;
+use crate::disk::sync_directory;
 use crate::error::ArchiveError;
 use crate::options::WriterOptions;
 use crate::read::run::Run;

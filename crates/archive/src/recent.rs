@@ -96,13 +96,18 @@ struct Position {
 }
 
 impl RecentContents {
-    /// Finds the whole flushes among the bytes of that file.
-    pub(crate) fn parse(generation: u32, bytes: &[u8]) -> RecentContents {
+    /// Finds the whole flushes among the bytes of that file, of which the watermark promises the first `promised`. A flush beyond them
+    /// that is not whole was not finished: a disk that loses its power may have its last bytes without the first.
+    pub(crate) fn parse(generation: u32, bytes: &[u8], promised: u64) -> RecentContents {
         let mut found = RecentContents::default();
         let mut position = Position { at: 0, next: 0, last_ns: 0 };
         while let Some(end) = found.flush(generation, bytes, &mut position) {
             position.at = end;
         }
+        let is_unfinished = |last: &mut DamagedFlush| {
+            last.is_loss && last.bytes > 0 && last.offset >= promised && last.offset + last.bytes == bytes.len() as u64
+        };
+        found.torn_bytes += found.damaged.pop_if(is_unfinished).map_or(0, |last| last.bytes);
         found
     }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use model::set::{SET_VERSION, SetDescription};
 
-use crate::directory::sync_directory;
+use crate::disk;
 use crate::error::ArchiveError;
 
 /// The description of a set. A directory with it is a set.
@@ -60,7 +60,7 @@ pub fn write_set(directory: &Path, set: &SetDescription) -> Result<(), ArchiveEr
         file.write_all(&text)?;
         file.sync_all()?;
         fs::rename(&unfinished, &path)?;
-        sync_directory(directory)
+        disk::sync_directory(directory)
     };
     write().map_err(ArchiveError::io(&path, "write the set"))
 }

@@ -4,13 +4,11 @@
 //! given up, at most four times, and the rest at the close. This lets a run on a full disk end with a readable archive.
 
 use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::FallocateFlags;
-use rustix::io::Errno;
-
-use crate::directory::{RESERVE_FILE, sync_directory};
+use crate::directory::RESERVE_FILE;
+use crate::disk;
 use crate::error::ArchiveError;
 use crate::options::WriterOptions;
 
@@ -48,8 +46,8 @@ impl Space {
             return Err(ArchiveError::NoSpace { path: dir.to_owned(), free_bytes, needed_bytes });
         }
         let path = dir.join(RESERVE_FILE);
-        let file = access::create_new(&path).map_err(ArchiveError::io(&path, "create"))?;
-        allocate(&file, reserve_bytes).map_err(ArchiveError::io(&path, "reserve space"))?;
+        let file = disk::create(&path).map_err(ArchiveError::io(&path, "create"))?;
+        disk::allocate(&file, reserve_bytes).map_err(ArchiveError::io(&path, "reserve space"))?;
         Ok(Space {
             path,
             reserve: Some(file),
@@ -91,7 +89,7 @@ impl Space {
     pub(crate) fn release_all(&mut self) {
         self.shrink(0);
         if self.reserve.take().is_some() {
-            let _ = std::fs::remove_file(&self.path);
+            let _ = disk::remove(&self.path);
         }
     }
 
@@ -108,9 +106,9 @@ impl Space {
     fn shrink(&mut self, to_bytes: u64) -> bool {
         let Some(file) = self.reserve.as_ref().filter(|_| to_bytes < self.reserve_bytes) else { return false };
         // ext4 reuses freed blocks only after the transaction commits, hence the syncs.
-        let freed = file.set_len(to_bytes).and_then(|()| file.sync_all()).is_ok();
+        let freed = disk::set_length(file, to_bytes).and_then(|()| disk::sync_all(file)).is_ok();
         if let Some(dir) = self.path.parent() {
-            let _ = sync_directory(dir);
+            let _ = disk::sync_directory(dir);
         }
         self.reserve_bytes = to_bytes;
         freed
@@ -126,15 +124,4 @@ pub(crate) fn is_full(error: &io::Error) -> bool {
 fn free_bytes(dir: &Path) -> io::Result<u64> {
     let stat = rustix::fs::statvfs(dir)?;
     Ok(stat.f_bavail * stat.f_frsize)
-}
-
-/// Allocates blocks, by writing zeros where the file system lacks fallocate.
-fn allocate(file: &File, bytes: u64) -> io::Result<()> {
-    match rustix::fs::fallocate(file, FallocateFlags::empty(), 0, bytes.max(1)) {
-        Err(Errno::OPNOTSUPP | Errno::NOSYS) => {
-            io::copy(&mut io::repeat(0).take(bytes), &mut &*file)?;
-            file.sync_all()
-        }
-        outcome => Ok(outcome?),
-    }
 }

@@ -4,17 +4,19 @@
 //! it is overwritten in place after the sync of each append, and thus never ahead of the files, even on a disk that lost its power
 //! and writes in any order.
 
+use std::cmp::Ordering;
 use std::io;
-use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
 use crate::append::AppendFile;
 use crate::directory::WATERMARK_FILE;
+use crate::disk;
 use crate::extent::Extent;
 use crate::input::{open, read_whole};
 use crate::line;
+use crate::recent;
 use crate::space::Space;
 
 /// Length of the file. Less than a sector, so that it is overwritten as a whole.
@@ -29,6 +31,18 @@ pub(crate) struct Watermark {
     pub(crate) journal: Extent,
     /// The recent file in use, and its length.
     pub(crate) recent: Option<(String, u64)>,
+}
+
+impl Watermark {
+    /// Bytes that a recent file has at least. One that a later file follows was finished.
+    pub(crate) fn promised(&self, generation: u32) -> u64 {
+        let in_use = self.recent.as_ref().and_then(|(name, bytes)| Some((recent::generation_of(name)?, *bytes)));
+        in_use.map_or(0, |(in_use, bytes)| match in_use.cmp(&generation) {
+            Ordering::Less => 0,
+            Ordering::Equal => bytes,
+            Ordering::Greater => u64::MAX,
+        })
+    }
 }
 
 /// The file, open for writing.
@@ -66,7 +80,7 @@ impl WatermarkFile {
             return;
         }
         if let Ok(bytes) = encode(&watermark)
-            && self.file.file().write_all_at(&bytes, 0).is_ok()
+            && disk::write_at(self.file.file(), &bytes, 0).is_ok()
         {
             self.written = watermark;
         }

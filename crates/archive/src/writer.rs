@@ -10,10 +10,9 @@ mod trouble;
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 
-use access::Sharing;
 use model::event::RunEvent;
 use model::metric::{Change, MetricDescriptor, SampleHeader};
 use model::operation::{IntervalRecord, OperationRecord};
@@ -22,7 +21,8 @@ use model::stall::Traced;
 use model::time::Moment;
 
 use crate::append::AppendFile;
-use crate::directory::{DESCRIPTION_FILE, JOURNAL_FILE, sync_directory};
+use crate::directory::{DESCRIPTION_FILE, JOURNAL_FILE};
+use crate::disk;
 use crate::encode::Encoder;
 use crate::error::ArchiveError;
 use crate::journal::{Entry, Journal};
@@ -164,7 +164,7 @@ impl Writer {
     pub fn create(dir: &Path, description: &RunDescription, options: WriterOptions) -> Result<Writer, ArchiveError> {
         let is_new = !dir.exists();
         if is_new {
-            Sharing::PRIVATE.make_directory(dir).map_err(ArchiveError::io(dir, "create the directory"))?;
+            disk::make_directory(dir).map_err(ArchiveError::io(dir, "create the directory"))?;
         }
         let mut present = fs::read_dir(dir).map_err(ArchiveError::io(dir, "list the directory"))?;
         if present.next().is_some() {
@@ -303,7 +303,7 @@ impl Writer {
 /// Removes the files of a run that failed to begin, and the directory if it is new. It was empty before.
 fn abandon(dir: &Path, is_new: bool) {
     for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
-        let _ = fs::remove_file(entry.path());
+        let _ = disk::remove(&entry.path());
     }
     if is_new {
         let _ = fs::remove_dir(dir);
@@ -322,12 +322,12 @@ fn write_description(dir: &Path, text: &[u8]) -> Result<(), ArchiveError> {
     let path = dir.join(DESCRIPTION_FILE);
     let unfinished = dir.join("run.json.new");
     let write = || {
-        let mut file = access::create_new(&unfinished)?;
-        file.write_all(text)?;
-        file.sync_all()?;
-        fs::rename(&unfinished, &path)?;
-        sync_directory(dir)?;
-        dir.parent().filter(|parent| !parent.as_os_str().is_empty()).map_or(Ok(()), sync_directory)
+        let file = disk::create(&unfinished)?;
+        disk::write_at(&file, text, 0)?;
+        disk::sync_all(&file)?;
+        disk::rename(&unfinished, &path)?;
+        disk::sync_directory(dir)?;
+        dir.parent().map_or(Ok(()), disk::sync_directory)
     };
     write().map_err(ArchiveError::io(&path, "write the description"))
 }

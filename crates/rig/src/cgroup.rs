@@ -5,6 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use crate::effect;
 use crate::thing::PREFIX;
 use crate::{Entry, Hierarchy, Register, RigError, Thing};
 
@@ -24,7 +25,7 @@ pub(crate) fn make_v1(
 ) -> Result<PathBuf, RigError> {
     let path = hierarchy.own.join(cgroup_name());
     entries.push(register.enter(Thing::Cgroup { path: path.clone() })?);
-    fs::create_dir(&path).map_err(RigError::cgroup(flag, "make".into(), &path))?;
+    effect::create_directory(&path, 0o777).map_err(RigError::cgroup(flag, "make".into(), &path))?;
     Ok(path)
 }
 
@@ -34,7 +35,7 @@ pub(crate) fn make_v1(
 pub(crate) fn limit_memory_v1(group: &Path, bytes: u64) -> Result<(), RigError> {
     for (name, value) in [("memory.limit_in_bytes", bytes), ("memory.swappiness", 0)] {
         let file = group.join(name);
-        fs::write(&file, value.to_string()).map_err(RigError::cgroup(
+        effect::write(&file, value.to_string()).map_err(RigError::cgroup(
             "--memory",
             format!("write {value} to"),
             &file,
@@ -47,8 +48,8 @@ pub(crate) fn limit_memory_v1(group: &Path, bytes: u64) -> Result<(), RigError> 
 pub(crate) fn limit_memory_v2(group: &Path, bytes: u64) -> Result<(), RigError> {
     let file = group.join("memory.max");
     let text = bytes.to_string();
-    fs::write(&file, &text).map_err(RigError::cgroup("--memory", format!("write {text} to"), &file))?;
-    let _ = fs::write(group.join("memory.swap.max"), "0");
+    effect::write(&file, &text).map_err(RigError::cgroup("--memory", format!("write {text} to"), &file))?;
+    let _ = effect::write(&group.join("memory.swap.max"), "0");
     Ok(())
 }
 
@@ -117,7 +118,7 @@ fn make_below(
     enable(flag, parent, controllers, register, entries)?;
     let path = parent.join(cgroup_name());
     entries.push(register.enter(Thing::Cgroup { path: path.clone() })?);
-    fs::create_dir(&path).map_err(RigError::cgroup(flag, "make".into(), &path))?;
+    effect::create_directory(&path, 0o777).map_err(RigError::cgroup(flag, "make".into(), &path))?;
     Ok(path)
 }
 
@@ -147,5 +148,5 @@ fn enable(
     let file = parent.join("cgroup.subtree_control");
     let text = names.iter().map(|name| format!("+{name}")).collect::<Vec<_>>().join(" ");
     entries.push(register.enter(Thing::Controllers { file: file.clone(), names })?);
-    fs::write(&file, &text).map_err(RigError::cgroup(flag, format!("write {text} to"), &file))
+    effect::write(&file, &text).map_err(RigError::cgroup(flag, format!("write {text} to"), &file))
 }

@@ -8,6 +8,7 @@
 mod cgroup;
 mod child;
 mod device;
+mod effect;
 mod environment;
 mod error;
 mod exec;

@@ -12,6 +12,7 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
+use crate::effect;
 use crate::outcome::{Outcome, Undone};
 use crate::thing::PREFIX;
 use crate::{Roots, Thing};
@@ -56,7 +57,7 @@ fn disable_controllers(file: &Path, names: &[String]) -> Outcome {
         return Ok(None);
     }
     let text: Vec<String> = names.iter().map(|name| format!("-{name}")).collect();
-    match fs::write(file, text.join(" ")) {
+    match effect::write(file, text.join(" ")) {
         Ok(()) => Ok(Some("disabled")),
         // A cgroup below uses them by now (EBUSY).
         Err(error) if error.kind() == std::io::ErrorKind::ResourceBusy => Ok(None),

@@ -6,6 +6,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::effect;
 use crate::remove::setting::{has, line, present};
 use crate::{BlockDevice, Entry, Register, RigError, Thing};
 
@@ -74,7 +75,7 @@ impl Setting {
         }
     }
 
-    fn at(file: &Path, name: &str, value: &str) -> Result<Setting, RigError> {
+    pub(crate) fn at(file: &Path, name: &str, value: &str) -> Result<Setting, RigError> {
         let refuse =
             |why: &str| Err(RigError::Setting { file: file.to_owned(), value: value.to_owned(), why: why.to_owned() });
         let is_plain = name.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c));
@@ -141,13 +142,13 @@ impl Setting {
             restore: restore.clone(),
         };
         entries.push(register.enter(thing)?);
-        let written = fs::write(&self.file, line(self.device(), &self.value));
+        let written = effect::write(&self.file, line(self.device(), &self.value));
         let now = self.present().unwrap_or_default();
         match written {
             Ok(()) if has(&now, &self.value) => Ok(entries),
             Ok(()) => {
                 // The register holds our value, not the one that the kernel made of it, so restore it here.
-                let _ = fs::write(&restore_file, line(self.device(), &restore));
+                let _ = effect::write(&restore_file, line(self.device(), &restore));
                 register.undo_all(entries);
                 Err(self.refused(format!("the kernel changed it to '{now}'; write that value")))
             }

@@ -5,13 +5,14 @@
 //! Direct I/O was also faster where it was measured (32 MiB written and synced: 0.05 s against 0.20 s).
 
 use std::fs;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use crate::child::{find_tool, run};
+use crate::effect;
 use crate::remove::mount::loops_of;
 use crate::thing::{MARKER, PREFIX};
 use crate::{Entry, Owner, Register, Removed, RigError, Roots, Thing, devices_under};
@@ -135,10 +136,10 @@ impl TemporaryFileSystem {
             entries: Vec::new(),
         };
         made.enter(Thing::Directory { path: path.clone(), marker: MARKER.into() })?;
-        fs::DirBuilder::new().mode(0o700).create(&path).map_err(RigError::io("make", &path))?;
+        effect::create_directory(&path, 0o700).map_err(RigError::io("make", &path))?;
         let marker = path.join(MARKER);
         let text = serde_json::to_string(owner).expect("an owner is plain data");
-        fs::write(&marker, text).map_err(RigError::io("write", &marker))?;
+        effect::write(&marker, text).map_err(RigError::io("write", &marker))?;
         Ok(made)
     }
 

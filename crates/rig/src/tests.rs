@@ -1,6 +1,7 @@
 //! Tests on the real kernel. Tests that need root are skipped without it.
 
 mod crash;
+mod every_crash;
 mod limits;
 mod temporary_file_system;
 

@@ -9,11 +9,11 @@
 //! **Version 2.** `io.max` of the load's cgroup also applies to the writeback of pages that the cgroup dirtied, if the file
 //! system supports it (ext4, btrfs, xfs) and the memory controller is enabled in addition to the io controller.
 
-use std::fs;
 use std::path::Path;
 
 use model::run::Limits;
 
+use crate::effect;
 use crate::remove::throttle::rule_in;
 use crate::{BlockDevice, Entry, Register, RigError, Thing};
 
@@ -46,7 +46,7 @@ pub(crate) fn place_v1(
                 let rule = Thing::ThrottleRule { file: file.clone(), device: device.number.clone(), value };
                 entries.push(register.enter(rule)?);
                 let text = format!("{} {value}", device.number);
-                fs::write(&file, &text).map_err(RigError::cgroup(flag, format!("write {text} to"), &file))?;
+                effect::write(&file, &text).map_err(RigError::cgroup(flag, format!("write {text} to"), &file))?;
             }
         }
         Ok(())
@@ -70,7 +70,7 @@ pub(crate) fn place_v2(group: &Path, devices: &[BlockDevice], limits: &Limits) -
     let file = group.join("io.max");
     for device in devices {
         let text = v2_line(device, limits);
-        fs::write(&file, &text).map_err(RigError::cgroup("--disk-bps", format!("write {text} to"), &file))?;
+        effect::write(&file, &text).map_err(RigError::cgroup("--disk-bps", format!("write {text} to"), &file))?;
     }
     Ok(())
 }

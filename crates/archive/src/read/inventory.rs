@@ -102,7 +102,7 @@ impl Inventory {
                     .push(Damage { rows: Some(0), ..Damage::of_file(&name, "the journal does not list it") });
             }
             let torn_before = inventory.torn_bytes;
-            parts.extend(inventory.recent_batches(recent));
+            parts.extend(inventory.recent_batches(recent, watermark.as_ref()));
             lengths.insert(name, recent.bytes.len() as u64 - (inventory.torn_bytes - torn_before));
         }
         if is_chained {
@@ -211,8 +211,13 @@ impl Inventory {
         Some((generation, Batch { file: schema.file.clone(), schema, offset, length, crc32c, rows, span_ns }))
     }
 
-    fn recent_batches(&mut self, Recent { generation, file, bytes }: &Recent) -> Vec<(u32, Batch)> {
-        let found = recent::RecentContents::parse(*generation, bytes);
+    fn recent_batches(
+        &mut self,
+        Recent { generation, file, bytes }: &Recent,
+        watermark: Option<&Watermark>,
+    ) -> Vec<(u32, Batch)> {
+        let promised = watermark.filter(|_| !self.closed).map_or(u64::MAX, |watermark| watermark.promised(*generation));
+        let found = recent::RecentContents::parse(*generation, bytes, promised);
         self.torn_bytes += found.torn_bytes;
         found.last.into_iter().for_each(|at| self.flushed(at));
         let name = recent::file_name(*generation);

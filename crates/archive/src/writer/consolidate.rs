@@ -24,7 +24,7 @@ impl Writer {
             match self.try_consolidate(now) {
                 Ok(()) => break self.remove_recent(),
                 Err(error) => {
-                    self.segments.roll_back(&mut self.space);
+                    self.roll_back();
                     if self.trouble.is_full() {
                         break self.unconsolidated.clear();
                     }
@@ -43,6 +43,13 @@ impl Writer {
         self.journal.write(&[entry], &mut self.space)?;
         self.segments.commit();
         Ok(())
+    }
+
+    /// Takes back what was appended to the segments, unless the journal may list it.
+    pub(super) fn roll_back(&mut self) {
+        if !self.journal.is_uncertain() {
+            self.segments.roll_back(&mut self.space);
+        }
     }
 
     fn append_batches(&mut self) -> io::Result<Vec<BatchEntry>> {

@@ -29,7 +29,7 @@ impl Writer {
             let entry = Entry::Consolidated { at, generation, replaces: Vec::new(), batches };
             self.journal.write(&[entry], &mut self.space)
         });
-        written.inspect_err(|_| self.segments.roll_back(&mut self.space))?;
+        written.inspect_err(|_| self.roll_back())?;
         self.segments.commit();
         self.tables.all_mut().into_iter().filter(|shelf| is_burst(*shelf)).for_each(|shelf| shelf.settle());
         Ok(())

@@ -6,7 +6,7 @@ use model::time::Moment;
 
 use super::Writer;
 use crate::append::AppendFile;
-use crate::directory::sync_directory;
+use crate::disk::sync_directory;
 use crate::journal::Entry;
 use crate::line;
 use crate::options::FlushState;
@@ -104,7 +104,9 @@ impl Writer {
         let named = if self.options.sync { sync_directory(&self.dir) } else { Ok(()) };
         let listed = named.and_then(|()| self.journal.write(&[Entry::Recent { file: file.name() }], &mut self.space));
         if let Err(error) = listed {
-            file.remove(&mut self.space);
+            if !self.journal.is_uncertain() {
+                file.remove(&mut self.space);
+            }
             return Err(error);
         }
         self.generation += 1;

@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::append::AppendFile;
-use crate::directory::sync_directory;
+use crate::disk::sync_directory;
 use crate::encode::{END_OF_STREAM, Encoder};
 use crate::journal::{BatchEntry, Entry, Journal, SegmentEntry};
 use crate::space::Space;
@@ -51,7 +51,9 @@ impl Segments {
             .and_then(|entry| if self.sync { sync_directory(&self.dir).map(|()| entry) } else { Ok(entry) })
             .and_then(|entry| journal.write(&[Entry::Segment(entry)], space));
         if let Err(error) = opened {
-            file.remove(space);
+            if !journal.is_uncertain() {
+                file.remove(space);
+            }
             return Err(error);
         }
         let live = file.length();

@@ -1,13 +1,14 @@
 //! The register's folder: its location, its permissions, and sweeping it.
 
-use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::fs::{self, File, OpenOptions};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use rustix::fs::{FlockOperation, flock};
 
 use super::journal::{Journal, UNBORN};
+use crate::effect;
 use crate::outcome::{Removed, Undone};
 use crate::remove::undo;
 use crate::{Owner, RigError, Roots};
@@ -42,7 +43,7 @@ impl RegisterFolder {
     /// delete.
     pub(super) fn open(folder: &Path) -> Result<RegisterFolder, RigError> {
         let refused = |why: String| RigError::Register { path: folder.to_owned(), why, remedy: REMEDY };
-        match DirBuilder::new().mode(0o700).create(folder) {
+        match effect::create_directory(folder, 0o700) {
             Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => return Err(refused(error.to_string())),
             _ => {}
         }
@@ -66,7 +67,8 @@ impl RegisterFolder {
     /// The lock that excludes other programs. Held until the file is dropped.
     pub(super) fn lock(&self) -> Result<File, RigError> {
         let path = self.path.join("lock");
-        let file = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(&path);
+        let file =
+            effect::open_or_create(OpenOptions::new().write(true).create(true).truncate(false).mode(0o600), &path);
         let file = file.map_err(RigError::io("open", &path))?;
         let started = Instant::now();
         while let Err(error) = flock(&file, FlockOperation::NonBlockingLockExclusive) {

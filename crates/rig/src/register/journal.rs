@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
-use std::io::{Read, Write};
+use std::io::Read;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 
+use crate::effect;
 use crate::{Owner, RigError, Thing};
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -39,12 +40,12 @@ impl Journal {
         static OPENED: AtomicU32 = AtomicU32::new(0);
         let path = folder.join(owner.file_name(OPENED.fetch_add(1, Ordering::Relaxed)));
         let unborn = path.with_extension(UNBORN);
-        let file = OpenOptions::new().read(true).append(true).create(true).mode(0o600).open(&unborn);
+        let file = effect::open_or_create(OpenOptions::new().read(true).append(true).create(true).mode(0o600), &unborn);
         let file = file.map_err(RigError::io("make", &unborn))?;
         lock(&file).map_err(RigError::io("lock", &unborn))?;
         let mut journal = Journal { path, file, owner: Some(owner.clone()), present: BTreeMap::new(), next_id: 0 };
         journal.append(&Line::Owner { owner: owner.clone() })?;
-        std::fs::rename(&unborn, &journal.path).map_err(RigError::io("rename", &unborn))?;
+        effect::rename(&unborn, &journal.path).map_err(RigError::io("rename", &unborn))?;
         Ok(journal)
     }
 
@@ -114,14 +115,14 @@ impl Journal {
     fn append(&mut self, line: &Line) -> Result<(), RigError> {
         let mut text = serde_json::to_string(line).expect("a line is plain data with string keys");
         text.push('\n');
-        self.file.write_all(text.as_bytes()).map_err(RigError::io("write to", &self.path))
+        effect::append(&self.file, text.as_bytes()).map_err(RigError::io("write to", &self.path))
     }
 
     /// Removes a partial last line, since the next line is appended.
     fn drop_cut_line<'a>(&mut self, text: &'a str) -> Result<&'a str, RigError> {
         let whole = text.rfind('\n').map_or(0, |end| end + 1);
         if whole < text.len() {
-            self.file.set_len(whole as u64).map_err(RigError::io("shorten", &self.path))?;
+            effect::shorten(&self.file, whole as u64).map_err(RigError::io("shorten", &self.path))?;
         }
         Ok(&text[..whole])
     }
@@ -130,7 +131,7 @@ impl Journal {
 impl Drop for Journal {
     fn drop(&mut self) {
         if self.present.is_empty() {
-            let _ = std::fs::remove_file(&self.path);
+            let _ = effect::remove_file(&self.path);
         }
     }
 }

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::existing::existing;
+use crate::effect;
 use crate::outcome::Outcome;
 use crate::thing::PREFIX;
 
@@ -25,7 +26,7 @@ pub(super) fn remove(path: &Path, patience: Duration) -> Outcome {
         let tree = deepest_first(path);
         let tasks: Vec<u32> = tree.iter().flat_map(|group| tasks_in(group)).collect();
         tasks.iter().for_each(|task| kill(*task));
-        let errors: Vec<_> = tree.iter().filter_map(|group| fs::remove_dir(group).err()).collect();
+        let errors: Vec<_> = tree.iter().filter_map(|group| effect::remove_directory(group).err()).collect();
         if existing(path)?.is_none() {
             return Ok(Some("removed"));
         }

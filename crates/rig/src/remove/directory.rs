@@ -1,6 +1,6 @@
 //! Removing a directory that proves itself ours.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::os::fd::{AsFd as _, AsRawFd as _};
 use std::path::Path;
 use std::process::Command;
@@ -12,6 +12,7 @@ use rustix::fs::{FileType, FlockOperation, Mode, OFlags, flock};
 use super::existing::existing;
 use crate::Roots;
 use crate::child::{find_tool, run};
+use crate::effect;
 use crate::outcome::Outcome;
 
 /// Enough for millions of files; the next run removes the rest.
@@ -60,18 +61,17 @@ pub(super) fn remove(path: &Path, marker: &str, roots: &Roots, patience: Duratio
         let unfinished = format!("{marker}.new");
         let is_alone = || directory.entries().is_ok_and(|entries| entries.len() == 1);
         if is_file(&unfinished) && is_alone() {
-            directory.remove_file(Path::new(&unfinished)).map_err(|error| error.to_string())?;
+            effect::other(|| directory.remove_file(Path::new(&unfinished))).map_err(|error| error.to_string())?;
         }
-        return match fs::remove_dir(path) {
+        return match effect::remove_directory(path) {
             Ok(()) => Ok(Some("removed")),
             Err(_) => Err(format!("it holds other files and no {marker}, so it may not be ours")),
         };
     }
     // The marker goes last, so an interrupted removal can be resumed.
     empty_but(&directory, marker, patience.min(DEADLINE))?;
-    directory
-        .remove_file(Path::new(marker))
-        .and_then(|()| fs::remove_dir(path))
+    effect::other(|| directory.remove_file(Path::new(marker)))
+        .and_then(|()| effect::remove_directory(path))
         .map(|()| Some("removed"))
         .map_err(|error| error.to_string())
 }
@@ -83,7 +83,8 @@ fn empty_but(directory: &Directory, marker: &str, deadline: Duration) -> Result<
     // The child enters the open directory before it executes the tool, which closes the descriptor.
     command.current_dir(format!("/proc/self/fd/{}", directory.as_fd().as_raw_fd()));
     command.args([".", "-xdev", "-mindepth", "1", "!", "-name", marker, "-delete"]);
-    run(&mut command, deadline).map(|_| ()).map_err(|error| error.to_string())
+    let empty = || run(&mut command, deadline).map_err(std::io::Error::other);
+    effect::other(empty).map(drop).map_err(|error| error.to_string())
 }
 
 #[cfg(test)]

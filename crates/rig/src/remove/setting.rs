@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use crate::effect;
 use crate::outcome::Outcome;
 
 /// The current value of a setting: the word in brackets if it is a list, `none [mq-deadline] bfq`; the rest of a device's line
@@ -45,9 +46,9 @@ pub(super) fn restore_setting(
     restore: &str,
 ) -> Outcome {
     match present(file, device) {
-        Ok(now) if has(&now, ours) => {
-            fs::write(restore_file, line(device, restore)).map(|()| Some("restored")).map_err(|error| error.to_string())
-        }
+        Ok(now) if has(&now, ours) => effect::write(restore_file, line(device, restore))
+            .map(|()| Some("restored"))
+            .map_err(|error| error.to_string()),
         // The device is gone, or another program has changed it since.
         _ => Ok(None),
     }
@@ -57,7 +58,7 @@ pub(super) fn restore_setting(
 pub(super) fn restore_companion(file: &Path, restore: &str) -> Outcome {
     match present(file, None) {
         Ok(now) if now != restore => {
-            fs::write(file, restore).map(|()| Some("restored")).map_err(|error| error.to_string())
+            effect::write(file, restore).map(|()| Some("restored")).map_err(|error| error.to_string())
         }
         _ => Ok(None),
     }

@@ -4,13 +4,14 @@ use std::fs;
 use std::path::Path;
 
 use super::existing::text;
+use crate::effect;
 use crate::outcome::Outcome;
 
 /// A rule with another value is no longer ours and is left alone.
 pub(super) fn lift(file: &Path, device: &str, value: u64) -> Outcome {
     match text(file)?.and_then(|text| rule(&text, device)) {
         Some(found) if found == value.to_string() => {
-            fs::write(file, format!("{device} 0")).map(|()| Some("lifted")).map_err(|error| error.to_string())
+            effect::write(file, format!("{device} 0")).map(|()| Some("lifted")).map_err(|error| error.to_string())
         }
         _ => Ok(None),
     }

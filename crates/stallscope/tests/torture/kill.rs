@@ -40,6 +40,7 @@ pub fn campaign(plan: &Plan) -> Report {
             Point { victim, known: count.known, site: site.clone(), nth, choice }
         }));
     }
+    points.retain(|point| plan.is_at(&point.name()));
     side_by_side(plan.at_a_time, &points, &mut report, Point::attack);
     report
 }
