@@ -4,7 +4,7 @@ PREFIX ?= /usr/local
 CARGO ?= cargo
 PROGRAM := target/release/stallscope
 
-.PHONY: all demo build mpi fleet ballista test test-fleet test-vm test-distro torture campaign fuzz lint bench whatif-bench page generated pictures install dist clean
+.PHONY: all demo build mpi fleet ballista test test-fleet test-vm test-distro torture campaign fuzz lint corpus bench whatif-bench page generated pictures install dist clean
 
 all: build
 
@@ -78,6 +78,11 @@ lint:
 	$(CARGO) clippy --package stallscope --test torture --test vm --locked -- -D warnings
 	$(CARGO) xtask tidy
 	$(CARGO) xtask deny
+
+# Accept what the program answers of the corpus (docs/CORPUS.md): then look at the changes of corpus/answers.toml.
+corpus:
+	@scripts/need build test
+	$(CARGO) test --locked -p stallscope --test corpus -- accept
 
 bench:
 	@scripts/need build demo bench

@@ -218,7 +218,7 @@ impl Writer {
     }
 
     /// Adds changes of samples that are added separately.
-    pub(crate) fn changes(&mut self, changes: impl IntoIterator<Item = Change>) {
+    pub fn changes(&mut self, changes: impl IntoIterator<Item = Change>) {
         self.tables.metrics.extend(changes);
     }
 

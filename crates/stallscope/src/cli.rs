@@ -9,7 +9,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::commands::run::workload::{self, Offer};
 use crate::commands::{
-    blk, compare, demo, doctor, explain, export, fleet, funclat, lake, recipes, record, report, show,
+    anonymize, blk, compare, demo, doctor, explain, export, fleet, funclat, lake, recipes, record, report, show,
 };
 use crate::commands::{simulate, sweep, top, trial, view};
 use crate::reading::args::RunArgs;
@@ -59,6 +59,8 @@ pub enum Command {
     Trial(trial::args::TrialArgs),
     /// Export a run to another tool's format.
     Export(export::ExportArgs),
+    /// Copy a run without the names of the machine and its users.
+    Anonymize(anonymize::AnonymizeArgs),
     /// Collect explained stalls of many runs and machines as Parquet files.
     Lake(lake::LakeArgs),
     /// Ask a lake which causes and issues grew, where, and since when.
@@ -111,7 +113,12 @@ impl Command {
     pub fn only_reads(&self) -> bool {
         match self {
             Command::Show(_) | Command::Explain(_) | Command::Blk(_) | Command::Compare(_) | Command::Report(_) => true,
-            Command::View(_) | Command::Export(_) | Command::Lake(_) | Command::Check(_) | Command::Recipes(_) => true,
+            Command::View(_)
+            | Command::Export(_)
+            | Command::Anonymize(_)
+            | Command::Lake(_)
+            | Command::Check(_)
+            | Command::Recipes(_) => true,
             Command::Top(args) => args.run.is_some(),
             _ => false,
         }

@@ -1,5 +1,6 @@
 //! The commands: one file or folder each. None imports another, except `demo`.
 
+pub mod anonymize;
 pub mod blk;
 pub mod check;
 pub mod compare;

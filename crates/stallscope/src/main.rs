@@ -22,7 +22,7 @@ use crate::commands::run::request::RunRequest;
 use crate::commands::run::workload::{self, Offer};
 use crate::commands::simulate::request::SimulationRequest;
 use crate::commands::{
-    blk, check, compare, demo, doctor, explain, export, fleet, funclat, generate, lake, recipes, record,
+    anonymize, blk, check, compare, demo, doctor, explain, export, fleet, funclat, generate, lake, recipes, record,
 };
 use crate::commands::{report, run, show, simulate, sweep, top, trial, view};
 use crate::recording::watchdog;
@@ -86,6 +86,7 @@ fn execute(command: Command, offers: Vec<Offer>) -> Result<ExitCode, Failure> {
             watchdog::watch(&owner, std::time::Duration::from_secs(patience_s))
         }
         Command::Export(args) => export::export(&args, &Screen::new(false, args.quiet)),
+        Command::Anonymize(args) => anonymize::anonymize(&args, &Screen::new(args.json, false)),
         Command::Lake(args) => lake::lake(&args),
         Command::Fleet(args) => fleet::fleet(&args),
         Command::Check(args) => check::check(&args, &Screen::new(args.json, false)),

@@ -4,7 +4,8 @@ use super::finding::Finding;
 use super::rust::Token;
 use super::tree::Tree;
 
-const PURE: [&str; 12] = [
+const PURE: [&str; 13] = [
+    "anonymize",
     "model",
     "statistics",
     "lifecycle",

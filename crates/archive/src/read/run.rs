@@ -10,6 +10,7 @@ use model::metric::{Change, MetricDescriptor, SampleHeader};
 use model::operation::{IntervalRecord, OperationRecord};
 use model::run::{FORMAT_VERSION, RunDescription};
 use model::stall::{RequestIntervalRecord, RequestRecord, StackRecord, StallRecord, TaskRecord};
+use model::time::Moment;
 use model::usage::UsageRecord;
 use model::user_stack::{UserFrameRecord, UserStackRecord};
 use serde::Deserialize;
@@ -87,9 +88,13 @@ impl Run {
     /// What the recording lost before it was written. A run that was cut off lacks its end, whatever else was left of it.
     pub fn lost(&self) -> Vec<Lost> {
         let mut lost = Lost::of(self.events());
-        let last_ns = self.inventory.last_flush.map_or(self.description.started.monotonic_ns, |at| at.monotonic_ns);
-        lost.extend(self.is_cut_off.then(|| Lost::end(last_ns)));
+        lost.extend(self.is_cut_off.then(|| Lost::end(self.last_flush().monotonic_ns)));
         lost
+    }
+
+    /// When rows were written last; the begin where none were.
+    pub fn last_flush(&self) -> Moment {
+        self.inventory.last_flush.unwrap_or(self.description.started)
     }
 
     /// The description of the run.
