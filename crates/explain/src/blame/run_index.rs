@@ -31,6 +31,7 @@ use super::queues::Queues;
 use super::requests::Requests;
 use super::row_order;
 use super::rows::Row;
+use super::rules::Rule;
 use super::run_delays::queued;
 use super::series::continue_waits;
 use super::stacks::{Stack, Stacks};
@@ -310,7 +311,14 @@ impl RunIndex {
             row.kind != StallKind::OffCpu
                 || self.stack(row.stack.get()).is_none_or(|stack| stack.agrees_with(announced))
         };
-        row.announced.filter(agrees)
+        let is_of_io = |announced: &&SignalMeaning| announced.cause == Cause::Lock && self.is_held_by_io(row);
+        row.announced.filter(|announced| agrees(announced) && !is_of_io(announced))
+    }
+
+    /// The rule that its stack meets.
+    pub(super) fn rule(&self, row: &Row) -> Option<&'static Rule> {
+        let rule = self.stack(row.stack.get()).and_then(|stack| stack.rule);
+        rule.filter(|rule| rule.cause != Cause::Lock || !self.is_held_by_io(row))
     }
 
     /// Whether it slept for pages until the server of a FUSE file system answered. Its own stack shows a read like any other.
@@ -320,10 +328,15 @@ impl RunIndex {
         is_for_pages && self.stack(row.waker_stack.get()).is_some_and(|waker| waker.answers)
     }
 
+    /// Whether it slept until an I/O let go of what it had locked: a buffer or a page, under a read-ahead of its own or of another task, is locked
+    /// until the request ends, and no task holds it. It follows from what woke the sleeper, and from the request that ended then.
+    fn is_held_by_io(&self, row: &Row) -> bool {
+        row.request.get().is_some() && self.stack(row.waker_stack.get()).is_some_and(|waker| waker.ends_io)
+    }
+
     /// Whether time of that cause is a stage in the lifecycle of the request that ended the row.
     pub(super) fn is_of_request(&self, row: &Row, cause: Cause) -> bool {
-        let rule = self.stack(row.stack.get()).and_then(|stack| stack.rule);
-        let announced = self.announced(row);
+        let (rule, announced) = (self.rule(row), self.announced(row));
         cause.has(cause::traits::STAGE)
             && rule.is_none_or(|rule| rule.on_request)
             && announced.is_none_or(|announced| announced.on_request)

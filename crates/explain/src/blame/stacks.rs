@@ -49,6 +49,8 @@ pub(super) struct Stack {
     pub(super) sends_datagram: bool,
     /// It reads or writes past the page cache.
     pub(super) direct: bool,
+    /// It ends an I/O, which held what others waited for.
+    pub(super) ends_io: bool,
     /// It makes room in a journal, which a task does for all who fill it.
     pub(super) makes_room: bool,
     /// It reads pages of a file into the page cache.
@@ -80,6 +82,15 @@ const IDLE: &[&str] = &[
     "fuse_dev_do_read",
     "smpboot_thread_fn",
     "wait_for_partner",
+];
+const IO_ENDS: &[&str] = &[
+    "bio_endio",
+    "blk_update_request",
+    "btrfs_bio_end_io",
+    "end_bio_bh_io_sync",
+    "xfs_buf_bio_end_io",
+    "xfs_buf_ioend",
+    "xfs_buf_ioend_work",
 ];
 const ROOM: &[&str] = &["__jbd2_log_wait_for_space", "jbd2_log_do_checkpoint"];
 const PAGE_READS: &[&str] = &[
@@ -159,6 +170,7 @@ impl Stack {
             connects: any(CONNECTS),
             sends_datagram: any(DATAGRAMS) && !any(SEQUENCED) && !interrupt,
             direct: frames.iter().any(|frame| DIRECT.iter().any(|begin| frame.starts_with(begin))),
+            ends_io: any(IO_ENDS),
             makes_room: any(ROOM),
             reads_pages: any(PAGE_READS),
             top: names.insert(&shown.join(" < ")),

@@ -297,7 +297,7 @@ impl<'a, 'b> Graph<'a, 'b> {
         let Some(row) = segment.row().map(|row| self.index.row(row)) else { return "" };
         let is_of_commit = path.iter().any(|step| step.cause == Cause::Journal);
         let stack = self.index.stack(row.stack.get());
-        let (rule, is_direct) = (stack.and_then(|stack| stack.rule), || stack.is_some_and(|stack| stack.direct));
+        let (rule, is_direct) = (self.index.rule(row), || stack.is_some_and(|stack| stack.direct));
         if is_of_commit && rule.is_some_and(|rule| rule.words == PAGES_UNDER_WRITEBACK) {
             return ORDERED_DATA;
         }

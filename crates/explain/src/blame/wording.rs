@@ -42,7 +42,7 @@ pub(super) fn describe(index: &RunIndex, row: &Row, cause: Cause) -> Option<Stri
     let detail =
         row.detail.map(|detail| format!(" ({})", with_names(index, index.names.get(detail)))).unwrap_or_default();
     let stack = index.stack(row.stack.get());
-    let rule = stack.and_then(|stack| stack.rule);
+    let rule = index.rule(row);
     let words = words(index, row, cause);
     let top = stack.map(|stack| index.names.get(stack.top)).filter(|top| !top.is_empty());
     let function = match cause {
@@ -66,7 +66,7 @@ fn other_awaited(awaits: Awaits) -> Option<&'static str> {
 
 /// What a row with that cause waits for, without particulars.
 pub(super) fn words(index: &RunIndex, row: &Row, cause: Cause) -> &'static str {
-    match (index.announced(row), index.stack(row.stack.get()).and_then(|stack| stack.rule)) {
+    match (index.announced(row), index.rule(row)) {
         _ if cause == Cause::NetworkFs && index.is_answered(row) => "FUSE server",
         _ if cause == Cause::Lock && is_polled_for(index, row) => "row or table lock",
         _ if cause == Cause::Stopped && !stops::kind(index, row).is_empty() => stops::kind(index, row),

@@ -18,8 +18,7 @@ impl RunIndex {
 
     /// The same as its row, stack and request show it.
     pub(in super::super) fn shown_asleep(&self, row: &Row, at_ns: u64) -> (Cause, Evidence) {
-        let stack = self.stack(row.stack.get());
-        let rule = stack.and_then(|stack| stack.rule);
+        let (stack, rule) = (self.stack(row.stack.get()), self.rule(row));
         // The kernel freezes a task in its sleep, and does not say when it would have been woken.
         if row.is_stopped() || self.stack(row.waker_stack.get()).is_some_and(|waker| waker.thaws) {
             return (Cause::Stopped, Evidence::Event);
@@ -54,8 +53,7 @@ impl RunIndex {
 
     /// The same where its request is unknown.
     fn without_request(&self, row: &Row) -> (Cause, Evidence) {
-        let rule = self.stack(row.stack.get()).and_then(|stack| stack.rule);
-        match (self.announced(row), rule) {
+        match (self.announced(row), self.rule(row)) {
             (Some(_), _) | (_, Some(_)) if row.throttled => (Cause::IoThrottle, Evidence::Correlation),
             (Some(announced), _) => (self.or_mapper(row, announced.cause), Evidence::Event),
             (None, Some(rule)) => (self.or_mapper(row, rule.cause), Evidence::Stack),

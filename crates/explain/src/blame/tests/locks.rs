@@ -4,7 +4,7 @@ use model::block::DeviceNumber;
 use model::usage::{Resource, UsageRecord};
 
 use super::stage::{MS, Stage, chain, shares, stage};
-use crate::blame::{Explanation, Holds, Link};
+use crate::blame::{Cause, Explanation, Holds, Link};
 
 /// `< thread 9 holds: fs_log 9`, for each step after the first.
 fn holders(explanation: &Explanation) -> String {
@@ -373,4 +373,25 @@ fn a_convoy_waits_for_whom_a_worker_works_for() {
     };
     stage.usage.extend([wrote(20, 900), wrote(7, 100)]);
     assert_eq!(holders(&stage), [20]);
+}
+
+/// A buffer under read-ahead is locked until the request ends: no task holds it. A lock that a task gives back is one.
+#[test]
+fn a_lock_that_an_io_holds_is_that_io() {
+    let drawing = |waker_stack: &str| {
+        stage(&format!(
+            "
+        call:read 7 |==========|
+        off       7 | ssssssss | stack=down,xfs_buf_lock request=1 waker=5 waker_stack={waker_stack}
+        request   1 |Q D     C | device=8,0 kind=R"
+        ))
+        .explain()
+    };
+    let of = |explanation: &Explanation, cause| {
+        explanation.causes.iter().find(|time| time.cause == cause).map_or(0, |time| time.time_ns)
+    };
+    let by_io = drawing("wake_up_q,up,xfs_buf_unlock,xfs_buf_ioend_work,process_one_work");
+    assert!(of(&by_io, Cause::Device) > 4 * MS && of(&by_io, Cause::Lock) == 0, "{:?}", by_io.causes);
+    let by_task = drawing("wake_up_q,up,xfs_buf_unlock,xfs_trans_commit");
+    assert!(of(&by_task, Cause::Lock) > 4 * MS, "{:?}", by_task.causes);
 }
