@@ -2,6 +2,7 @@
 
 mod accounting;
 mod answers;
+mod asked_by_pipe;
 mod asynchronous;
 mod awaited;
 mod beneath;

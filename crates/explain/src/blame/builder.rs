@@ -11,6 +11,7 @@ use model::usage::UsageRecord;
 use model::user_stack::{UserFrameRecord, UserStackRecord};
 
 use super::accounting::Accounting;
+use super::asked_by_pipe::asked_by_pipe;
 use super::awaited::drop_idle_but_equal;
 use super::children::drop_listed;
 use super::client_requests::{CLIENT_REQUEST, client_requests, drop_parts};
@@ -313,6 +314,7 @@ fn sort(index: &mut RunIndex, scope: &Scope, disks: &Disks) {
     index.wait_for_servers(&unanswered(index));
     index.wait_for(&turns(index), Awaits::Lock);
     index.wait_for(&handed_out(index), Awaits::Thread);
+    index.wait_for(&asked_by_pipe(index), Awaits::Answer);
     index.wait_for_limits(&throttled(index, disks));
     find_disk_users(index, disks);
 }

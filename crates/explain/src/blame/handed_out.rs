@@ -12,14 +12,13 @@ const EVENT_LOOP: &str = "epoll_pwait";
 /// Rows of one thread that are looked at.
 const ROWS: usize = 64;
 
-/// The waits of the oldest thread of a recorded program for a younger one that works for it: that one last waited for a thread until
-/// the older one woke it, or never since the recording began.
+/// The waits of the oldest thread of a program for a younger one that works for it: that one last waited for a thread until the older one woke
+/// it. Of a recorded program, also if it never waited for one: its threads began within the recording. Elsewhere such a wait may be for their end.
 pub(super) fn handed_out(index: &RunIndex) -> Vec<u32> {
     let oldest = oldest(index);
     let is_one = |row: &Row| {
         let pid = index.tasks.pid(row.tid, row.end_ns);
-        row.watched
-            && row.kind == StallKind::OffCpu
+        row.kind == StallKind::OffCpu
             && row.awaits == Some(Awaits::Work)
             && pid.is_some_and(|pid| oldest.get(&pid) == Some(&row.tid))
             && index
@@ -36,7 +35,7 @@ fn oldest(index: &RunIndex) -> FastMap<u32, u32> {
     let (mut oldest, mut others) = (FastMap::default(), FastSet::default());
     let sleeps = |row: &Row| {
         let ends_with_another = row.awaits == Some(Awaits::Child);
-        row.watched && row.kind == StallKind::OffCpu && row.interruptible && !ends_with_another
+        row.kind == StallKind::OffCpu && row.interruptible && !ends_with_another
     };
     for row in index.rows.iter().filter(|row| sleeps(row)) {
         let Some(pid) = index.tasks.pid(row.tid, row.end_ns) else { continue };
@@ -52,5 +51,5 @@ fn works_for(index: &RunIndex, waker: u32, wait: &Row) -> bool {
     let is_for_thread = |row: &Row| matches!(row.awaits, Some(Awaits::Work | Awaits::Thread | Awaits::Lock));
     let mut before = index.rows_between(waker, 0, wait.runnable_ns).take(ROWS).map(|(_, row)| row);
     let idled = before.find(|row| row.kind == StallKind::OffCpu && is_for_thread(row));
-    waker > wait.tid && idled.is_none_or(|idled| index.waker(idled) == Some(wait.tid))
+    waker > wait.tid && idled.map_or(wait.watched, |idled| index.waker(idled) == Some(wait.tid))
 }

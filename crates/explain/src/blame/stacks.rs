@@ -49,6 +49,8 @@ pub(super) struct Stack {
     pub(super) sends_datagram: bool,
     /// It reads or writes past the page cache.
     pub(super) direct: bool,
+    /// It waits for what another task writes to a pipe.
+    pub(super) reads_pipe: bool,
     /// It ends an I/O, which held what others waited for.
     pub(super) ends_io: bool,
     /// It makes room in a journal, which a task does for all who fill it.
@@ -83,6 +85,7 @@ const IDLE: &[&str] = &[
     "smpboot_thread_fn",
     "wait_for_partner",
 ];
+const PIPE_READS: &[&str] = &["anon_pipe_read", "fifo_pipe_read", "pipe_read"];
 const IO_ENDS: &[&str] = &[
     "bio_endio",
     "blk_update_request",
@@ -170,6 +173,7 @@ impl Stack {
             connects: any(CONNECTS),
             sends_datagram: any(DATAGRAMS) && !any(SEQUENCED) && !interrupt,
             direct: frames.iter().any(|frame| DIRECT.iter().any(|begin| frame.starts_with(begin))),
+            reads_pipe: any(PIPE_READS),
             ends_io: any(IO_ENDS),
             makes_room: any(ROOM),
             reads_pages: any(PAGE_READS),

@@ -1,6 +1,7 @@
 //! Small drawn timelines and their expected explanations.
 
 mod accounting;
+mod asked_by_pipe;
 mod asynchronous;
 mod beneath;
 mod cgroup_limits;

@@ -31,8 +31,11 @@ fn a_program_waits_for_what_its_thread_does_for_it() {
         "fs_log 9, sleep 1, running 1, unexplained 1",
         "/7: fs_log 9 < /9: fs_log 9",
     );
-    // Somebody else's program; a thread that another one gave its work; a program of Go; a thread that did not wait for storage.
-    check_quiet(&drawing.replace("watched", ""));
+    // Of a program that is not recorded the thread must have waited for its work: else the wait may be for its end.
+    let others = drawing.replace("watched", "");
+    check(&others, "fs_log 9, unexplained 3", "/7: fs_log 9 < /9: fs_log 9");
+    check_quiet(&others.replace("off 9 |ss              |", "off 11 |ss             |"));
+    // A thread that another one gave its work; a program of Go; a thread that did not wait for storage.
     check_quiet(&drawing.replace("waker=7", "waker=11"));
     let threads_of_go = "off 11 |sss             | call=epoll_pwait state=1 awaits=interrupt watched";
     check_quiet(&format!("{drawing}\n{threads_of_go}"));
