@@ -4,6 +4,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::known::{KERNEL_THREADS, PROGRAMS, has};
 
+/// Digits of a container's id that are shown.
+const SHOWN: usize = 12;
+
 /// Which names of programs and threads stay.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Comms {
@@ -153,7 +156,11 @@ impl Names {
         let after: String =
             id.chars().map(|c| if c.is_ascii_hexdigit() { digits.next().unwrap_or('0') } else { c }).collect();
         self.ids.insert(id.to_owned(), after.clone());
-        after
+        // A container without a name is shown by the begin of its id.
+        if let (Some(short), Some(new)) = (id.get(..SHOWN), after.get(..SHOWN)) {
+            self.change(short, new.to_owned());
+        }
+        self.change(id, after)
     }
 
     /// The replacement of a network address: one for documentation (RFC 3849).
@@ -200,9 +207,16 @@ fn fits(pattern: &str, name: &str) -> bool {
     }
 }
 
-/// Whether a thread of the kernel has that name: `kworker/0:1-events`, `jbd2/sda1-8`.
+/// Begins of the names of workers of file systems, and of our own threads.
+const OPEN: [&str; 3] = ["xfs-", "btrfs-", "stallscope"];
+
+/// Whether a thread of the kernel, or of ours, has that name: `kworker/0:1-events`, `jbd2/sda1-8`.
 pub(crate) fn is_kernel_thread(comm: &str) -> bool {
     let rest = |begin: &str| comm.strip_prefix(begin).map(|rest| rest.chars().next());
+    // What these end with is not fixed.
+    if OPEN.iter().any(|begin| comm.starts_with(begin)) {
+        return true;
+    }
     let next = KERNEL_THREADS.split_ascii_whitespace().filter_map(rest);
     next.into_iter().any(|next| next.is_none_or(|c| c.is_ascii_digit() || "/:-_".contains(c)))
 }

@@ -46,7 +46,7 @@ pub(crate) const TITLE_WORDS: &str = "postgres: nginx: sshd: php-fpm: idle in tr
     archiver logger io parallel process master cache manager loader for PID pool www SELECT INSERT UPDATE DELETE MERGE COPY ALTER TABLE CREATE \
     DROP INDEX VACUUM ANALYZE REINDEX CLUSTER CHECKPOINT BEGIN COMMIT ROLLBACK TRUNCATE LOCK FETCH DECLARE EXECUTE PREPARE EXPLAIN REFRESH \
     MATERIALIZED VIEW BIND PARSE authentication BASE_BACKUP START_REPLICATION streaming redis-rdb-bgsave redis-aof-rewrite \
-    add apply backup bisect blame branch build checkout clean clone commit compact compose create delete describe diff exec export fetch \
+    add apply backup balance bisect blame branch build checkout clean clone commit compact compose create delete describe diff exec export fetch \
     fsck gc get import init install list load log logs ls maintenance merge mount pack-objects index-pack prune pull push rebase receive \
     remove repack reset restore rm run save scrub send snapshot stash start status stop submodule subvolume tag test unpack-objects update \
     upgrade upload-pack verify worktree write x";

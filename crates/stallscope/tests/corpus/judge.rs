@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::document::{Said, causes, covered, list, ns, share_of, text, times, total};
+use crate::document::{Said, causes, covered, list, ns, share_of, text, times};
 use crate::truth::{Advice, Culprit, Part, Truth, fits, fits_text};
 
 /// Least share of the measured time that is found, and most that the longest stall may be.
@@ -45,6 +45,10 @@ pub fn judge(truth: &Truth, said: &Said) -> Vec<String> {
     if truth.quiet {
         return quiet(truth, &said.all);
     }
+    let says_so = said.all["complete"] == false;
+    if truth.incomplete != says_so {
+        return vec![if says_so { "is said to be incomplete" } else { "is not said to be incomplete" }.to_owned()];
+    }
     let several = truth.part.len() > 1;
     let of = |part: &Part| {
         let wrong = judge_part(truth, part, said);
@@ -84,7 +88,8 @@ fn judge_part(truth: &Truth, part: &Part, said: &Said) -> Vec<String> {
     }
     let judged = [
         found(part, document, &mine),
-        cause(part, &times),
+        cause(truth, part, &times),
+        stranger(truth, part, document, &mine),
         named(part, document, &mine, &times),
         first(part, document, &mine),
         advice(truth, part, said.advice()),
@@ -99,6 +104,9 @@ fn is_victim(part: &Part, stall: &Value) -> bool {
     let (start, end) = (ns(&stall["start_ns"]), ns(&stall["start_ns"]) + ns(&stall["duration_ns"]));
     let during = |from: u64, to: u64| start < to + SLACK_NS && end + SLACK_NS > from;
     let task = text(&stall["task"]);
+    if stall["tid"].as_u64().is_some_and(|tid| part.threads.contains(&tid)) {
+        return true;
+    }
     part.operations.iter().filter(|(_, from, to)| part.tolerance_ms == 0 || during(*from, *to)).any(|(tid, ..)| {
         match &part.task {
             Some(begin) => task.starts_with(begin.as_str()) && text(&stall["path"]).starts_with(&part.path),
@@ -148,8 +156,30 @@ fn found(part: &Part, document: &Value, mine: &[&Value]) -> Option<String> {
     (longest as f64 > TOO_LONG * felt as f64).then(|| format!("too long: {:.2} s", longest as f64 / 1e9))
 }
 
-fn cause(part: &Part, times: &[(String, u64)]) -> Option<String> {
-    let whole = total(times);
+/// A stall of a program that waited for nothing, before those of the victim.
+fn stranger(truth: &Truth, part: &Part, document: &Value, mine: &[&Value]) -> Option<String> {
+    let longest = mine.iter().map(|stall| ns(&stall["duration_ns"])).max()?;
+    let has_command = document["command"].is_object();
+    let fits_key =
+        |pattern: &Option<String>, value: &Value| pattern.as_ref().is_some_and(|pattern| fits(pattern, value));
+    let is_of_culprit = |stall: &Value| {
+        part.first
+            .iter()
+            .any(|wanted| fits_key(&wanted.task, &stall["task"]) || fits_key(&wanted.cgroup, &stall["cgroup"]))
+    };
+    let is_strange = |stall: &&Value| {
+        let of_part = !has_command || stall["neighbour"] == false;
+        let concerns = is_victim(part, stall) || is_of_culprit(stall) || (truth.busy && is_computing(stall));
+        of_part && !concerns && ns(&stall["duration_ns"]) > longest
+    };
+    let strange = list(&document["stalls"]).iter().filter(|_| !part.first.is_empty()).filter(is_strange);
+    let worst = strange.max_by_key(|stall| ns(&stall["duration_ns"]))?;
+    Some(format!("the longest is {} of {}", text(&worst["operation"]), text(&worst["task"])))
+}
+
+fn cause(truth: &Truth, part: &Part, times: &[(String, u64)]) -> Option<String> {
+    let counts = |cause: &String| !truth.busy || part.causes.contains(cause) || !COMPUTING.contains(&cause.as_str());
+    let whole = times.iter().filter(|(cause, _)| counts(cause)).map(|(_, ns)| ns).sum::<u64>();
     let right = times.iter().filter(|(cause, _)| part.causes.contains(cause)).map(|(_, ns)| ns).sum();
     let unexplained = times.iter().filter(|(cause, _)| cause == "unexplained").map(|(_, ns)| *ns).sum();
     // Two ways to judge were there before the corpus: of all time, and of what has a cause.

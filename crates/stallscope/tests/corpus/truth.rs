@@ -38,6 +38,9 @@ pub struct Truth {
     /// The machine also computed for others, or was emulated: what only waits for a CPU says nothing.
     #[serde(default)]
     pub busy: bool,
+    /// It lacks what was recorded, and has to say so.
+    #[serde(default)]
+    pub incomplete: bool,
     /// Advice is asked for about the first victim alone (`--pid`): others had stalls of their own.
     #[serde(default)]
     pub scoped: bool,
@@ -63,6 +66,9 @@ pub struct Part {
     pub label: String,
     /// What the victim's own clock measured: thread or process, start and end on the monotonic clock.
     pub operations: Vec<(u64, u64, u64)>,
+    /// Further threads of the victims.
+    #[serde(default)]
+    pub threads: Vec<u64>,
     /// Instead of these threads: a regular expression on the victims' cgroup, or the begins of their task and path.
     #[serde(default)]
     pub victims: Option<String>,

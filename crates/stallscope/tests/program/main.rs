@@ -14,6 +14,7 @@ mod remains;
 mod stage;
 
 mod advising;
+mod anonymizing;
 mod archive_disk;
 mod bad_input;
 mod bonnie;
