@@ -30,8 +30,9 @@ def make(scenario):
     on, why = machine.Machine(scenario), None
     facts = on.facts()
     if scenario.loop is False and "loop" in facts["modules"]:
-        # Debian 12 loads it as it boots, for nobody.
+        # Debian 12 loads it as it boots, for nobody; it is there again afterwards.
         subprocess.run(["modprobe", "-r", "loop"], check=False)
+        on.stack.callback(subprocess.run, ["modprobe", "loop"], check=False)
         facts = on.facts()
         if "loop" in facts["modules"]:
             return "the module loop is in use", facts

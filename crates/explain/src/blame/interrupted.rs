@@ -33,12 +33,20 @@ fn forget_killers(rows: &mut [Row], stacks: &Stacks) {
     rows.iter_mut().filter(|row| by_signal(row) && sends(row)).for_each(|row| row.waker_tid = Some(0).into());
 }
 
-/// A server with a client of its own, or a request that it has sent on, is woken by each new client, too, and then sleeps on: who connects neither
-/// answers it nor does its work.
-pub(super) fn forget_new_clients(rows: &mut [Row], stacks: &Stacks) {
-    let connects = |row: &Row| row.waker_stack.get().and_then(|stack| stacks.get(&stack)).is_some_and(|by| by.connects);
-    let waits = |row: &Row| matches!(row.awaits, Some(Awaits::Answer | Awaits::ForClient)) && row.asked_ns.is_some();
-    rows.iter_mut().filter(|row| waits(row) && connects(row)).for_each(|row| row.waker_tid = Some(0).into());
+/// A server that owes a client an answer, or has asked one itself, is woken by each new client, by datagrams, and by clients that close their
+/// connection, too, and then sleeps on: none of them answers it or does its work. The end of a connection may be an answer, of a server that
+/// was asked.
+pub(super) fn forget_clients(rows: &mut [Row], stacks: &Stacks) {
+    let is_by_client = |row: &Row| {
+        let waker = row.waker_stack.get().and_then(|stack| stacks.get(&stack));
+        waker.is_some_and(|waker| match row.awaits {
+            Some(Awaits::Answer) => waker.connects || waker.sends_datagram,
+            Some(Awaits::ForClient) => waker.connects || waker.sends_datagram || waker.closes_socket,
+            _ => false,
+        })
+    };
+    let asked = rows.iter_mut().filter(|row| row.asked_ns.is_some());
+    asked.filter(|row| is_by_client(row)).for_each(|row| row.waker_tid = Some(0).into());
 }
 
 /// All that a supervisor starts descends from it. A descendant that ends, or sends a message past the pipe or socket pair by which the supervisor

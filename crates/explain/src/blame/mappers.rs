@@ -1,6 +1,6 @@
 //! Devices of the device mapper and md that may hold back what a file system gives them: until they pass it on, the disk below has no request.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use model::block::DeviceNumber;
 use model::run::{Device, Mount, mount_of};
@@ -9,6 +9,8 @@ use super::disks::device;
 
 /// What passes a bio on in the context of its submitter, or is based on requests and has one.
 const PASS_ON: [&str; 6] = ["linear", "striped", "raid0", "multipath", "zero", "error"];
+/// What keeps copies.
+const ARRAYS: [&str; 2] = ["raid", "mirror"];
 /// Devices on devices that are followed.
 const DEPTH: usize = 8;
 
@@ -18,6 +20,8 @@ pub(super) struct Mappers {
     /// `dm-3 (crypt)`: the uppermost such device on the way down from this one.
     held_in: HashMap<DeviceNumber, String>,
     mounts: Vec<Mount>,
+    /// What lies right beneath such devices of the device mapper.
+    beneath: BTreeSet<DeviceNumber>,
     /// By file that is the device itself.
     nodes: HashMap<String, DeviceNumber>,
 }
@@ -35,13 +39,19 @@ impl Mappers {
         if held_in.is_empty() {
             return Mappers::default();
         }
+        let beneath = devices.iter().filter(|of| hands_over(of)).flat_map(|of| below(devices, of)).collect();
         // A btrfs has a number of its own.
         for mount in mounts {
             let source = devices.iter().find(|of| of.is_mapped_as(&mount.source)).and_then(Device::device_number);
             let known = source.and_then(|number| held_in.get(&number).cloned());
             held_in.extend(device(&mount.device).zip(known));
         }
-        Mappers { held_in, mounts: mounts.to_vec(), nodes }
+        Mappers { held_in, mounts: mounts.to_vec(), beneath, nodes }
+    }
+
+    /// The devices to which threads of a mapped device submit what was given to it.
+    pub(super) fn beneath(&self) -> impl Iterator<Item = DeviceNumber> {
+        self.beneath.iter().copied()
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -61,6 +71,19 @@ impl Mappers {
     }
 }
 
+/// Whether a device of the device mapper gives what it gets to a thread of its own. Those of arrays also write for nobody (resync).
+fn hands_over(of: &Device) -> bool {
+    let kind = of.mapper.as_ref().and_then(|mapper| mapper.kind.as_deref());
+    of.name.starts_with("dm-") && kind.is_some_and(|kind| !PASS_ON.contains(&kind) && !ARRAYS.contains(&kind))
+}
+
+/// The devices right beneath one.
+fn below(devices: &[Device], of: &Device) -> Vec<DeviceNumber> {
+    let names = of.mapper.as_ref().map_or(&[][..], |mapper| &mapper.below);
+    let known = names.iter().filter_map(|name| devices.iter().find(|device| device.name == *name));
+    known.filter_map(Device::device_number).collect()
+}
+
 /// The uppermost device from this one on down that may hold a bio back.
 fn holder(devices: &[Device], of: &Device, depth: usize) -> Option<String> {
     let mapper = of.mapper.as_ref()?;
@@ -75,6 +98,7 @@ fn holder(devices: &[Device], of: &Device, depth: usize) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use model::block::DeviceNumber;
     use model::run::{Device, Mapper, Mount};
 
     use super::Mappers;
@@ -125,6 +149,7 @@ mod tests {
             (mappers.of_path("/dev/mapper/dm-1-name"), mappers.of_path("/dev/dm-2")),
             (Some("dm-0 (delay)"), None)
         );
+        assert_eq!(mappers.beneath().collect::<Vec<_>>(), [DeviceNumber::new(8, 0)]);
         assert_eq!((mappers.of_detail("rwsem read"), mappers.of_detail("inode 13 on nothing")), (None, None));
     }
 }

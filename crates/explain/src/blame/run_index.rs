@@ -18,7 +18,7 @@ use model::stall::{Awaits, RequestRecord, StallKind, StallRecord};
 use super::answers::Answers;
 use super::cause::{self, Cause};
 use super::dirty_limit::DirtyDisks;
-use super::interrupted::{forget_interrupted, forget_new_clients, forget_unasked_children, forget_waits_of_frozen};
+use super::interrupted::{forget_clients, forget_interrupted, forget_unasked_children, forget_waits_of_frozen};
 use super::known::KnownTime;
 use super::lock_turns::LockTurns;
 use super::mappers::Mappers;
@@ -134,7 +134,7 @@ impl RunIndex {
         forget_waits_of_frozen(&mut self.rows, &self.stacks);
         forget_interrupted(&mut self.rows, &self.stacks);
         forget_unasked_children(&mut self.rows, &self.stacks);
-        forget_new_clients(&mut self.rows, &self.stacks);
+        forget_clients(&mut self.rows, &self.stacks);
         find_old_requests(&mut self.rows, &self.names, &self.stacks);
         drop_partial_rows(&mut self.rows);
         continue_waits(&mut self.rows);
@@ -142,7 +142,7 @@ impl RunIndex {
         self.containers = self.tasks.containers(&self.names);
         forget_requests_of_pollers(&mut self.rows, &self.names, &self.tasks);
         self.usage.sort();
-        self.tasks.find_submitters(self.usage.all_writers(), &self.names);
+        self.find_submitters();
         self.user_stacks.sort();
         self.of_command = self.rows.iter().filter(|row| row.watched).map(|row| row.tid).collect();
         self.has_command = !self.of_command.is_empty();
@@ -177,6 +177,18 @@ impl RunIndex {
 
     pub(super) fn find_cause_again(&mut self, at: u32) {
         self.causes[at as usize] = self.find_main_cause(self.row(at));
+    }
+
+    /// Kernel threads that submit what others gave to them: by the cgroup that their writes count for, or, where the kernel does not keep that
+    /// (6.12), because they use what lies beneath a mapped device that does not pass bios on itself. File systems use the device above.
+    fn find_submitters(&mut self) {
+        let by_cgroup = self.tasks.submitters(self.usage.all_writers(), &self.names);
+        let beneath: FastSet<u32> = self.mappers.beneath().flat_map(|disk| self.usage.users_of(disk)).collect();
+        let is_kernels = |row: &Row| self.stack(row.stack.get()).is_some_and(|stack| stack.kernel_thread);
+        let of_mappers =
+            self.rows.iter().filter(|row| beneath.contains(&row.tid) && is_kernels(row)).map(|row| row.tid);
+        let of_mappers: FastSet<u32> = of_mappers.collect();
+        self.tasks.know_submitters(by_cgroup.into_iter().chain(of_mappers));
     }
 
     /// A task that waits for a device's request is known to use the device, also where a kernel worker submits for it. A request that completes

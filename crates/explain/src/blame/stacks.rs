@@ -45,6 +45,8 @@ pub(super) struct Stack {
     pub(super) ends: bool,
     /// A new client connects.
     pub(super) connects: bool,
+    /// Its task closes a socket of this machine.
+    pub(super) closes_socket: bool,
     /// Its task sends a message to a socket without a connection.
     pub(super) sends_datagram: bool,
     /// It reads or writes past the page cache.
@@ -128,6 +130,7 @@ const THAWS: &[&str] = &["__thaw_task", "unfreeze_cgroup"];
 const ANSWERS: &[&str] = &["fuse_request_end", "fuse_dev_do_write"];
 /// A client connects, to a server of this machine: what it does, or what its first packet does in an interrupt.
 const CONNECTS: &[&str] = &["unix_stream_connect", "tcp_v4_syn_recv_sock", "tcp_v6_syn_recv_sock", "tcp_child_process"];
+const CLOSES_SOCKET: &[&str] = &["unix_release_sock"];
 const ENDS: &[&str] = &["do_exit"];
 const DATAGRAMS: &[&str] = &["unix_dgram_sendmsg"];
 /// They send datagrams in order through a connection, as a stream does.
@@ -171,6 +174,7 @@ impl Stack {
             signals: any(SIGNALLING) && !interrupt,
             ends: any(ENDS) && !interrupt,
             connects: any(CONNECTS),
+            closes_socket: any(CLOSES_SOCKET) && !interrupt,
             sends_datagram: any(DATAGRAMS) && !any(SEQUENCED) && !interrupt,
             direct: frames.iter().any(|frame| DIRECT.iter().any(|begin| frame.starts_with(begin))),
             reads_pipe: any(PIPE_READS),

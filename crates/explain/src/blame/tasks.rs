@@ -136,16 +136,21 @@ impl Tasks {
         self.at(tid, at_ns).map(|seen| seen.name)
     }
 
-    /// Finds the kernel threads that submit what others gave to them, as those of dm-crypt, dm-thin and arrays do: no name tells. `writers`:
-    /// what wrote to devices, and the cgroups that this counted for. A request counts for the cgroup of the task that submitted it first; in the root's, no
-    /// program runs, and only a kernel thread can submit it again. Without cgroups nothing is found.
-    pub(super) fn find_submitters(&mut self, writers: impl Iterator<Item = (u32, Name)>, names: &Names) {
+    /// Kernel threads that submit what others gave to them, as those of dm-crypt and dm-thin do: no name tells. `writers`: what wrote to devices, and
+    /// the cgroups that this counted for. A request counts for the cgroup of the task that submitted it first; in the root's, no program runs,
+    /// and only a kernel thread can submit it again.
+    pub(super) fn submitters(&self, writers: impl Iterator<Item = (u32, Name)>, names: &Names) -> Vec<u32> {
         let is_root = |cgroup: Name| names.get(cgroup) == ROOT;
         let of_others = writers.filter(|(tid, cgroup)| {
             let all = || self.seen.get(tid).into_iter().flatten().flat_map(Seen::cgroups);
             !is_root(*cgroup) && all().next().is_some() && all().all(is_root)
         });
-        self.submitters = of_others.map(|(tid, _)| tid).collect();
+        of_others.map(|(tid, _)| tid).collect()
+    }
+
+    /// These submit what others gave to them.
+    pub(super) fn know_submitters(&mut self, tids: impl IntoIterator<Item = u32>) {
+        self.submitters.extend(tids);
     }
 
     /// Whether it is a kernel thread that works for others.

@@ -1,5 +1,7 @@
 //! Who used what, indexed by resource and time.
 
+mod known;
+
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use model::block::DeviceNumber;
@@ -164,11 +166,6 @@ impl Usage {
         }
     }
 
-    /// Processes that wrote to a device, and the cgroups that this counted for.
-    pub(super) fn all_writers(&self) -> impl Iterator<Item = (u32, Name)> {
-        self.writers.iter().flat_map(|((_, cgroup), pids)| pids.iter().map(|pid| (*pid, *cgroup)))
-    }
-
     /// Whether threads of a process have rows of their own.
     pub(super) fn has_threads(&self, pid: u32) -> bool {
         self.with_threads.contains(&pid)
@@ -316,30 +313,6 @@ impl Usage {
         let mut devices = self.throttled.keys().copied().filter(|device| self.knows(*device, pid));
         let first = devices.next()?;
         devices.next().is_none().then_some(first)
-    }
-
-    /// A process uses a device.
-    pub(super) fn know(&mut self, device: DeviceNumber, pid: u32) {
-        self.known.entry(device).or_default().insert(pid);
-    }
-
-    /// Whether a process used a device at any time.
-    pub(super) fn knows(&self, device: DeviceNumber, pid: u32) -> bool {
-        self.known.get(&device).is_some_and(|pids| pids.contains(&pid))
-    }
-
-    /// A process waited for a read of a device.
-    pub(super) fn know_reader(&mut self, device: DeviceNumber, pid: u32) {
-        self.readers.entry(device).or_default().entry(pid).or_default();
-    }
-
-    /// Whether a process read from a device, or from one that is on it, at any time. If the cgroup that the reads counted for is known
-    /// of both, it has to be the same.
-    pub(super) fn reads_from(&self, device: DeviceNumber, cgroup: Option<Name>, pid: u32) -> bool {
-        let on_it = self.readers.iter().filter(|(upper, _)| self.is_on(**upper, device));
-        let its: Vec<&BTreeSet<Name>> = on_it.filter_map(|(_, readers)| readers.get(&pid)).collect();
-        let is_of = |cgroup| its.iter().any(|its| its.contains(&cgroup)) || its.iter().all(|its| its.is_empty());
-        !its.is_empty() && cgroup.is_none_or(is_of)
     }
 
     /// The devices with any use, but for those that others are on: these serve the same requests once more.

@@ -15,6 +15,8 @@ const SLACK_NS: u64 = 3_000_000;
 const MOST_UNEXPLAINED: f64 = 0.1;
 /// Most of an innocent victim's time that is blamed on storage.
 const INNOCENT: f64 = 0.1;
+/// Waits for the log of a file system.
+const LOGS: [&str; 3] = ["journal", "fs_log", "fs_transaction"];
 /// Least saving of advice.
 const SAVED: f64 = 0.05;
 const COMPUTING: [&str; 2] = ["running", "cpu_wait"];
@@ -88,7 +90,7 @@ fn judge_part(truth: &Truth, part: &Part, said: &Said) -> Vec<String> {
     }
     let judged = [
         found(part, document, &mine),
-        cause(truth, part, &times),
+        cause(truth, part, &mine, &times),
         stranger(truth, part, document, &mine),
         named(part, document, &mine, &times),
         first(part, document, &mine),
@@ -177,10 +179,11 @@ fn stranger(truth: &Truth, part: &Part, document: &Value, mine: &[&Value]) -> Op
     Some(format!("the longest is {} of {}", text(&worst["operation"]), text(&worst["task"])))
 }
 
-fn cause(truth: &Truth, part: &Part, times: &[(String, u64)]) -> Option<String> {
+fn cause(truth: &Truth, part: &Part, mine: &[&Value], times: &[(String, u64)]) -> Option<String> {
     let counts = |cause: &String| !truth.busy || part.causes.contains(cause) || !COMPUTING.contains(&cause.as_str());
     let whole = times.iter().filter(|(cause, _)| counts(cause)).map(|(_, ns)| ns).sum::<u64>();
-    let right = times.iter().filter(|(cause, _)| part.causes.contains(cause)).map(|(_, ns)| ns).sum();
+    let right: u64 = times.iter().filter(|(cause, _)| part.causes.contains(cause)).map(|(_, ns)| ns).sum();
+    let right = right + mine.iter().map(|stall| through_log_ns(part, stall)).sum::<u64>();
     let unexplained = times.iter().filter(|(cause, _)| cause == "unexplained").map(|(_, ns)| *ns).sum();
     // Two ways to judge were there before the corpus: of all time, and of what has a cause.
     let of_all = part.tolerance_ms > 0;
@@ -190,6 +193,19 @@ fn cause(truth: &Truth, part: &Part, times: &[(String, u64)]) -> Option<String> 
         () if of_all && share_of(unexplained, whole) > MOST_UNEXPLAINED => Some("too much is unexplained".to_owned()),
         () => None,
     }
+}
+
+/// Time in which a stall waited for the log of a file system, whose thread waited for a right cause, as the chain says: it is right, as long as
+/// the log itself is not among the causes.
+fn through_log_ns(part: &Part, stall: &Value) -> u64 {
+    let [first, then @ ..] = list(&stall["chain"]) else { return 0 };
+    let log = text(&first["waits_for"]);
+    let leads_on = then.iter().any(|link| part.causes.iter().any(|cause| link["waits_for"] == cause.as_str()));
+    if !LOGS.contains(&log) || part.causes.iter().any(|cause| cause == log) || !leads_on {
+        return 0;
+    }
+    let of_log = list(&stall["causes"]).iter().filter(|time| time["cause"] == log);
+    of_log.map(|time| ns(&time["time_ns"])).sum()
 }
 
 /// The chain of the longest stall, or one of the first culprits.

@@ -141,7 +141,8 @@ fn the_thread_of_a_mapped_device_writes_for_those_who_use_it() {
             assert!(index.usage.insert(&record, &mut index.names));
         }
         index.usage.sort();
-        index.tasks.find_submitters(index.usage.all_writers(), &index.names);
+        let submitters = index.tasks.submitters(index.usage.all_writers(), &index.names);
+        index.tasks.know_submitters(submitters);
         let users = users(&index, &Need::Device(BASE), (20 * S, 21 * S));
         users.get(&Some(MAPPER)).copied().unwrap_or_default() * 100 / users.values().sum::<u128>()
     };

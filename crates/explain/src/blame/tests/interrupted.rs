@@ -90,6 +90,26 @@ fn who_connects_answers_nothing() {
     check_quiet(connects.lines().filter(|line| !line.contains("waker=5")).collect::<Vec<_>>().join("\n").as_str());
 }
 
+/// An event loop has received something that wants no answer, such as a line for its log. It is idle until a client closes its connection, or sends
+/// it a datagram.
+#[test]
+fn a_client_that_goes_does_not_do_the_servers_work() {
+    let drawing = |waker_stack: &str| {
+        format!(
+            "
+        off 7 | ssssssssssss   | call=epoll_wait state=1 awaits=for_client waker=9 asked=1 waker_stack={waker_stack}
+        off 9 | sssssssssss    | stack=xfs_log_force"
+        )
+    };
+    for by_client in
+        ["sock_def_wakeup,unix_release_sock,sock_close,task_work_run", "sock_def_readable,unix_dgram_sendmsg"]
+    {
+        check_quiet(&drawing(by_client));
+    }
+    let by_worker = drawing("eventfd_signal,eventfd_write");
+    check(&by_worker, "fs_log 11, unexplained 1", "thread 7: fs_log 11 < thread 9: fs_log 11");
+}
+
 /// A poll takes a task that is frozen in its sleep for one that is blocked: nobody waited for it.
 #[test]
 fn a_frozen_sleep_is_no_operation() {
