@@ -2,7 +2,7 @@
 """Judges answers against the truth of scenarios: judge.py PROGRAM FOLDER [SUITE...] prints a table, scenario by suite.
 
 FOLDER/SUITE/SCENARIO holds `truth.json` and the recording `run`, which PROGRAM explains; its answer is kept as `answer.json`. The exit
-code is 1 if an answer is wrong, or a scenario could not be made. Only JSON's names are compared, never text for people.
+if an answer is wrong and its truth does not say so already (`known_wrong`), or a scenario could not be made. Only names of JSON are compared.
 
 The emulator computes slowly: stalls and advice about computing or waiting for a CPU are left out where they are not the truth, and the
 cause and the culprit are those of the victim's own stalls.
@@ -260,19 +260,23 @@ def explain(program, folder):
 def judge_folder(program, folder):
     """What is wrong with the answer to one recording."""
     truth = json.loads((folder / "truth.json").read_text())
-    if "culprit" in truth: truth["culprits"] = [truth["culprit"]] if truth["culprit"] else []
     if truth["unmade"]:
         return truth, judge(truth, None)
     answer, error = explain(program, folder)
     return truth, [f"no answer: {error}"] if error else judge(truth, answer)
 
 
-def table(results, suites):
+def table(results, known, suites):
     """Rows of scenario by suite."""
+
+    def cell(name, wrong):
+        if not wrong:
+            return "-" if wrong is None else "right"
+        return "; ".join(wrong).replace("|", "/") + (" (known)" if known.get(name) else "")
+
     lines = ["| scenario | " + " | ".join(suites) + " |", "|---|" + "---|" * len(suites)]
     for name in results:
-        cells = [results[name].get(suite) for suite in suites]
-        cells = ["-" if wrong is None else "; ".join(wrong).replace("|", "/") or "right" for wrong in cells]
+        cells = [cell(name, results[name].get(suite)) for suite in suites]
         lines.append(f"| `{name}` | " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
@@ -280,21 +284,22 @@ def table(results, suites):
 def main(program, folder, *suites):
     folder = pathlib.Path(folder)
     suites = suites or sorted(path.name for path in folder.iterdir() if path.is_dir())
-    results, truths, kernels = {}, {}, {}
+    results, truths, known, kernels = {}, {}, {}, {}
     for suite in suites:
         for truth_file in sorted(folder.glob(f"{suite}/*/truth.json"), key=lambda file: file.stat().st_mtime):
             name = truth_file.parent.name
             truth, wrong = judge_folder(program, truth_file.parent)
             results.setdefault(name, {})[suite] = wrong
-            truths[name], kernels[suite] = truth["truth"], truth["kernel"]
-    print(table(results, suites))
-    verdicts = [wrong for row in results.values() for wrong in row.values()]
+            truths[name], known[name], kernels[suite] = truth["truth"], truth.get("known_wrong"), truth["kernel"]
+    print(table(results, known, suites))
     print("\nkernels: " + ", ".join(f"{suite} {kernels.get(suite, '-')}" for suite in suites))
-    wrong = {name: row for name, row in results.items() if any(row.values())}
-    for name in wrong:
-        print(f"  wrong: {name}: {truths[name]}")
-    print(f"{sum(not wrong for wrong in verdicts)} right, {sum(bool(wrong) for wrong in verdicts)} wrong")
-    return 1 if wrong or not verdicts else 0
+    verdicts = [(name, wrong) for name, row in results.items() for wrong in row.values()]
+    wrong = [name for name, wrong in verdicts if wrong]
+    for name in dict.fromkeys(wrong):
+        print(f"  {'known' if known[name] else 'wrong'}: {name}: {known[name] or truths[name]}")
+    unknown = [name for name in wrong if not known[name]]
+    print(f"{len(verdicts) - len(wrong)} right, {len(wrong)} wrong, {len(wrong) - len(unknown)} of these known")
+    return 1 if unknown or not verdicts else 0
 
 
 if __name__ == "__main__":

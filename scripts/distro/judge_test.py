@@ -197,9 +197,9 @@ class Judge(unittest.TestCase):
         quiet(None, slow_operations=1, stalls=[computes], culprits=[{**ANSWER["culprits"][0], "cause": "cpu_wait"}])
 
     def test_the_table(self):
-        results = {"one": {"trixie": [], "bookworm": ["a", "b | c"]}, "two": {"trixie": []}}
-        rows = judge.table(results, ["bookworm", "trixie"]).splitlines()[2:]
-        self.assertEqual(rows, ["| `one` | a; b / c | right |", "| `two` | - | right |"])
+        results = {"one": {"trixie": [], "bookworm": ["a", "b | c"]}, "two": {"trixie": []}, "three": {"trixie": ["d"]}}
+        rows = judge.table(results, {"three": "why"}, ["bookworm", "trixie"]).splitlines()[2:]
+        self.assertEqual(rows, ["| `one` | a; b / c | right |", "| `two` | - | right |", "| `three` | - | d (known) |"])
 
 
 class Scenarios(unittest.TestCase):

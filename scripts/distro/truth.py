@@ -60,6 +60,8 @@ class Scenario:
     slower_than_ms: int
     suites: list | None
     loop: bool | None
+    # Why today's answer is wrong; it is judged all the same, and listed.
+    known_wrong: str | None
 
     def judged_by(self):
         """What the judge needs, as JSON."""
@@ -70,16 +72,17 @@ class Scenario:
             "advice": self.advice,
             "victims": self.victims,
             "slower_than_ms": self.slower_than_ms,
+            "known_wrong": self.known_wrong,
         }
 
 
-def stall(cause, culprit, advice, victims=None, slower_than_ms=300, suites=None, loop=None):
+def stall(cause, culprit, advice, victims=None, slower_than_ms=300, suites=None, loop=None, known_wrong=None):
     """A scenario with a stall. `cause` and `culprit` may be lists, of which any is right; `loop`: whether the module is there, if that matters."""
 
     def add(make):
         causes = [cause] if isinstance(cause, str) else cause
         culprits = [culprit] if isinstance(culprit, Culprit) else culprit
-        SCENARIOS.append(Scenario(make.__name__, make, make.__doc__, causes, culprits, advice, victims, slower_than_ms, suites, loop))
+        SCENARIOS.append(Scenario(make.__name__, make, make.__doc__, causes, culprits, advice, victims, slower_than_ms, suites, loop, known_wrong))
         return make
 
     return add
@@ -89,7 +92,7 @@ def quiet(slower_than_ms=500, suites=None):
     """A scenario in which no operation is slow."""
 
     def add(make):
-        SCENARIOS.append(Scenario(make.__name__, make, make.__doc__, None, [], [], None, slower_than_ms, suites, None))
+        SCENARIOS.append(Scenario(make.__name__, make, make.__doc__, None, [], [], None, slower_than_ms, suites, None, None))
         return make
 
     return add
