@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Judges answers against the truth of scenarios: judge.py PROGRAM FOLDER [SUITE...] prints a table, scenario by suite.
 
-FOLDER/SUITE/SCENARIO holds `truth.json` and the recording `run`, which PROGRAM explains; its answer is kept as `answer.json`. The exit
+FOLDER/SUITE/SCENARIO holds `truth.json` and the recording `run`, which PROGRAM explains; its answer is kept as `answer.json`. The exit code is 1
 if an answer is wrong and its truth does not say so already (`known_wrong`), or a scenario could not be made. Only names of JSON are compared.
 
 The emulator computes slowly: stalls and advice about computing or waiting for a CPU are left out where they are not the truth, and the
