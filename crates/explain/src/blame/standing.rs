@@ -90,11 +90,11 @@ impl RunIndex {
     }
 
     /// Finds the waits that nobody ends because the task at the other end of their chain is stuck: those of the `subjects`, or, where nobody
-    /// is asked about, of all. They become waits for that task.
+    /// is asked about, of all; and those for a file system's server, in which no task idles. They become waits for that task.
     pub(super) fn find_hangs(&mut self, is_everything: bool) {
         let all = is_everything && !self.has_command;
         let mut tids: Vec<u32> = self.standing.keys().copied().collect();
-        tids.retain(|tid| all || self.subjects.contains(tid));
+        tids.retain(|tid| all || self.subjects.contains(tid) || self.is_for_file_system(*tid));
         tids.sort_unstable();
         for tid in tids {
             for hung in self.hang(tid) {
