@@ -1,5 +1,6 @@
 //! Requests that a server works on, as operations: each may consist of many waits.
 
+use std::cell::Cell;
 use std::collections::HashMap;
 
 use model::stall::{Awaits, StallKind};
@@ -43,7 +44,22 @@ pub(super) fn client_requests(rows: &[Row], found: &[Operation], slower_than_ns:
             ..of_rows(rows, class)
         })
     };
-    joined(rows, received_ns, u64::MAX).iter().filter_map(request).collect()
+    worked_on(rows).iter().filter_map(request).collect()
+}
+
+/// The rows of each request, up to the next wait for a message: a server that waits for what comes next works on nothing, though it has not
+/// answered. What it received may have wanted no answer.
+fn worked_on(rows: &[Row]) -> Vec<Vec<&Row>> {
+    // The thread whose rows come, and when it last waited for a message.
+    let idled = Cell::new((0, 0));
+    let request = |row: &Row| {
+        if row.kind == StallKind::OffCpu && row.awaits == Some(Awaits::Message) {
+            idled.set((row.tid, row.start_ns));
+        }
+        let (tid, idled_ns) = idled.get();
+        received_ns(row).filter(|received_ns| tid != row.tid || idled_ns < *received_ns)
+    };
+    joined(rows, request, u64::MAX)
 }
 
 /// Drops the operations that are parts of a request in the list.

@@ -171,3 +171,20 @@ fn no_stall_of_a_child_counts_twice() {
         off 4 |  ssssssssss    | stack=xfs_log_force";
     assert_eq!(tasks(&format!("{parents}{client}")), ["thread 9: fs_log 10 < thread 4: fs_log 10"]);
 }
+
+/// What it received wants no answer: it waits for the next message, and a timer of its own wakes it later.
+#[test]
+fn a_server_that_waits_for_the_next_message_works_on_no_request() {
+    let drawing = |awaits: &str| {
+        format!(
+            "
+        off 7 |  sssss         | call=epoll_wait awaits={awaits} waker=5
+        off 7 |       ssssss   | call=fdatasync stack=jbd2_log_wait_commit asked=2"
+        )
+    };
+    let listed = |awaits: &str| {
+        let explanation = stage(&drawing(awaits)).explain();
+        explanation.stalls.iter().any(|stall| stall.operation == "client_request")
+    };
+    assert!(listed("for_client asked=2") && !listed("message"));
+}
