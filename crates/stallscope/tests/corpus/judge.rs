@@ -59,7 +59,14 @@ pub fn judge(truth: &Truth, said: &Said) -> Vec<String> {
             .map(move |wrong| if several { format!("{}: {wrong}", part.label) } else { wrong })
             .collect::<Vec<_>>()
     };
-    truth.part.iter().flat_map(of).collect()
+    truth.part.iter().flat_map(of).chain(alarm(truth, &said.all)).collect()
+}
+
+/// A stall of a thread that idled.
+fn alarm(truth: &Truth, document: &Value) -> Option<String> {
+    let is_of_idle = |stall: &&Value| stall["tid"].as_u64().is_some_and(|tid| truth.idle.contains(&tid));
+    let stall = list(&document["stalls"]).iter().filter(|stall| !is_computing(stall)).find(is_of_idle)?;
+    Some(format!("{} of {} is none", text(&stall["operation"]), text(&stall["task"])))
 }
 
 fn quiet(truth: &Truth, document: &Value) -> Vec<String> {
@@ -137,8 +144,10 @@ fn measured(part: &Part) -> u64 {
 }
 
 fn found(part: &Part, document: &Value, mine: &[&Value]) -> Option<String> {
+    let within = |felt: u64| part.within_ms.map_or(felt, |within| felt.min(within * 1_000_000));
+    let operations = part.operations.iter();
     let seen: Vec<(u64, u64)> =
-        part.operations.iter().map(|(_, from, to)| (covered(mine, *from, *to), to - from)).collect();
+        operations.map(|(_, from, to)| (covered(mine, *from, *to), within(to - from))).collect();
     if part.tolerance_ms > 0 {
         let is_found = |(seen, felt): &&(u64, u64)| match part.composite {
             true => *seen as f64 >= *felt as f64 * FOUND,

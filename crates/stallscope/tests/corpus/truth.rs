@@ -38,6 +38,9 @@ pub struct Truth {
     /// The machine also computed for others, or was emulated: what only waits for a CPU says nothing.
     #[serde(default)]
     pub busy: bool,
+    /// Threads that waited for nothing that they had asked for: no stall is theirs.
+    #[serde(default)]
+    pub idle: Vec<u64>,
     /// It lacks what was recorded, and has to say so.
     #[serde(default)]
     pub incomplete: bool,
@@ -79,6 +82,9 @@ pub struct Part {
     /// Each operation is found if the difference is at most 5 %, or this; 0: all together to 80 %.
     #[serde(default)]
     pub tolerance_ms: u64,
+    /// How much of its only operation lies within the recording, where it began before or lasts longer.
+    #[serde(default)]
+    pub within_ms: Option<u64>,
     /// Operations of the clock consist of several system calls: 80 % of each is enough.
     #[serde(default)]
     pub composite: bool,

@@ -1,7 +1,7 @@
 //! Ground truth: each test causes a known stall, and the explanation must name it.
 //!
 //! `cargo test -p stallscope --test truth` prints the table of docs/BLAME.md; a word behind `--` chooses among the tests.
-//! With `STALLSCOPE_TRUTH=FOLDER` the recordings are kept there. Many tests share one recording, the others need the whole
+//! With `STALLSCOPE_TRUTH=FOLDER` the recordings are kept there, each with its truth for the corpus. Many tests share one recording, the others need the whole
 //! machine, and this program is also the victim and its neighbours: hence no test harness.
 #![allow(unreachable_pub)]
 #![deny(unsafe_code)]
@@ -12,6 +12,7 @@ mod datagrams;
 mod fuse;
 mod ground;
 mod judge;
+mod kept;
 mod locks;
 #[path = "../program/stage/program.rs"]
 #[allow(dead_code)]
@@ -244,12 +245,15 @@ fn alone(test: &Test) -> Attempt {
     let run = || match test.recorded {
         Some(recorded) => {
             let (explained, truth) = recorded();
+            kept::note(&explained, &[(test.name, std::slice::from_ref(&truth))]);
             Verdict::new(&explained, &[truth])
         }
         None => {
             let recording = Recording::start();
             let truths = truths(test);
-            Verdict::new(&recording.explained(), &truths)
+            let explained = recording.explained();
+            kept::note(&explained, &[(test.name, &truths)]);
+            Verdict::new(&explained, &truths)
         }
     };
     let verdict = attempt(test.name, run);
@@ -264,6 +268,9 @@ fn together(tests: &[&Test], at_once: usize) -> Vec<Attempt> {
         (attempt(test.name, || truths(test)), began.elapsed().as_secs_f64())
     });
     let explained = recording.explained();
+    let made =
+        tests.iter().zip(&ended).filter_map(|(test, (truths, _))| Some((test.name, truths.as_ref().ok()?.as_slice())));
+    kept::note(&explained, &made.collect::<Vec<_>>());
     let judged = |(truths, seconds): (Result<Vec<Truth>, String>, f64)| {
         Attempt::new(truths.map(|truths| Verdict::new(&explained, &truths)), seconds)
     };

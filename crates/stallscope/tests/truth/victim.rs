@@ -19,6 +19,9 @@ const PATIENCE: std::time::Duration = std::time::Duration::from_secs(3);
 /// Recorded more finely.
 const RECORDED: &str = "20ms";
 
+/// Where the recording was kept: a key of its explanation.
+pub const KEPT: &str = "kept";
+
 /// The machine, recorded while victims suffer.
 pub struct Recording {
     program: Running,
@@ -77,10 +80,10 @@ impl Recording {
         self.program.wait().expect_code(0);
         took("end the recording", began);
         let began = Instant::now();
-        let explained = explain(&self.directory);
+        let mut explained = explain(&self.directory);
         took("explain it", began);
         if let Some(place) = std::env::var_os("STALLSCOPE_TRUTH") {
-            keep(&self.directory, Path::new(&place));
+            explained[KEPT] = keep(&self.directory, Path::new(&place)).into();
         }
         drop(self.home);
         explained
@@ -101,10 +104,11 @@ fn explain(directory: &Path) -> Value {
     run(&words).expect_code(0).document()
 }
 
-fn keep(run: &Path, place: &Path) {
-    let name = format!("{}-{}", std::process::id(), crate::actor::now_ns());
+fn keep(run: &Path, place: &Path) -> String {
+    let kept = place.join(format!("{}-{}", std::process::id(), crate::actor::now_ns())).display().to_string();
     std::fs::create_dir_all(place).unwrap();
-    crate::ground::tool("cp", &["-r", run.to_str().unwrap(), place.join(name).to_str().unwrap()]);
+    crate::ground::tool("cp", &["-r", run.to_str().unwrap(), &kept]);
+    kept
 }
 
 /// A program that is about to stall.
