@@ -78,7 +78,8 @@ def memory_high(machine):
         machine.run_beside(machine.app("grow", 100), lambda: machine.pause(10), MemoryHigh="40M")
 
 
-@stall(["swap", *DISK], Culprit(cgroup=r"/app\.service$", disk="swap"), [edge("memory", r"/app\.service$"), edge("device"), edge("swap")])
+@stall(["swap", *DISK], Culprit(cgroup=r"/app\.service$", disk="swap"), [edge("memory", r"/app\.service$"), edge("device"), edge("swap")],
+       slower_than_ms=100)
 def memory_max_swap(machine):
     "a unit at its own MemoryMax reads pages from swap on a slow disk"
     machine.swap_on("swap")
@@ -105,7 +106,7 @@ def quota_of_command(machine):
 @stall("cpu_wait", Culprit(task=r"^sha256sum/", cgroup=r"/burn\d\.service$"), [edge("cpu"), absent(r"burn\d|sha256sum")])
 def run_queue(machine):
     "a client waits for a server of CPUWeight=1 beside programs that compute"
-    socket = machine.serve("busy", 100_000, CPUWeight=1)
+    socket = machine.serve("busy", 20_000, CPUWeight=1)
     for number in range(4):
         machine.unit(f"burn{number}", ["sha256sum", "/dev/zero"])
     with machine.record(machine.app("client", socket, 4, 0.3)):
