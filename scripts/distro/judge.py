@@ -162,7 +162,7 @@ def tasks_of_victims(truth, answer):
 
 
 def first_culprit(truth, answer):
-    """The first culprit that one of the victims waited for."""
+    """The first culprit of the victims' waits."""
     part = part_of(answer)
     culprits, victims = part.get("culprits") or [], tasks_of_victims(truth, answer)
     if part is not answer:

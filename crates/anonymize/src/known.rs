@@ -10,7 +10,7 @@ pub(crate) use mounts::{PSEUDO_SOURCES, VALUED_OPTIONS};
 pub(crate) use programs::{KERNEL_THREADS, PROGRAMS, TITLE_WORDS};
 pub(crate) use units::{CONTAINER_PREFIXES, GROUPS, KINDS, UNITS};
 
-/// Whether a list of words, separated by white space, has that one.
+/// Whether a list of words, separated by white space, has a word.
 pub(crate) fn has(list: &str, word: &str) -> bool {
     !word.is_empty() && list.split_ascii_whitespace().any(|known| known == word)
 }

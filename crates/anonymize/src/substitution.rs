@@ -23,7 +23,7 @@ impl Substitution {
         Substitution { names: by_first }
     }
 
-    /// Whether a text is the other one with names replaced that stand by themselves: what is between two letters or digits is part of
+    /// Whether one text is another with whole names replaced: a name between two letters or digits is part of
     /// another name. A name may also be a word of ours (`run`, `disk`), which stays.
     pub fn becomes(&self, before: &str, after: &str) -> bool {
         let (mut at, mut to) = (0, 0);

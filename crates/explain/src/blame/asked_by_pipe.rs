@@ -7,8 +7,8 @@ use super::rows::Row;
 use super::run_index::RunIndex;
 use super::unheard::HEARD_NS;
 
-/// The reads of pipes that wait for an answer: right before its read, the reader woke the later writer from a wait for a message, and that one
-/// waited for none since. It is a request and its answer, whatever the two did before. A stage of a pipeline wakes the one behind it, which
+/// The reads of pipes that wait for an answer: right before its read, the reader woke the later writer from a wait for a message, and the writer
+/// has waited for none since. It is a request and its answer, whatever the two did before. A stage of a pipeline wakes the one behind it, which
 /// wakes no stage before it; a writer that the reader made room for did not wait for a message.
 pub(super) fn asked_by_pipe(index: &RunIndex) -> Vec<u32> {
     let is_one = |row: &Row| {

@@ -12,8 +12,8 @@ const EVENT_LOOP: &str = "epoll_pwait";
 /// Rows of one thread that are looked at.
 const ROWS: usize = 64;
 
-/// The waits of the oldest thread of a program for a younger one that works for it: that one last waited for a thread until the older one woke
-/// it. Of a recorded program, also if it never waited for one: its threads began within the recording. Elsewhere such a wait may be for their end.
+/// The waits of the oldest thread of a program for a younger thread that works for it: the younger one last waited until the oldest woke it. A
+/// thread that never waited counts in a recorded program alone, whose threads all began within the recording: elsewhere the oldest may wait for its end.
 pub(super) fn handed_out(index: &RunIndex) -> Vec<u32> {
     let oldest = oldest(index);
     let is_one = |row: &Row| {

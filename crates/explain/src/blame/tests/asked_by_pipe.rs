@@ -2,7 +2,7 @@
 
 use super::clients::{check, check_quiet};
 
-/// The client writes its request, which wakes the server, and reads until that one has written the answer.
+/// The client writes its request, which wakes the server, and reads until the server has written the answer.
 #[test]
 fn a_read_of_a_pipe_that_was_asked_for_waits_for_the_answer() {
     let drawing = "
