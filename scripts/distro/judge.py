@@ -2,7 +2,7 @@
 """Judges answers against the truth of scenarios: judge.py PROGRAM FOLDER [SUITE...] prints a table, scenario by suite.
 
 FOLDER/SUITE/SCENARIO holds `truth.json` and the recording `run`, which PROGRAM explains; its answer is kept as `answer.json`. The exit code is 1
-if an answer is wrong and its truth does not say so already (`known_wrong`), or a scenario could not be made. Only names of JSON are compared.
+if an answer is wrong and its truth does not say so already (`known_wrong`), or 3 if a scenario could not be made. Only names of JSON are compared.
 
 The emulator computes slowly: stalls and advice about computing or waiting for a CPU are left out where they are not the truth, and the
 cause and the culprit are those of the victim's own stalls.
@@ -281,6 +281,18 @@ def table(results, known, suites):
     return "\n".join(lines)
 
 
+def is_unmade(wrong):
+    """Whether the scenario did not come about: no answer to it was judged."""
+    return any(reason.startswith("not made: ") for reason in wrong)
+
+
+def exit_code(unknown, unmade, verdicts):
+    """1: an answer is wrong, or nothing was judged; 3: a scenario was not made; else 0."""
+    if unknown or not verdicts:
+        return 1
+    return 3 if unmade else 0
+
+
 def main(program, folder, *suites):
     folder = pathlib.Path(folder)
     suites = suites or sorted(path.name for path in folder.iterdir() if path.is_dir())
@@ -294,12 +306,16 @@ def main(program, folder, *suites):
     print(table(results, known, suites))
     print("\nkernels: " + ", ".join(f"{suite} {kernels.get(suite, '-')}" for suite in suites))
     verdicts = [(name, wrong) for name, row in results.items() for wrong in row.values()]
-    wrong = [name for name, wrong in verdicts if wrong]
+    unmade = [name for name, wrong in verdicts if is_unmade(wrong)]
+    wrong = [name for name, wrong in verdicts if wrong and not is_unmade(wrong)]
     for name in dict.fromkeys(wrong):
         print(f"  {'known' if known[name] else 'wrong'}: {name}: {known[name] or truths[name]}")
+    for name in dict.fromkeys(unmade):
+        print(f"  not made: {name}: {truths[name]}")
     unknown = [name for name in wrong if not known[name]]
-    print(f"{len(verdicts) - len(wrong)} right, {len(wrong)} wrong, {len(wrong) - len(unknown)} of these known")
-    return 1 if unknown or not verdicts else 0
+    right = len(verdicts) - len(wrong) - len(unmade)
+    print(f"{right} right, {len(wrong)} wrong, {len(wrong) - len(unknown)} of these known, {len(unmade)} not made")
+    return exit_code(unknown, unmade, verdicts)
 
 
 if __name__ == "__main__":

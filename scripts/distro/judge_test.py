@@ -184,6 +184,16 @@ class Judge(unittest.TestCase):
         self.check("not made: no disk", unmade="no disk")
         self.check("not made: by its own clock the victim took 0.20 s at most", clocks=[{"pids": [7], "operations": [[0, S // 5]]}])
 
+    def test_what_was_not_made_is_not_wrong(self):
+        self.assertTrue(judge.is_unmade(["not made: no disk"]))
+        self.assertFalse(judge.is_unmade(["no culprit"]))
+        self.assertFalse(judge.is_unmade([]))
+        right, other = ("one", []), ("two", ["any"])
+        self.assertEqual(judge.exit_code([], [], [right]), 0)
+        self.assertEqual(judge.exit_code([], ["two"], [right, other]), 3)
+        self.assertEqual(judge.exit_code(["two"], ["two"], [right, other]), 1)
+        self.assertEqual(judge.exit_code([], [], []), 1)
+
     def test_quiet(self):
         def quiet(expected, **changed):
             self.check(expected, is_quiet=True, **{"clocks": [], **changed})

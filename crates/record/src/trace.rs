@@ -250,7 +250,7 @@ impl Tracing {
             if let Some(peer) = wait.row.holder_tid {
                 // Who has the other end may have no row of its own.
                 let pid = process_of(&self.roots.proc, peer).unwrap_or(peer);
-                self.rows.tasks.emit(peer, pid, None, wait.row.end_ns(), traced);
+                self.rows.tasks.emit(peer, pid, task_rows::Name::Unknown, wait.row.end_ns(), traced);
             }
             self.rows.add_blocked(wait, traced);
         }

@@ -44,6 +44,8 @@ pub(super) const SYSTEM_CALL: u32 = 0;
 pub(super) const OFF_CPU: u32 = 1;
 pub(super) const SPAN: u32 = 2;
 pub(super) const REQUEST: u32 = 3;
+/// The first of the sums, whose last is `SHORT_SPANS`.
+pub(super) const SHORT_SLEEPS: u32 = 4;
 pub(super) const SHORT_SPANS: u32 = 7;
 pub(super) const STILL_OFF_CPU: u32 = 12;
 pub(super) const ASYNCHRONOUS: u32 = 13;

@@ -12,7 +12,7 @@ use super::bounded_cache::BoundedCache;
 use super::cpu_quota::CpuQuotas;
 use super::earlier_locks::EarlierLocks;
 use super::event::{
-    ASYNCHRONOUS, CUT, FAULT_FILE, HELD, OFF_CPU, REQUEST, RequestNote, SHORT_SPANS, SPAN, STILL_OFF_CPU, SYSTEM_CALL,
+    ASYNCHRONOUS, CUT, FAULT_FILE, HELD, OFF_CPU, REQUEST, RequestNote, SHORT_SLEEPS, SHORT_SPANS, SPAN, STILL_OFF_CPU, SYSTEM_CALL,
     TraceEvent, row_flags,
 };
 use super::freezers::Freezers;
@@ -22,7 +22,7 @@ use super::open_file_locks::OpenFileLocks;
 use super::paths::Paths;
 use super::requests::{by_kind, failures_of, record};
 use super::symbols::Symbols;
-use super::task_rows::TaskRows;
+use super::task_rows::{Name, TaskRows};
 use super::threads::process_of;
 use super::{asynchronous, awaits, detail, system_calls};
 use crate::bytes::shown_path;
@@ -105,13 +105,21 @@ impl RowBuilder {
         let Some(kind) = kind_of(event) else { return };
         // An asynchronous operation may complete in any context.
         let by_other = event.kind == ASYNCHRONOUS && event.comm.is_empty();
-        let comm = if by_other { self.tasks.name_in_proc(event.tid) } else { Some(event.comm.clone()) };
-        self.tasks.emit(event.tid, event.pid, comm.as_deref(), event.end_ns, traced);
+        let name = match event.kind {
+            _ if by_other => Name::Unknown,
+            // A sum is sent when the next long wait begins: its end is older than its name.
+            SHORT_SLEEPS..=SHORT_SPANS => Name::Remembered(&event.comm),
+            _ => Name::Current(&event.comm),
+        };
+        self.tasks.emit(event.tid, event.pid, name, event.end_ns, traced);
         if event.waker_tid != 0 {
-            let name = Some(&event.waker).filter(|name| !name.is_empty());
-            // The waker's name dates from the wakeup; the woken task may have run much later.
-            let seen_ns = if event.woken_ns == 0 { event.end_ns } else { event.woken_ns };
-            self.tasks.emit(event.waker_tid, event.waker_pid, name.map(String::as_str), seen_ns, traced);
+            // The waker's name dates from the wakeup; the woken task may have run much later. That of a message's sender dates from the
+            // message.
+            let (name, seen_ns) = match event.woken_ns {
+                0 => (Name::Remembered(&event.waker), event.end_ns),
+                woken_ns => (Name::Current(&event.waker), woken_ns),
+            };
+            self.tasks.emit(event.waker_tid, event.waker_pid, name, seen_ns, traced);
         }
         let mut row = StallRecord {
             busy_ns: event.busy_ns,
@@ -168,9 +176,7 @@ impl RowBuilder {
         row.asked_ns = Some(event.asked_ns).filter(|asked_ns| *asked_ns != 0);
         if event.behind_tid != 0 {
             row.behind_tid = Some(event.behind_tid);
-            // The name may be older than one that is known.
-            let is_new = !self.tasks.is_known(event.behind_tid);
-            let name = Some(event.behind.as_str()).filter(|name| is_new && !name.is_empty());
+            let name = Name::Remembered(&event.behind);
             self.tasks.emit(event.behind_tid, event.behind_pid, name, event.end_ns, traced);
         }
         self.lock(event, row, traced);
@@ -191,16 +197,16 @@ impl RowBuilder {
         row.lock = (event.lock != 0).then(|| self.locks.number(event.lock));
         if let Some(pid) = self.other_holder(event) {
             row.holder_tid = Some(pid);
-            return self.tasks.emit(pid, pid, None, event.start_ns, traced);
+            return self.tasks.emit(pid, pid, Name::Unknown, event.start_ns, traced);
         }
         if event.holder_tid != 0 {
             row.holder_tid = Some(event.holder_tid);
-            let name = Some(event.holder.as_str()).filter(|name| !name.is_empty());
+            let name = Name::Current(&event.holder);
             self.tasks.emit(event.holder_tid, event.holder_pid, name, event.start_ns, traced);
         } else if event.flags & CUT != 0 && event.lock == 0 {
             let Some(earlier) = self.earlier_locks.get().of(event.pid, row.call.as_deref()) else { return };
             (row.lock, row.holder_tid) = (Some(self.locks.number(earlier.inode)), Some(earlier.holder));
-            self.tasks.emit(earlier.holder, earlier.holder, None, event.start_ns, traced);
+            self.tasks.emit(earlier.holder, earlier.holder, Name::Unknown, event.start_ns, traced);
         }
     }
 
@@ -266,7 +272,7 @@ impl RowBuilder {
 
     /// Adds a wait that was seen in /proc.
     pub(super) fn add_blocked(&mut self, wait: BlockedWait, traced: &mut Traced) {
-        self.tasks.emit(wait.row.tid, wait.pid, Some(&wait.name), wait.row.end_ns(), traced);
+        self.tasks.emit(wait.row.tid, wait.pid, Name::Current(&wait.name), wait.row.end_ns(), traced);
         let stack = self.named_stack(wait.frames, traced);
         traced.stalls.push(StallRecord { stack, ..wait.row });
     }
@@ -303,7 +309,7 @@ impl RowBuilder {
         if note.tid != 0 && !self.tasks.is_emitted(note.tid) {
             // A request has its submitter's thread only.
             let pid = process_of(&self.proc, note.tid).unwrap_or(note.tid);
-            self.tasks.emit(note.tid, pid, None, note.completed_ns, traced);
+            self.tasks.emit(note.tid, pid, Name::Unknown, note.completed_ns, traced);
         }
     }
 

@@ -14,9 +14,32 @@ use crate::bytes::read_text;
 
 const TASKS: usize = 16_384;
 
+/// A thread's name, as an event has it. A program that a thread executes gives it another.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Name<'a> {
+    /// Read at the moment at which the thread was seen.
+    Current(&'a str),
+    /// Read at an unknown moment: it names only a thread that has no name yet.
+    Remembered(&'a str),
+    Unknown,
+}
+
+impl<'a> Name<'a> {
+    /// The name, if it is newer than what is known of the thread.
+    fn newer(self, known: Option<&Emitted>, seen_ns: u64) -> Option<&'a str> {
+        match self {
+            Name::Current("") | Name::Remembered("") | Name::Unknown => None,
+            Name::Current(name) => known.is_none_or(|known| known.seen_ns <= seen_ns).then_some(name),
+            Name::Remembered(name) => known.is_none().then_some(name),
+        }
+    }
+}
+
 /// A thread as it was emitted.
 struct Emitted {
     name: String,
+    /// When it had this name, as far as known.
+    seen_ns: u64,
     started_by: Option<String>,
     role: Option<String>,
     /// Since the last [`TaskRows::reset`].
@@ -44,10 +67,6 @@ impl TaskRows {
         self.known.values_mut().for_each(|known| known.is_emitted = false);
     }
 
-    pub(super) fn is_known(&mut self, tid: u32) -> bool {
-        self.known.get(&tid).is_some()
-    }
-
     pub(super) fn is_emitted(&mut self, tid: u32) -> bool {
         self.known.get(&tid).is_some_and(|known| known.is_emitted)
     }
@@ -70,14 +89,16 @@ impl TaskRows {
 
     /// Emits a thread that was not emitted under this name before, or without who started it and what it is. A missing name is read from
     /// /proc.
-    pub(super) fn emit(&mut self, tid: u32, pid: u32, name: Option<&str>, seen_ns: u64, traced: &mut Traced) {
-        let known = self.known.get(&tid);
+    pub(super) fn emit(&mut self, tid: u32, pid: u32, name: Name, seen_ns: u64, traced: &mut Traced) {
+        let mut known = self.known.get(&tid);
+        let name = name.newer(known.as_deref(), seen_ns);
         let (started_by, role) = (self.starters.of(pid), self.roles.of(pid));
         let is_same = |known: &Emitted| {
             let now = (known.started_by.as_deref(), known.role.as_deref());
             name.is_none_or(|name| known.name == name) && now == (started_by, role)
         };
-        if known.as_ref().is_some_and(|known| known.is_emitted && is_same(known)) {
+        if let Some(known) = known.as_mut().filter(|known| known.is_emitted && is_same(known)) {
+            known.seen_ns = if name.is_some() { seen_ns } else { known.seen_ns };
             return;
         }
         let (started_by, role) = (started_by.map(str::to_owned), role.map(str::to_owned));
@@ -95,7 +116,7 @@ impl TaskRows {
         let io_cgroup = other_io_cgroup(&cgroups).map(str::to_owned);
         let container = cgroup.as_deref().or(io_cgroup.as_deref()).and_then(|cgroup| self.containers.name(cgroup, tid));
         let emitted =
-            Emitted { name: name.clone(), started_by: started_by.clone(), role: role.clone(), is_emitted: true };
+            Emitted { name: name.clone(), seen_ns, started_by: started_by.clone(), role: role.clone(), is_emitted: true };
         self.known.insert(tid, emitted);
         traced.tasks.push(TaskRecord { tid, pid, name, cgroup, io_cgroup, started_by, role, container, seen_ns });
     }

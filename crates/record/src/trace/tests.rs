@@ -12,7 +12,7 @@ use model::signal::TracepointProgram;
 use model::stall::{RequestFailures, StallKind, Traced};
 
 use super::bounded_cache::BoundedCache;
-use super::event::{FAULT_FILE, LOSSES, OFF_CPU, RequestNote, TraceEvent};
+use super::event::{FAULT_FILE, LOSSES, OFF_CPU, RequestNote, SHORT_SLEEPS, TraceEvent};
 use super::programs::{Kernel, Loaded};
 use super::requests::{RequestSum, failures_of, kind_of, record};
 use super::row_builder::RowBuilder;
@@ -82,6 +82,30 @@ fn a_waker_is_named_as_of_the_wakeup() {
     rows.add_event(&event, &mut traced);
     let waker = traced.tasks.iter().find(|task| task.tid == 2).unwrap();
     assert_eq!((waker.name.as_str(), waker.seen_ns), ("fsfreeze", 5));
+}
+
+/// A runtime's process becomes the container's program. What it did before is sent afterwards, and its older name comes with what it woke:
+///
+/// ```text
+///          2        4        6        8        9
+///  sleeps  +--------+ sent when the task is dd already
+///  wakes                     x as crun, known when the woken task has run
+///  writes                             +--------+ as dd
+/// ```
+#[test]
+fn a_thread_has_the_name_that_was_read_last() {
+    let mut rows = RowBuilder::new("/nonexistent".into(), Path::new("/nonexistent"), Symbols::parse(KALLSYMS), false);
+    let of = |kind, tid, comm: &str, end_ns| {
+        TraceEvent { kind, tid, pid: tid, call: -1, comm: comm.to_owned(), end_ns, ..TraceEvent::default() }
+    };
+    let (waker_tid, waker) = (1, "crun".to_owned());
+    let woken = TraceEvent { waker_tid, waker, woken_ns: 6, ..of(OFF_CPU, 2, "conmon", 7) };
+    let mut traced = Traced::default();
+    for event in [of(SHORT_SLEEPS, 1, "dd", 4), woken.clone(), of(OFF_CPU, 1, "dd", 9), woken] {
+        rows.add_event(&event, &mut traced);
+    }
+    let names: Vec<_> = traced.tasks.iter().filter(|task| task.tid == 1).map(|task| (&*task.name, task.seen_ns)).collect();
+    assert_eq!(names, [("dd", 4), ("crun", 6), ("dd", 9)]);
 }
 
 /// The file of a page fault comes before its wait; another task's wait may lie between the two.

@@ -18,6 +18,7 @@ use model::stall::Traced;
 use model::usage::{Resource, UsageRecord};
 
 use super::row_builder::RowBuilder;
+use super::task_rows::Name;
 use crate::roots::Roots;
 use cgroups::Cgroups;
 use processes::Processes;
@@ -93,7 +94,8 @@ impl UsageReader {
         known.for_each(|(pid, start_ns)| builder.tasks.learn_starter(pid, start_ns, &relative));
         for pid in rows.iter().filter_map(|row| row.pid) {
             let name = names.remove(&pid).flatten().or_else(|| self.processes.name(pid));
-            builder.tasks.emit(pid, pid, name.as_deref(), now_ns, traced);
+            let name = name.as_deref().map_or(Name::Unknown, Name::Current);
+            builder.tasks.emit(pid, pid, name, now_ns, traced);
         }
         traced.usage.extend(rows);
     }
