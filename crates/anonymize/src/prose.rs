@@ -1,5 +1,7 @@
 //! Sentences and other texts in which names occur.
 
+use model::detail::{CpuQuota, Detail, Freezer, OtherEnd};
+
 use crate::address::host;
 use crate::cgroup::cgroup;
 use crate::disk::device;
@@ -25,61 +27,53 @@ fn in_sentence(names: &mut Names, word: &str) -> String {
     format!("{}{after}{}", &word[..at], &word[at + core.len()..])
 }
 
-const FIFO: (&str, &str) = ("the FIFO ", ", which no process has open at its other end");
-const FROZEN: [&str; 2] = ["freezer cgroup ", "frozen cgroup "];
-
-/// That of a stall's detail: what a tracepoint's fields say, the cgroup that froze a task or whose quota held it, or the object of a wait.
-pub(crate) fn detail(names: &mut Names, text: &str) -> String {
-    let after = if let Some(begin) = FROZEN.iter().find(|begin| text.starts_with(**begin)) {
-        format!("{begin}{}", cgroup(names, &text[begin.len()..]))
-    } else if let Some(file) = text.strip_prefix(FIFO.0).and_then(|rest| rest.strip_suffix(FIFO.1)) {
-        format!("{}{}{}", FIFO.0, path(names, file), FIFO.1)
-    } else if let Some((group, quota)) = text.rsplit_once(": ").filter(|(group, _)| group.starts_with('/')) {
-        format!("{}: {quota}", cgroup(names, group))
-    } else if let Some((what, disk)) =
-        text.rsplit_once(" on ").filter(|(_, disk)| !disk.starts_with(|c: char| c.is_ascii_digit()))
-    {
-        // A shrinker: of a disk, by the name that its file system has for it, which may be any.
-        let after = if is_device(disk) || disk.contains(' ') { disk.to_owned() } else { device(names, disk) };
-        format!("{what} on {after}")
-    } else {
-        sentence(names, text)
-    };
-    names.change(text, after)
+/// That of a stall's detail: the cgroup that froze a task or whose quota held it, the path of a FIFO, the disk of a shrinker.
+pub(crate) fn detail(names: &mut Names, detail: Detail) -> Detail {
+    match detail {
+        Detail::CpuQuota(quota) => Detail::CpuQuota(CpuQuota { cgroup: cgroup(names, &quota.cgroup), ..quota }),
+        Detail::Freezer(freezer) => Detail::Freezer(Freezer { cgroup: cgroup(names, &freezer.cgroup), ..freezer }),
+        Detail::OtherEnd(OtherEnd::Fifo(Some(file))) => {
+            Detail::OtherEnd(OtherEnd::Fifo(Some(path(names, &file))))
+        }
+        // The name that the file system has for its disk may be any.
+        Detail::Shrinker { function, file_system: Some((kind, disk)) } => {
+            let after = if is_device(&disk) || disk.contains(' ') { disk } else { device(names, &disk) };
+            Detail::Shrinker { function, file_system: Some((kind, after)) }
+        }
+        Detail::Words(words) => Detail::Words(sentence(names, &words)),
+        kept => kept,
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use model::detail::{CpuQuota, Detail, Freezer, OtherEnd};
+
     use super::{detail, sentence};
     use crate::names::{Comms, Names};
 
     #[test]
-    fn details_keep_their_form() {
+    fn names_of_details_are_replaced() {
         let mut names = Names::new(Comms::Known, Vec::new());
-        for (text, expected) in [
-            ("rwsem write", "rwsem write"),
-            ("inode 131 on 7,0", "inode 131 on 7,0"),
-            (
-                "on 7,1: locked 0 ms, flushing 4 ms, logging 100 ms, 3 handles, 9 blocks",
-                "on 7,1: locked 0 ms, flushing 4 ms, logging 100 ms, 3 handles, 9 blocks",
-            ),
-            (
-                "dirty 1.0 MiB of 2.0 MiB, on 7:0 0.5 MiB of 1.0 MiB, allowed 100.0 MiB/s",
-                "dirty 1.0 MiB of 2.0 MiB, on 7:0 0.5 MiB of 1.0 MiB, allowed 100.0 MiB/s",
-            ),
-            ("super_cache_scan of xfs on loop0", "super_cache_scan of xfs on loop0"),
-            ("super_cache_scan of xfs on acme-volume", "super_cache_scan of xfs on n1"),
-            ("freezer cgroup /acme", "freezer cgroup /n2"),
-            ("frozen cgroup /system.slice/acme.service", "frozen cgroup /system.slice/n2.service"),
-            ("/acme: 20.0 ms of 100 ms", "/n2: 20.0 ms of 100 ms"),
-            (
-                "the FIFO /srv/acme/a b, which no process has open at its other end",
-                "the FIFO /srv/n2/n3, which no process has open at its other end",
-            ),
-            ("a pipe", "a pipe"),
-            ("a UNIX socket whose server works on the request", "a UNIX socket whose server works on the request"),
+        let shrinker = |disk: &str| Detail::Shrinker {
+            function: "super_cache_scan".to_owned(),
+            file_system: Some(("xfs".to_owned(), disk.to_owned())),
+        };
+        let freezer = |cgroup: &str| Detail::Freezer(Freezer { cgroup: cgroup.to_owned(), is_v2: true });
+        let quota =
+            |cgroup: &str| Detail::CpuQuota(CpuQuota { cgroup: cgroup.to_owned(), quota_ns: 1, period_ns: 2 });
+        let fifo = |path: &str| Detail::OtherEnd(OtherEnd::Fifo(Some(path.to_owned())));
+        for (before, expected) in [
+            (Detail::LockFlags(4), Detail::LockFlags(4)),
+            (shrinker("loop0"), shrinker("loop0")),
+            (shrinker("acme-volume"), shrinker("n1")),
+            (freezer("/acme"), freezer("/n2")),
+            (freezer("/system.slice/acme.service"), freezer("/system.slice/n2.service")),
+            (quota("/acme"), quota("/n2")),
+            (fifo("/srv/acme/a b"), fifo("/srv/n2/n3")),
+            (Detail::OtherEnd(OtherEnd::Pipe), Detail::OtherEnd(OtherEnd::Pipe)),
         ] {
-            assert_eq!(detail(&mut names, text), expected, "{text}");
+            assert_eq!(detail(&mut names, before), expected);
         }
         assert_eq!(
             sentence(&mut names, "cannot read '/srv/acme': no such file"),

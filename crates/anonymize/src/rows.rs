@@ -104,17 +104,17 @@ pub fn stall(names: &mut Names, row: StallRecord) -> StallRecord {
     #[rustfmt::skip]
     let StallRecord {
         kind, tid, start_ns, duration_ns, busy_ns, count, state, woken_ns, waker_tid, worker_tid, behind_tid, stack, waker_stack, request,
-        tracepoint, detail: words, call, work, path: file, bytes, errno, call_start_ns, cpu_ns, run_delay_ns, flags, awaits, asked_ns, cpu, lock,
+        tracepoint, detail: fact, call, work, path: file, bytes, errno, call_start_ns, cpu_ns, run_delay_ns, flags, awaits, asked_ns, cpu, lock,
         holder_tid,
     } = row;
-    let words = words.map(|words| detail(names, &words));
+    let fact = fact.map(|fact| detail(names, fact));
     // A workqueue of the kernel, or what a process says of itself.
     let work = work.map(|work| if kind == StallKind::Standing { title(names, &work) } else { work });
     let file = file.map(|file| path(names, &file));
     #[rustfmt::skip]
     let row = StallRecord {
         kind, tid, start_ns, duration_ns, busy_ns, count, state, woken_ns, waker_tid, worker_tid, behind_tid, stack, waker_stack, request,
-        tracepoint, detail: words, call, work, path: file, bytes, errno, call_start_ns, cpu_ns, run_delay_ns, flags, awaits, asked_ns, cpu, lock,
+        tracepoint, detail: fact, call, work, path: file, bytes, errno, call_start_ns, cpu_ns, run_delay_ns, flags, awaits, asked_ns, cpu, lock,
         holder_tid,
     };
     row

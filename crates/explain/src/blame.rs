@@ -117,7 +117,7 @@ pub use operations::STOPPED;
 pub use piece::Piece;
 pub use scope::Scope;
 pub use set::together;
-pub use sleep::{OtherEnd, Sleep, Sleeps, is_for_child};
+pub use sleep::{OtherEnd, Sleep, Sleeps, TaskState, is_for_child};
 pub use steal::STEAL;
 pub use user_stacks::{UserFrame, UserStack};
 pub use who::Who;

@@ -9,6 +9,7 @@ mod traced;
 use serde::{Deserialize, Serialize};
 
 use crate::block::{DeviceNumber, Kind};
+use crate::detail::Detail;
 use crate::operation::Bucket;
 pub use awaits::Awaits;
 pub use request_failures::RequestFailures;
@@ -116,7 +117,7 @@ pub struct TaskRecord {
 }
 
 /// Time that a task lost.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StallRecord {
     /// Its kind.
     pub kind: StallKind,
@@ -149,8 +150,8 @@ pub struct StallRecord {
     /// Of a span: its tracepoint's name, without `_begin`, `_end`, `_start` (`mm_vmscan_direct_reclaim`). Of time off the
     /// CPU: the tracepoint that announced the wait (`balance_dirty_pages`, `contention_begin`). See [`crate::signal`].
     pub tracepoint: Option<String>,
-    /// The tracepoint's fields in words (`super_cache_scan of xfs on 7,0`, `rwsem read`).
-    pub detail: Option<String>,
+    /// What the tracepoint's fields say, which cgroup held the task, or what a standing wait is for.
+    pub detail: Option<Detail>,
     /// The system call that it happened in, by the kernel's name; of an asynchronous operation its name (`io_uring_write`).
     pub call: Option<String>,
     /// The workqueue whose work a kernel worker did, where it is known.

@@ -2,6 +2,7 @@
 
 mod trace_stage;
 
+use model::detail::{Detail, DirtyPages};
 use model::stall::{StallKind, StallRecord};
 use record::{BlockedNow, TraceOptions, clock};
 use trace_stage::{Group, Stage, most_of_it, trace, trace_and_look};
@@ -30,7 +31,7 @@ fn reclaim_in_a_small_memory_cgroup_and_what_it_shrinks() {
         reclaims
             .iter()
             .all(|row| row.duration_ns > 0
-                && row.detail.as_deref().is_some_and(|text| text.ends_with("pages reclaimed")))
+                && matches!(row.detail, Some(Detail::PagesReclaimed(_))))
     );
     let shrunk = seen.details(StallKind::Span, "mm_shrink_slab");
     assert!(shrunk.iter().any(|text| text.contains("super_cache_scan of ext4 on loop")), "{shrunk:?}");
@@ -66,8 +67,8 @@ fn dirty_throttling_says_how_much_is_dirty_and_where() {
     let command = format!("dd if=/dev/zero of={}/big bs=1M count=200 status=none", stage.mounted());
     let Some(seen) = trace(&most_of_it(), &command) else { return };
     let waits = seen.of(StallKind::OffCpu, "balance_dirty_pages");
-    let here = format!("on {} ", stage.number());
-    let ours = waits.iter().filter(|row| row.detail.as_ref().is_some_and(|text| text.contains(&here)));
+    let is_here = |pages: &DirtyPages| pages.backing_device == stage.number() && pages.limit_bytes > 0;
+    let ours = waits.iter().filter(|row| row.detail.as_ref().and_then(Detail::dirty_pages).is_some_and(is_here));
     let wait = ours.filter(|row| row.call.is_some()).max_by_key(|row| row.duration_ns).unwrap();
     assert!(wait.duration_ns >= 1_000_000, "{wait:?}");
     assert_eq!(wait.call.as_deref(), Some("write"));
@@ -82,14 +83,15 @@ fn a_journal_and_a_wait_for_pages_under_writeback() {
         stage.mounted()
     );
     let Some(seen) = trace(&most_of_it(), &command) else { return };
-    let number = stage.number().replace(':', ",");
+    let device = DirtyPages::number(&stage.number());
     let commits = seen.of(StallKind::Span, "jbd2_run_stats");
-    let ours = |text: &String| text.starts_with(&format!("on {number}: locked "));
-    assert!(commits.iter().any(|row| row.detail.as_ref().is_some_and(ours)), "{commits:?}");
-    let journal = commits.iter().find(|row| row.detail.as_ref().is_some_and(ours)).unwrap().tid;
+    let is_ours = |detail: &Detail| matches!(detail, Detail::JournalCommit(commit) if Some(commit.device) == device);
+    assert!(commits.iter().any(|row| row.detail.as_ref().is_some_and(is_ours)), "{commits:?}");
+    let journal = commits.iter().find(|row| row.detail.as_ref().is_some_and(is_ours)).unwrap().tid;
     assert!(seen.traced.tasks.iter().any(|task| task.tid == journal && task.name.starts_with("jbd2/loop")));
     let waits = seen.of(StallKind::OffCpu, "folio_wait_writeback");
-    let wait = waits.iter().find(|row| row.detail.as_ref().is_some_and(|text| text.ends_with(&format!("on {number}"))));
+    let is_page = |detail: &Detail| matches!(detail, Detail::Inode { .. }) && detail.device() == device;
+    let wait = waits.iter().find(|row| row.detail.as_ref().is_some_and(is_page));
     let wait = wait.unwrap_or_else(|| panic!("{waits:?}"));
     assert_eq!(wait.call.as_deref(), Some("fsync"));
     assert!(wait.woken_ns.is_some_and(|ns| wait.start_ns <= ns && ns <= wait.end_ns()) && wait.waker_tid.is_some());
@@ -180,6 +182,6 @@ fn a_writer_to_a_frozen_file_system_is_blocked_now_and_its_wait_is_emitted() {
     assert!(wait.duration_ns >= 500_000_000 && seen.stack(wait.stack).contains("percpu"), "{wait:?}");
     let locks = seen.of(StallKind::OffCpu, "contention_begin");
     let lock = locks.iter().find(of_it).unwrap_or_else(|| panic!("{locks:?}"));
-    assert_eq!(lock.detail.as_deref(), Some("percpu read"));
+    assert_eq!(lock.detail.as_ref().map(ToString::to_string).as_deref(), Some("percpu read"));
     assert!(lock.duration_ns >= 1_000_000_000, "{lock:?}");
 }

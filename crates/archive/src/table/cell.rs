@@ -1,6 +1,7 @@
 //! Cells: how a value of a record becomes a column's cell and a value again.
 
 mod buckets;
+mod detail;
 mod list;
 mod name;
 mod number;
@@ -12,6 +13,7 @@ use arrow_schema::DataType;
 use super::reader::{ColumnError, Columns};
 
 pub(super) use buckets::{BucketCounts, BucketFloors, LatencyBuckets, RequestBuckets, joined};
+pub(super) use detail::{DetailNames, DetailNumbers};
 pub(super) use number::Later;
 
 /// The type of a column. Most are the types of the records' fields.

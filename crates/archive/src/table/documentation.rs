@@ -5,6 +5,8 @@ use std::path::Path;
 
 use arrow_schema::DataType;
 
+use model::detail::{DETAIL_TYPES, OtherEnd, Progress};
+
 use super::definition::{Column, Table};
 use super::{
     DescriptorTable, IntervalTable, MetricTable, OperationTable, RequestIntervalTable, RequestTable, SampleTable,
@@ -33,6 +35,7 @@ fn format_md_is_generated() {
     ] {
         generated = replaced(&generated, name, &table(columns));
     }
+    generated = replaced(&generated, "details", &details());
     if std::env::var_os("UPDATE_GENERATED").is_some() {
         fs::write(&path, generated).unwrap();
     } else {
@@ -46,6 +49,20 @@ fn replaced(page: &str, name: &str, text: &str) -> String {
     let (before, rest) = page.split_once(&begin).unwrap_or_else(|| panic!("docs/FORMAT.md lacks {begin}"));
     let (_, after) = rest.split_once(end).unwrap_or_else(|| panic!("{name} lacks {end}"));
     format!("{before}{begin}{text}{end}{after}")
+}
+
+fn details() -> String {
+    let quoted = |names: &[&str]| names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+    let row = |name: &str, device: bool, numbers: &[&str], names: &[&str]| {
+        format!("| `{name}` | {} | {} | {} |\n", if device { "yes" } else { "" }, quoted(numbers), quoted(names))
+    };
+    let facts = DETAIL_TYPES.iter().map(|known| row(known.name, known.device, known.numbers, known.names));
+    let connections = [OtherEnd::Tcp, OtherEnd::TcpElsewhere, OtherEnd::UnixSocket].map(|of| of(Progress::Open));
+    let ends = OtherEnd::plain().map(|end| row(end.name(), false, &[], &[]));
+    let ends = ends.chain([row(OtherEnd::Fifo(None).name(), false, &[], &["path"])]);
+    let ends = ends.chain(connections.map(|end| row(end.name(), false, &[], &["progress"])));
+    let rows: String = facts.chain(ends).collect();
+    format!("| type | device | numbers | names |\n|---|---|---|---|\n{rows}")
 }
 
 fn table(columns: &[Column]) -> String {

@@ -1,9 +1,13 @@
 //! `stalls`: time that tasks lost.
 
+mod words;
+
 use arrow_array::ArrayRef;
+use model::block::DeviceNumber;
+use model::detail::Detail;
 use model::stall::{Awaits, StallKind, StallRecord};
 
-use super::cell::{Cell, Later};
+use super::cell::{Cell, DetailNames, DetailNumbers, Later};
 use super::declare::columns;
 use super::definition::{Column, Priority, Table};
 use super::reader::{ColumnError, Columns};
@@ -44,8 +48,15 @@ impl Table for StallTable {
         request: Option<u32>, "id";
         /// tracepoint pair that bounds the span, or tracepoint that announced the wait
         tracepoint: Option<String>, "text";
-        /// what the tracepoint's fields say; of a standing wait, what is waited on
-        detail: Option<String>, "text";
+        /// type of what the tracepoint's fields say, of the limit or freezer that held the task, or of what a standing wait is for
+        /// ([types](#details)); in older runs words
+        detail: Option<String> = |row| row.detail.as_ref().map(Detail::type_name), "text";
+        /// device of the detail
+        detail_device: Later<DeviceNumber> = |row| row.detail.as_ref().and_then(Detail::device), "MAJ,MIN";
+        /// numbers of the detail
+        detail_numbers: DetailNumbers = |row| row.detail.as_ref(), "count";
+        /// names of the detail
+        detail_names: DetailNames = |row| row.detail.as_ref(), "text";
         /// system call in which it happened
         call: Option<String>, "text";
         /// file of that system call
@@ -84,6 +95,7 @@ impl Table for StallTable {
         /// thread that held the lock when the wait began; of a file's locks, the process; of a stopped task, who stopped it; of a
         /// standing wait, who has the other end
         holder_tid: Later<u32>, "id";
+        read { detail: detail_of(detail, detail_device, &detail_numbers, detail_names) }
     }
 
     fn span_ns(row: &StallRecord) -> Option<(u64, u64)> {
@@ -91,8 +103,22 @@ impl Table for StallTable {
     }
 
     fn weight(row: &StallRecord) -> usize {
-        let texts =
-            [&row.tracepoint, &row.detail, &row.call, &row.path, &row.work].into_iter().flatten().map(String::len);
-        size_of::<StallRecord>() + texts.sum::<usize>()
+        let texts = [&row.tracepoint, &row.call, &row.path, &row.work].into_iter().flatten().map(String::len);
+        let names = row.detail.iter().flat_map(Detail::names).map(str::len);
+        size_of::<StallRecord>() + texts.chain(names).sum::<usize>()
+    }
+}
+
+/// A detail of its columns. Runs without the column of names have words.
+fn detail_of(
+    type_name: Option<String>,
+    device: Option<DeviceNumber>,
+    numbers: &[u64],
+    names: Option<Vec<String>>,
+) -> Option<Detail> {
+    let type_name = type_name?;
+    match names {
+        Some(names) => Detail::of_stored(&type_name, device, numbers, &names),
+        None => Some(words::detail(&type_name)),
     }
 }

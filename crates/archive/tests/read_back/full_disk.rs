@@ -123,7 +123,7 @@ fn a_size_limit_is_kept_and_ends_the_run() {
     let dir = base.path().join("run");
     // Not every limit gives the tables up one after another: where it is reached while rows are moved to their segments, a part of the
     // reserve may be too small for the rest.
-    let limit = 488 << 10;
+    let limit = 512 << 10;
     write_until_full(&dir, WriterOptions { size_limit_bytes: Some(limit), ..options(5) }, || ());
     let size: u64 = fs::read_dir(&dir).unwrap().map(|entry| entry.unwrap().metadata().unwrap().len()).sum();
     assert!(size <= limit + 4096, "{size}");

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use model::block::DeviceNumber;
+use model::detail::Detail;
 use model::run::{Device, Mount, RunDescription};
 
 /// Disks by name, and the file systems on each.
@@ -93,14 +94,12 @@ impl Disks {
         }
     }
 
-    /// The disk in a detail such as `super_cache_scan of xfs on loop0`, `dirty 1 MiB, on 7:0 ...`, `inode 131 on 0,39`.
-    pub(super) fn device_in(&self, words: &str) -> Option<DeviceNumber> {
-        let mut words = words.split([' ', ':', ',']).skip_while(|word| *word != "on").skip(1);
-        let (first, second) = (words.next()?, words.next());
-        if let Some(disk) = self.disks.get(first) {
-            return Some(*disk);
+    /// The disk that a detail is about: that of its device or, of a shrinker, of the name that the file system has for it.
+    pub(super) fn of_detail(&self, detail: &Detail) -> Option<DeviceNumber> {
+        if let Detail::Shrinker { file_system: Some((_, name)), .. } = detail {
+            return self.disks.get(name).copied().or_else(|| device(name));
         }
-        let number = device(&format!("{first},{}", second?))?;
+        let number = detail.device()?;
         Some(self.disks.get(&number.to_string()).copied().unwrap_or(number))
     }
 }
@@ -135,6 +134,7 @@ pub(super) fn device(text: &str) -> Option<DeviceNumber> {
 #[cfg(test)]
 mod tests {
     use model::block::DeviceNumber;
+    use model::detail::Detail;
     use model::run::{Device, Mount};
 
     use super::Disks;
@@ -164,18 +164,22 @@ mod tests {
             mount("/proc", "proc", "proc", "0:20"),
         ];
         let disks = Disks::new(&mounts, &devices);
-        for (words, device, file_system) in [
-            ("super_cache_scan of xfs on loop1", Some((7, 1)), Some("xfs on /x")),
-            ("inode 131 on 0,39", Some((7, 10)), Some("btrfs on /b")),
-            ("dirty 1.0 MiB of 2.0 MiB, on 254:0 0.5 MiB of 1.0 MiB", Some((254, 0)), None),
-            ("on 8,2: locked 4 ms", Some((8, 0)), None),
-            ("rwsem read", None, None),
-            ("on nothing", None, None),
-            ("32 pages reclaimed", None, None),
+        let shrinker = |disk: &str| Detail::Shrinker {
+            function: "super_cache_scan".into(),
+            file_system: Some(("xfs".into(), disk.into())),
+        };
+        for (detail, device, file_system) in [
+            (shrinker("loop1"), Some((7, 1)), Some("xfs on /x")),
+            (Detail::Inode { inode: 131, device: DeviceNumber::new(0, 39) }, Some((7, 10)), Some("btrfs on /b")),
+            (Detail::Device(DeviceNumber::new(254, 0)), Some((254, 0)), None),
+            (Detail::Device(DeviceNumber::new(8, 2)), Some((8, 0)), None),
+            (Detail::LockFlags(2), None, None),
+            (shrinker("nothing"), None, None),
+            (Detail::PagesReclaimed(32), None, None),
         ] {
-            let found = disks.device_in(words);
-            assert_eq!(found, device.map(|(major, minor)| DeviceNumber::new(major, minor)), "in {words}");
-            assert_eq!(found.and_then(|disk| disks.file_system(disk)).as_deref(), file_system, "in {words}");
+            let found = disks.of_detail(&detail);
+            assert_eq!(found, device.map(|(major, minor)| DeviceNumber::new(major, minor)), "of {detail}");
+            assert_eq!(found.and_then(|disk| disks.file_system(disk)).as_deref(), file_system, "of {detail}");
         }
     }
 }

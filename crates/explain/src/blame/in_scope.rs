@@ -149,7 +149,7 @@ fn devices(
             found.push(of_disk.device);
             request = index.lower(of_disk);
         }
-        found.extend(row.detail.and_then(|detail| disks.device_in(index.names.get(detail))));
+        found.extend(index.detail(row).and_then(|detail| disks.of_detail(detail)));
     }
     let (_, end) = operation_chain::of_operation(index, operation, &timelines.of(operation));
     found.extend(end.map(|request| request.device));

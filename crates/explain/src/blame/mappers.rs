@@ -3,6 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use model::block::DeviceNumber;
+use model::detail::Detail;
 use model::run::{Device, Mount, mount_of};
 
 use super::disks::device;
@@ -58,10 +59,9 @@ impl Mappers {
         self.held_in.is_empty()
     }
 
-    /// What may hold pages that a detail is about: `inode 13 on 253,2`.
-    pub(super) fn of_detail(&self, detail: &str) -> Option<&str> {
-        let number = device(detail.rsplit_once(" on ")?.1)?;
-        self.held_in.get(&number).map(String::as_str)
+    /// What may hold pages that a detail is about: those of a file system on that device.
+    pub(super) fn of_detail(&self, detail: &Detail) -> Option<&str> {
+        self.held_in.get(&detail.device()?).map(String::as_str)
     }
 
     /// What may hold pages of a file.
@@ -99,6 +99,7 @@ fn holder(devices: &[Device], of: &Device, depth: usize) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use model::block::DeviceNumber;
+    use model::detail::Detail;
     use model::run::{Device, Mapper, Mount};
 
     use super::Mappers;
@@ -133,16 +134,17 @@ mod tests {
         };
         let mappers = Mappers::new(&[mount], &devices);
         for (number, expected) in [
-            ("8,0", None),
-            ("253,0", Some("dm-0 (delay)")),
-            ("253,1", Some("dm-0 (delay)")),
-            ("253,2", None),
-            ("253,3", None),
-            ("253,4", None),
-            ("9,0", Some("md0 (raid5)")),
-            ("0,39", Some("dm-0 (delay)")),
+            ((8, 0), None),
+            ((253, 0), Some("dm-0 (delay)")),
+            ((253, 1), Some("dm-0 (delay)")),
+            ((253, 2), None),
+            ((253, 3), None),
+            ((253, 4), None),
+            ((9, 0), Some("md0 (raid5)")),
+            ((0, 39), Some("dm-0 (delay)")),
         ] {
-            assert_eq!(mappers.of_detail(&format!("inode 13 on {number}")), expected, "of {number}");
+            let device = DeviceNumber::new(number.0, number.1);
+            assert_eq!(mappers.of_detail(&Detail::Inode { inode: 13, device }), expected, "of {device}");
         }
         assert_eq!((mappers.of_path("/b/file"), mappers.of_path("/c")), (Some("dm-0 (delay)"), None));
         assert_eq!(
@@ -150,6 +152,6 @@ mod tests {
             (Some("dm-0 (delay)"), None)
         );
         assert_eq!(mappers.beneath().collect::<Vec<_>>(), [DeviceNumber::new(8, 0)]);
-        assert_eq!((mappers.of_detail("rwsem read"), mappers.of_detail("inode 13 on nothing")), (None, None));
+        assert_eq!(mappers.of_detail(&Detail::LockFlags(2)), None);
     }
 }

@@ -1,8 +1,9 @@
-//! Strings, each stored once.
+//! Strings and details, each stored once.
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
+use model::detail::Detail;
 use model::system_call::{SystemCall, Traits, named};
 
 use crate::hashing::FastMap;
@@ -11,13 +12,19 @@ use crate::hashing::FastMap;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct Name(NonZeroU32);
 
-/// All strings.
+/// A detail that is stored once: its number from 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) struct DetailId(NonZeroU32);
+
+/// All strings, and all details.
 #[derive(Debug, Default)]
 pub(super) struct Names {
     by_text: FastMap<Arc<str>, Name>,
     texts: Vec<Arc<str>>,
     /// The system call of that name.
     calls: Vec<Option<&'static SystemCall>>,
+    by_detail: FastMap<Arc<Detail>, DetailId>,
+    details: Vec<Arc<Detail>>,
 }
 
 impl Names {
@@ -28,8 +35,7 @@ impl Names {
         let text: Arc<str> = text.into();
         self.calls.push(named(&text));
         self.texts.push(text.clone());
-        let number = u32::try_from(self.texts.len()).ok().and_then(NonZeroU32::new);
-        let name = Name(number.expect("memory runs out long before 2^32 names"));
+        let name = Name(number(self.texts.len()));
         self.by_text.insert(text, name);
         name
     }
@@ -53,7 +59,29 @@ impl Names {
         self.call(name).map_or(Traits::NONE, |call| call.traits)
     }
 
+    /// A detail, with the cgroup that it is about as a name of its own.
+    pub(super) fn insert_detail(&mut self, detail: &Detail) -> DetailId {
+        if let Some(known) = self.by_detail.get(detail) {
+            return *known;
+        }
+        detail.cgroup().map(|cgroup| self.insert(cgroup));
+        let detail = Arc::new(detail.clone());
+        self.details.push(detail.clone());
+        let id = DetailId(number(self.details.len()));
+        self.by_detail.insert(detail, id);
+        id
+    }
+
+    pub(super) fn detail(&self, id: DetailId) -> &Detail {
+        &self.details[id.0.get() as usize - 1]
+    }
+
     pub(super) fn insert_some(&mut self, text: Option<&String>) -> Option<Name> {
         text.map(|text| self.insert(text))
     }
+}
+
+fn number(length: usize) -> NonZeroU32 {
+    let number = u32::try_from(length).ok().and_then(NonZeroU32::new);
+    number.expect("memory runs out long before 2^32 are stored")
 }

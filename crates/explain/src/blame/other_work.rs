@@ -1,10 +1,11 @@
 //! What a kernel worker that ended a wait had done before: it does one work after the other, for several file systems.
 
+use model::detail::Detail;
 use model::block::Operation;
 use model::stall::RequestRecord;
 
 use super::cause::Cause;
-use super::disks::{LOOP_MAJOR, device};
+use super::disks::LOOP_MAJOR;
 use super::rows::Row;
 use super::run_index::RunIndex;
 
@@ -29,6 +30,6 @@ pub(super) fn may_end(index: &RunIndex, request: &RequestRecord, row: &Row, caus
 
 /// Whether a row waits for a page of a loop device's file system, and the request is one of another disk.
 fn is_of_other_loop(index: &RunIndex, request: &RequestRecord, row: &Row) -> bool {
-    let number = row.detail.and_then(|detail| device(index.names.get(detail).rsplit_once(" on ")?.1));
+    let number = index.detail(row).and_then(Detail::device);
     number.is_some_and(|number| number.major() == LOOP_MAJOR && number != request.device)
 }

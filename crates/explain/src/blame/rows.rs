@@ -4,7 +4,7 @@ use model::cause::Cause;
 use model::signal::{Signal, SignalMeaning};
 use model::stall::{Awaits, StallKind, StallRecord, stall_flags};
 
-use super::names::{Name, Names};
+use super::names::{DetailId, Name, Names};
 use super::stop::Stop;
 
 /// Clocks of a poll and of the tracer differ by less.
@@ -71,7 +71,7 @@ pub(super) struct Row {
     /// Of a polled wait: a request that it waits for is probably throttled by its cgroup.
     pub(super) throttled: bool,
     pub(super) announced: Option<&'static SignalMeaning>,
-    pub(super) detail: Option<Name>,
+    pub(super) detail: Option<DetailId>,
     pub(super) call: Option<Name>,
     /// The workqueue of a kernel worker.
     pub(super) work: Option<Name>,
@@ -121,7 +121,7 @@ impl Row {
             request_at: Maybe::NONE,
             throttled: false,
             announced: record.tracepoint.as_deref().and_then(Signal::from_name).and_then(Signal::meaning),
-            detail: detail(record, names),
+            detail: record.detail.as_ref().map(|detail| names.insert_detail(detail)),
             call: names.insert_some(record.call.as_ref()),
             work: names.insert_some(record.work.as_ref()),
             path: names.insert_some(record.path.as_ref()),
@@ -172,26 +172,8 @@ impl Row {
     }
 }
 
-/// With the cgroup that froze a task, or has a quota, as a name of its own.
-fn detail(record: &StallRecord, names: &mut Names) -> Option<Name> {
-    let cgroup = |detail| freezer_cgroup(detail).or_else(|| quota_cgroup(detail));
-    record.detail.as_deref().and_then(cgroup).map(|cgroup| names.insert(cgroup));
-    names.insert_some(record.detail.as_ref())
-}
-
-/// The cgroup that froze a task, in the detail of a row: `freezer cgroup /a` of version 1, or of either one, `frozen cgroup /a` of version 2.
-pub(super) fn freezer_cgroup(detail: &str) -> Option<&str> {
-    detail.strip_prefix("freezer cgroup ").or_else(|| detail.strip_prefix("frozen cgroup "))
-}
-
 fn is(record: &StallRecord, flags: u32) -> bool {
     record.flags.is_some_and(|known| known & flags != 0)
-}
-
-/// The cgroup whose CPU quota held a task, in the detail of a row: `/a: 20.0 ms of 100 ms`.
-pub(super) fn quota_cgroup(detail: &str) -> Option<&str> {
-    let (cgroup, quota) = detail.rsplit_once(": ")?;
-    (cgroup.starts_with('/') && quota.contains(" of ")).then_some(cgroup)
 }
 
 /// A stopped task waits for nobody.

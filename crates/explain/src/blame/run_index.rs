@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 use std::sync::{Mutex, OnceLock};
 
+use model::detail::Detail;
 use model::block::{DeviceNumber, Operation as BlockOperation};
 use model::container::Containers;
 use model::signal::SignalMeaning;
@@ -307,6 +308,11 @@ impl RunIndex {
     /// Whether the system call of a row does any of that.
     pub(super) fn does(&self, row: &Row, any: u32) -> bool {
         row.call.is_some_and(|call| self.names.traits(call).has(any))
+    }
+
+    /// What is known of a row beside its times.
+    pub(super) fn detail(&self, row: &Row) -> Option<&Detail> {
+        row.detail.map(|detail| self.names.detail(detail))
     }
 
     /// The other task that woke it; `None` where an interrupt or nobody known did.

@@ -1,5 +1,6 @@
 //! Long sleeps outside of operations.
 
+use model::detail::OtherEnd as End;
 use model::system_call::{traits, traits_of};
 
 use super::who::Who;
@@ -50,11 +51,42 @@ pub struct Sleep {
     /// Innermost functions of its kernel stack.
     pub stack: Option<String>,
     /// What it waits for, where the call, the stack or /proc shows that: a semaphore, the other end of a FIFO.
-    pub waits_for: Option<String>,
+    pub waits_for: Option<End>,
     /// The task that woke it; `None` where an interrupt did.
     pub waker: Option<Who>,
     /// Of one that had not ended: who had the other end of what it waited on, and of what that one waited on, and so on.
     pub other_ends: Vec<OtherEnd>,
+}
+
+/// What a task did when the recording ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TaskState {
+    /// Its cgroup was frozen.
+    Frozen,
+    /// A signal had stopped it.
+    Stopped,
+    /// A debugger had stopped it.
+    Traced,
+    /// It ran, or was about to.
+    Running,
+    /// It slept.
+    Asleep,
+    /// Any thread of its process may be meant.
+    Unknown,
+}
+
+impl TaskState {
+    /// The name in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            TaskState::Frozen => "frozen",
+            TaskState::Stopped => "stopped",
+            TaskState::Traced => "traced",
+            TaskState::Running => "running",
+            TaskState::Asleep => "asleep",
+            TaskState::Unknown => "unknown",
+        }
+    }
 }
 
 /// Who has the other end of what a thread waits on, when the recording ended.
@@ -63,17 +95,17 @@ pub struct OtherEnd {
     /// The thread, or the first one of the process.
     pub task: Who,
     /// Through what: a connection, a pipe, a lock.
-    pub through: Option<String>,
+    pub through: Option<End>,
     /// Whether it is certain that the wait is for that one.
     pub is_certain: bool,
     /// What it has received and not read.
     pub unread_bytes: Option<u64>,
     /// What it says in its title that it does.
     pub title: Option<String>,
-    /// Whether it is stopped, asleep or running, in words; `None` where it was not looked at.
-    pub state: Option<&'static str>,
+    /// `None` where it was not looked at.
+    pub state: Option<TaskState>,
     /// The call that it sleeps in.
     pub call: Option<String>,
     /// What it waits on itself.
-    pub on: Option<String>,
+    pub on: Option<End>,
 }

@@ -4,6 +4,7 @@
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
+use model::detail::OtherEnd;
 use model::stall::{Awaits, StallKind};
 use model::system_call::traits;
 
@@ -11,6 +12,7 @@ use super::operations::BusyTimes;
 use super::rows::Row;
 use super::run_index::RunIndex;
 use super::sleep::{Sleep, Sleeps};
+use super::standing::other_end;
 
 /// Sleeps listed: the longest.
 const KEPT: usize = 20;
@@ -134,7 +136,7 @@ fn sleep(index: &RunIndex, row: &Row) -> Sleep {
         call: row.call.map(|call| index.names.get(call).to_owned()),
         start_ns: row.start_ns,
         duration_ns: slept_ns(row),
-        cpu_quota: row.held.then(|| row.detail.map_or_else(String::new, |detail| index.names.get(detail).to_owned())),
+        cpu_quota: row.held.then(|| index.detail(row).map_or_else(String::new, ToString::to_string)),
         unfinished: is_unfinished(row),
         throughout: is_throughout(row),
         hangs: is_unfinished(row) && index.is_hardly_idle(row.tid),
@@ -148,31 +150,31 @@ fn sleep(index: &RunIndex, row: &Row) -> Sleep {
     }
 }
 
-/// What of these calls, which wait for nothing else, the sleep is for.
-const OBJECTS: [(&str, &str); 5] = [
-    ("semop", "a System V semaphore"),
-    ("semtimedop", "a System V semaphore"),
-    ("msgrcv", "a message in a System V queue"),
-    ("msgsnd", "room in a System V queue"),
-    ("mq_timedreceive", "a message in a POSIX queue"),
+/// What a sleep in one of these calls, which wait for nothing else, is for.
+const OBJECTS: [(&str, OtherEnd); 5] = [
+    ("semop", OtherEnd::SystemVSemaphore),
+    ("semtimedop", OtherEnd::SystemVSemaphore),
+    ("msgrcv", OtherEnd::SystemVMessage),
+    ("msgsnd", OtherEnd::SystemVRoom),
+    ("mq_timedreceive", OtherEnd::PosixMessage),
 ];
 
-fn waits_for(index: &RunIndex, row: &Row) -> Option<String> {
+fn waits_for(index: &RunIndex, row: &Row) -> Option<OtherEnd> {
     let at_end = index.standing.get(&row.tid).filter(|known| is_unfinished(row) && known.holder_tid.is_none());
-    if let Some(words) = at_end.and_then(|known| known.detail.clone()) {
-        return Some(words);
+    if let Some(end) = at_end.and_then(other_end) {
+        return Some(end.clone());
     }
     let call = index.names.get(row.call?);
-    if let Some((_, words)) = OBJECTS.iter().find(|(name, _)| *name == call) {
-        return Some((*words).to_owned());
+    if let Some((_, object)) = OBJECTS.iter().find(|(name, _)| *name == call) {
+        return Some(object.clone());
     }
     if index.does(row, traits::OPENS) && index.stack(row.stack.get()).is_some_and(|stack| stack.idle) {
-        return Some("another process to open the FIFO".to_owned());
+        return Some(OtherEnd::FifoOpener);
     }
     // A thread of the same process may have been found to work for it, by a futex of its own.
     let waker = index.waker(row).and_then(|waker| index.tasks.pid(waker, row.runnable_ns));
     let is_own = waker.is_some() && waker == index.tasks.pid(row.tid, row.runnable_ns);
     let is_shared = row.awaits == Some(Awaits::Thread) && !is_own;
     (is_shared && index.does(row, traits::WAITS_FOR_THREAD))
-        .then(|| "a semaphore or condition that processes share (a futex)".to_owned())
+        .then_some(OtherEnd::SharedFutex)
 }

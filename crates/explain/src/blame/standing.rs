@@ -2,12 +2,14 @@
 //! what that one does. Where that one is stopped, or has not read what it was sent, the wait is an operation: nobody idles who waits
 //! for it.
 
+use model::detail::{Detail, OtherEnd as End, Progress};
 use model::stall::{Awaits, StallKind, StallRecord, stall_flags};
+use model::title::Activity;
 
 use super::cause::traits;
 use super::rows::{Row, is_stopped};
 use super::run_index::RunIndex;
-use super::sleep::OtherEnd;
+use super::sleep::{OtherEnd, TaskState};
 
 /// Tasks that a chain of waits leads through.
 const LENGTH: usize = 8;
@@ -30,15 +32,17 @@ fn is_stuck(record: &StallRecord) -> bool {
     is_stopped(record) || (record.state == Some(UNINTERRUPTIBLE) && has(record, stall_flags::CUT))
 }
 
-/// What the recorder says of connections whose other end has not answered.
-const UNANSWERED: [&str; 2] = ["its server has not accepted", "whose server works on the request"];
-
 /// Whether a task's title says that it waits for a lock, as those of PostgreSQL's sessions do, or its server has not accepted it, or has
 /// taken its request.
 fn says_that_it_waits(known: &StallRecord) -> bool {
-    let unanswered = |words: &str| UNANSWERED.iter().any(|end| words.ends_with(end));
-    known.work.as_deref().is_some_and(|title| title.ends_with(" waiting"))
-        || known.detail.as_deref().is_some_and(unanswered)
+    let unanswered = |progress: Progress| progress != Progress::Open;
+    known.work.as_deref().and_then(Activity::of_title) == Some(Activity::WaitsForLock)
+        || other_end(known).and_then(End::progress).is_some_and(unanswered)
+}
+
+/// What a wait had at its other end.
+pub(super) fn other_end(known: &StallRecord) -> Option<&End> {
+    known.detail.as_ref().and_then(Detail::other_end)
 }
 
 /// Whom a task surely waits for, having asked it for something.
@@ -199,13 +203,13 @@ impl RunIndex {
             let any_thread = has(from, stall_flags::ANY_THREAD);
             ends.push(OtherEnd {
                 task: self.tasks.who(peer, from.end_ns(), &self.names),
-                through: from.detail.clone(),
+                through: other_end(from).cloned(),
                 is_certain: !has(from, stall_flags::HOLDER_IS_HINT),
                 unread_bytes: from.bytes,
                 title: next.and_then(|next| next.work.clone()),
                 state: next.map(|next| state(next, any_thread)),
                 call: next.filter(|next| !any_thread && !is_stopped(next)).and_then(|next| next.call.clone()),
-                on: next.filter(|_| !any_thread).and_then(|next| next.detail.clone()),
+                on: next.filter(|_| !any_thread).and_then(other_end).cloned(),
             });
             // Any of its threads may serve that one, and all of them wait for that lock.
             let leads_on = |next: &&StallRecord| !any_thread || next.awaits == Some(Awaits::Lock);
@@ -228,14 +232,14 @@ fn bare(known: &StallRecord) -> StallRecord {
     }
 }
 
-fn state(known: &StallRecord, any_thread: bool) -> &'static str {
+fn state(known: &StallRecord, any_thread: bool) -> TaskState {
     match known.state.unwrap_or(0) {
-        state if state & FROZEN != 0 => "frozen",
-        state if state & STOPPED != 0 => "stopped",
-        state if state & TRACED != 0 => "stopped by a debugger",
+        state if state & FROZEN != 0 => TaskState::Frozen,
+        state if state & STOPPED != 0 => TaskState::Stopped,
+        state if state & TRACED != 0 => TaskState::Traced,
         // Also where another one of its threads may be meant.
-        0 => "running",
-        _ if any_thread => "unknown",
-        _ => "asleep",
+        0 => TaskState::Running,
+        _ if any_thread => TaskState::Unknown,
+        _ => TaskState::Asleep,
     }
 }

@@ -1,9 +1,11 @@
 //! How tasks were stopped: what lets them go on depends on it.
 
+use model::detail::Detail;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::cause::Cause;
-use super::rows::{Row, freezer_cgroup};
+use super::rows::Row;
 use super::run_index::RunIndex;
 use super::stop::Stop;
 use crate::waits::{BY_DEBUGGER, BY_SIGNAL, FROZEN, Freezer, Path, Stopped};
@@ -14,14 +16,14 @@ const MANAGER: u32 = 1;
 /// What a row whose time is a stop waits for, in words; empty where that is not known. The state when the task left the CPU says it. Where a
 /// task was frozen in its sleep only its cgroup, or the thaw that woke it, does; a poll shows only its stack.
 pub(super) fn kind(index: &RunIndex, row: &Row) -> &'static str {
-    let detail = row.detail.map_or("", |detail| index.names.get(detail));
+    let freezer = index.detail(row).and_then(Detail::freezer);
     let thaws = || index.stack(row.waker_stack.get()).is_some_and(|waker| waker.thaws);
     let rule = || index.stack(row.stack.get()).and_then(|stack| stack.rule);
     match row.stop {
         Some(Stop::Debugger) => BY_DEBUGGER,
         Some(Stop::Signal) => BY_SIGNAL,
         Some(Stop::Freezer) => FROZEN,
-        None if freezer_cgroup(detail).is_some() || thaws() => FROZEN,
+        None if freezer.is_some() || thaws() => FROZEN,
         None => rule().filter(|rule| rule.cause == Cause::Stopped).map_or("", |rule| rule.words),
     }
 }
@@ -36,11 +38,11 @@ pub(super) fn stopped(index: &RunIndex, paths: &[Path]) -> BTreeMap<u32, Stopped
 fn of_thread(index: &RunIndex, tid: u32) -> Stopped {
     let rows = || index.rows_between(tid, 0, u64::MAX).map(|(_, row)| row);
     let freezer = rows().find_map(|row| {
-        let words = index.names.get(row.detail?);
+        let freezer = index.detail(row)?.freezer()?;
         let by = row.holder_tid.get().map(|by| index.tasks.process_of(by, row.start_ns));
-        let version = words.strip_prefix("freezer cgroup ").map_or(Some(2), |_| None);
+        let version = freezer.is_v2.then_some(2);
         let is_of_manager = by.is_none_or(|by| by == MANAGER);
-        Some(Freezer { cgroup: freezer_cgroup(words)?.to_owned(), version, is_of_manager })
+        Some(Freezer { cgroup: freezer.cgroup.clone(), version, is_of_manager })
     });
     let at_ns = rows().find(|row| row.stop.is_some()).map_or(u64::MAX, |row| row.start_ns);
     Stopped { pid: index.tasks.process_of(tid, at_ns), freezer }

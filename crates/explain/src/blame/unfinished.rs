@@ -72,7 +72,7 @@ fn is_delayed(index: &RunIndex, disks: &Disks, row: &Row) -> bool {
 
 /// The disk that a wait without a request is for, as the tracer says it: of a poll, what it says of the same wait. `None` where it does not.
 pub(super) fn traced_device(index: &RunIndex, disks: &Disks, row: &Row) -> Option<DeviceNumber> {
-    let said = |row: &Row| disks.device_in(index.names.get(row.detail?));
+    let said = |row: &Row| disks.of_detail(index.names.detail(row.detail?));
     let is_same = |other: &Row| {
         let both_ns = other.end_ns.min(row.end_ns).saturating_sub(other.start_ns.max(row.start_ns));
         other.switched && both_ns >= (row.end_ns - row.start_ns) / 2

@@ -17,7 +17,7 @@ use super::loops;
 use super::operations::Operation as SlowOperation;
 use super::pinned::are_pinned;
 use super::request;
-use super::rows::{Row, quota_cgroup};
+use super::rows::Row;
 use super::rules::{ABOVE_MEMORY_HIGH, PAGES_UNDER_WRITEBACK};
 use super::run_index::RunIndex;
 use super::stops;
@@ -104,10 +104,9 @@ fn limit_cgroups(index: &RunIndex) -> BTreeMap<DeviceNumber, String> {
 fn quota_cgroups(index: &RunIndex, paths: &[Path]) -> BTreeMap<u32, String> {
     let held = paths.iter().flatten().filter(|step| step.cause == Cause::CpuThrottle).map(|step| step.tid);
     let tids: BTreeSet<u32> = held.collect();
-    let detail = |row: &Row| row.detail.map(|detail| index.names.get(detail));
     let cgroup = |tid: u32| {
         let mut rows = index.rows_between(tid, 0, u64::MAX);
-        rows.find_map(|(_, row)| quota_cgroup(detail(row)?).map(str::to_owned))
+        rows.find_map(|(_, row)| Some(index.detail(row)?.cpu_quota()?.cgroup.clone()))
     };
     tids.into_iter().filter_map(|tid| Some((tid, cgroup(tid)?))).collect()
 }

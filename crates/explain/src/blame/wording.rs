@@ -1,7 +1,6 @@
 //! Descriptions of waits.
 
-use std::borrow::Cow;
-
+use model::detail::Detail;
 use model::block::DeviceNumber;
 use model::quantity::{Bytes, Nanoseconds};
 use model::stall::{Awaits, KindCounts, RequestRecord, StallKind};
@@ -9,7 +8,6 @@ use model::system_call::traits;
 
 use super::beneath;
 use super::cause::Cause;
-use super::disks::device;
 use super::failures;
 use super::request;
 use super::rows::Row;
@@ -40,7 +38,7 @@ pub(super) fn describe(index: &RunIndex, row: &Row, cause: Cause) -> Option<Stri
         return Some(format!("{times}{}{above}", request_words(index, cause_of)));
     }
     let detail =
-        row.detail.map(|detail| format!(" ({})", with_names(index, index.names.get(detail)))).unwrap_or_default();
+        index.detail(row).map(|detail| format!(" ({})", with_names(index, detail))).unwrap_or_default();
     let stack = index.stack(row.stack.get());
     let rule = index.rule(row);
     let words = words(index, row, cause);
@@ -84,7 +82,7 @@ fn is_polled_for(index: &RunIndex, row: &Row) -> bool {
 }
 
 fn cpu_throttle(index: &RunIndex, row: &Row) -> String {
-    let quota = row.detail.map(|detail| format!(" ({})", index.names.get(detail))).unwrap_or_default();
+    let quota = index.detail(row).map(|detail| format!(" ({detail})")).unwrap_or_default();
     let held = Nanoseconds(row.end_ns - row.runnable_ns);
     format!("held for {held} by the CPU quota of its cgroup{quota}")
 }
@@ -129,20 +127,9 @@ fn stolen(index: &RunIndex, cpu: u32, from_ns: u64, to_ns: u64) -> Option<String
     Some(format!("about {} of it stolen by the hypervisor from CPU {cpu}", Nanoseconds(ns)))
 }
 
-/// The words of a detail, with the names of the disks that it has by number: `inode 12 on 7,2` as `inode 12 on loop2`.
-fn with_names(index: &RunIndex, detail: &str) -> String {
-    let named = |word: &str| {
-        let number = word.trim_end_matches([',', ':', ')']);
-        let name = index.disk_name(device(number)?)?;
-        Some(format!("{name}{}", &word[number.len()..]))
-    };
-    let mut is_disk = false;
-    let words = detail.split(' ').map(|word| {
-        let disk = if is_disk { named(word) } else { None };
-        is_disk = word == "on";
-        disk.map_or(Cow::Borrowed(word), Cow::Owned)
-    });
-    words.collect::<Vec<_>>().join(" ")
+/// The words of a detail, with the names of the disks that it has by number.
+fn with_names(index: &RunIndex, detail: &Detail) -> String {
+    detail.words(&|device| index.disk_name(device).unwrap_or_else(|| device.to_string()))
 }
 
 impl RunIndex {

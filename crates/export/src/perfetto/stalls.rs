@@ -47,8 +47,9 @@ impl<W: Write> PerfettoTrace<W> {
             StallKind::OffCpu => tracepoint.or(Some("off CPU")),
             _ => tracepoint,
         };
+        let detail = stall.detail.as_ref().map(ToString::to_string);
         let texts = [
-            ("detail", stall.detail.as_deref()),
+            ("detail", detail.as_deref()),
             ("call", stall.call.as_deref()),
             ("path", stall.path.as_deref()),
             ("stack", stall.stack.and_then(|stack| self.stacks.get(&stack)).map(String::as_str)),

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use model::quantity::Nanoseconds;
+use model::detail::CpuQuota;
 
 use crate::bytes::read_text;
 
@@ -29,14 +29,12 @@ impl CpuQuotas {
         CpuQuotas { proc, hierarchies, known: HashMap::new(), cgroups: HashMap::new(), age: 0 }
     }
 
-    /// `/backup.service: 20.0 ms of 100 ms`: the tightest quota of the task's cgroup and those above. `None` where the
-    /// task was gone before it was first asked for.
-    pub(super) fn of_task(&mut self, tid: u32) -> Option<String> {
+    /// The tightest quota of the task's cgroup and those above. `None` where the task was gone before it was first asked for.
+    pub(super) fn of_task(&mut self, tid: u32) -> Option<CpuQuota> {
         self.look_up(tid);
         let path = self.cgroups.get(&tid)?.clone();
         let Tightest { cgroup, quota } = self.tightest(&path)?;
-        let (time, period) = (Nanoseconds(quota.time_us * 1000), Nanoseconds(quota.period_us * 1000));
-        Some(format!("{cgroup}: {time} of {period}"))
+        Some(CpuQuota { cgroup, quota_ns: quota.time_us * 1000, period_ns: quota.period_us * 1000 })
     }
 
     /// The cgroup of a process, and the one at or above it with the tightest quota. A process that is known is not looked up again.
@@ -134,6 +132,8 @@ fn quota(folder: &Path, is_v1: bool) -> Option<Quota> {
 
 #[cfg(test)]
 mod tests {
+    use model::detail::Detail;
+
     use super::CpuQuotas;
 
     fn tree(files: &[(&str, &str)]) -> tempfile::TempDir {
@@ -149,7 +149,8 @@ mod tests {
     fn check(files: &[(&str, &str)], expected: Option<&str>) {
         let root = tree(files);
         let mut quotas = CpuQuotas::new(root.path().join("proc"), &root.path().join("cgroup"));
-        assert_eq!(quotas.of_task(7).as_deref(), expected, "{files:?}");
+        let words = quotas.of_task(7).map(|quota| Detail::CpuQuota(quota).to_string());
+        assert_eq!(words.as_deref(), expected, "{files:?}");
         assert_eq!(quotas.of_task(8), None);
     }
 

@@ -1,6 +1,7 @@
-//! The fields of a tracepoint in words.
+//! What the fields of a tracepoint say.
 
 use model::block::DeviceNumber;
+use model::detail::{Detail, DirtyPages, JournalCommit};
 use model::signal::{Signal, SignalDetail};
 
 use super::event::EventDetail;
@@ -8,30 +9,18 @@ use super::event::EventDetail;
 const PAGE_BYTES: u64 = 4096;
 
 /// A `dev_t` in the kernel's internal form: `major << 20 | minor`.
-fn device(number: u64) -> String {
-    DeviceNumber(number as u32).to_string()
-}
-
-fn mebibytes(pages: u64) -> String {
-    format!("{:.1} MiB", (pages * PAGE_BYTES) as f64 / (1 << 20) as f64)
+fn device(number: u64) -> DeviceNumber {
+    DeviceNumber(number as u32)
 }
 
 /// Details of a wait that a tracepoint announced.
-pub(super) fn of_mark(mark: Signal, detail: &EventDetail) -> Option<String> {
-    let [first, second, third, fourth, fifth] = detail.words;
+pub(super) fn of_mark(mark: Signal, detail: &EventDetail) -> Option<Detail> {
+    let [first, second, ..] = detail.words;
     match mark.definition().detail {
-        SignalDetail::LockFlags => Some(lock(first as u32)),
-        SignalDetail::DirtyPages => Some(format!(
-            "dirty {} of {}, on {} {} of {}, allowed {}/s",
-            mebibytes(first),
-            mebibytes(second),
-            detail.name,
-            mebibytes(third),
-            mebibytes(fourth),
-            mebibytes(fifth)
-        )),
-        SignalDetail::Inode => (second != 0).then(|| format!("inode {second} on {}", device(first))),
-        SignalDetail::Device => Some(format!("on {}", device(first))),
+        SignalDetail::LockFlags => Some(Detail::LockFlags(first as u32)),
+        SignalDetail::DirtyPages => Some(Detail::DirtyPages(dirty_pages(detail))),
+        SignalDetail::Inode => (second != 0).then(|| Detail::Inode { inode: second, device: device(first) }),
+        SignalDetail::Device => Some(Detail::Device(device(first))),
         SignalDetail::Nothing
         | SignalDetail::PagesReclaimed
         | SignalDetail::Shrinker
@@ -40,36 +29,16 @@ pub(super) fn of_mark(mark: Signal, detail: &EventDetail) -> Option<String> {
     }
 }
 
-/// `LCB_F_*` of <trace/events/lock.h> (Linux 5.19 to 6.18).
-fn lock(flags: u32) -> String {
-    const READ: u32 = 1 << 1;
-    const WRITE: u32 = 1 << 2;
-    const RT: u32 = 1 << 3;
-    const PERCPU: u32 = 1 << 4;
-    const MUTEX: u32 = 1 << 5;
-    let side = match flags & (READ | WRITE) {
-        READ => " read",
-        WRITE => " write",
-        _ => "",
-    };
-    let what = match flags {
-        _ if flags & MUTEX != 0 => "mutex",
-        _ if flags & PERCPU != 0 => "percpu",
-        _ if flags & RT != 0 => "rtmutex",
-        _ if side.is_empty() => "lock",
-        _ => "rwsem",
-    };
-    format!("{what}{side}")
-}
-
-/// `VMSCAN_THROTTLE_*` of <linux/mmzone.h>, as bits (Linux 5.16 to 6.18).
-fn throttle_reason(reason: u64) -> &'static str {
-    match reason {
-        1 => "writeback",
-        2 => "isolated",
-        4 => "no progress",
-        8 => "congested",
-        _ => "another reason",
+fn dirty_pages(detail: &EventDetail) -> DirtyPages {
+    let [dirty, limit, there, limit_there, allowed] = detail.words.map(|pages| pages.saturating_mul(PAGE_BYTES));
+    DirtyPages {
+        dirty_bytes: dirty,
+        limit_bytes: limit,
+        backing_device: detail.name.clone(),
+        device: DirtyPages::number(&detail.name),
+        device_dirty_bytes: there,
+        device_limit_bytes: limit_there,
+        allowed_bytes_per_s: allowed,
     }
 }
 
@@ -80,15 +49,18 @@ pub(super) fn of_span(
     number: u32,
     texts: &[String; 2],
     function: impl FnOnce(u64) -> String,
-) -> Option<String> {
+) -> Option<Detail> {
     let [first, ..] = detail.words;
     match span.definition().detail {
-        SignalDetail::PagesReclaimed => Some(format!("{first} pages reclaimed")),
+        SignalDetail::PagesReclaimed => Some(Detail::PagesReclaimed(first)),
         SignalDetail::Shrinker if first == 0 => None,
-        SignalDetail::Shrinker if texts[0].is_empty() => Some(function(first)),
-        SignalDetail::Shrinker => Some(format!("{} of {} on {}", function(first), texts[0], texts[1])),
-        SignalDetail::ThrottleReason => Some(throttle_reason(first).to_owned()),
-        SignalDetail::Device => (number != 0).then(|| format!("on {}", device(u64::from(number)))),
+        SignalDetail::Shrinker => {
+            let [kind, name] = texts.clone();
+            let file_system = (!kind.is_empty()).then_some((kind, name));
+            Some(Detail::Shrinker { function: function(first), file_system })
+        }
+        SignalDetail::ThrottleReason => Some(Detail::ThrottleReason(first as u32)),
+        SignalDetail::Device => (number != 0).then(|| Detail::Device(device(u64::from(number)))),
         SignalDetail::Nothing
         | SignalDetail::LockFlags
         | SignalDetail::DirtyPages
@@ -99,18 +71,19 @@ pub(super) fn of_span(
 
 /// A journal commit: its duration in ns, and its phases. Times come in jiffies. The length of a jiffy follows from their
 /// number since boot: the kernel starts the count 300 s before it overflows 32 bits.
-pub(super) fn of_commit(detail: &EventDetail, number: u32, jiffies: u64, now_ns: u64) -> (u64, String) {
+pub(super) fn of_commit(detail: &EventDetail, number: u32, jiffies: u64, now_ns: u64) -> (u64, Detail) {
     let jiffy_ns = jiffy_ns(jiffies, now_ns);
     let [locked, flushing, logging, handles, blocks] = detail.words;
     let ms = |jiffies: u64| jiffies * jiffy_ns / 1_000_000;
-    let words = format!(
-        "on {}: locked {} ms, flushing {} ms, logging {} ms, {handles} handles, {blocks} blocks",
-        device(u64::from(number)),
-        ms(locked),
-        ms(flushing),
-        ms(logging)
-    );
-    ((locked + flushing + logging) * jiffy_ns, words)
+    let commit = JournalCommit {
+        device: device(u64::from(number)),
+        locked_ms: ms(locked),
+        flushing_ms: ms(flushing),
+        logging_ms: ms(logging),
+        handles,
+        blocks,
+    };
+    ((locked + flushing + logging) * jiffy_ns, Detail::JournalCommit(commit))
 }
 
 fn jiffy_ns(jiffies: u64, now_ns: u64) -> u64 {
@@ -124,6 +97,8 @@ fn jiffy_ns(jiffies: u64, now_ns: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use model::block::DeviceNumber;
+    use model::detail::{Detail, DirtyPages};
     use model::signal::Signal;
 
     use super::{EventDetail, jiffy_ns, of_commit, of_mark, of_span};
@@ -133,39 +108,44 @@ mod tests {
     }
 
     #[test]
-    fn marks_in_words() {
+    fn marks() {
+        let (first, second) = (DeviceNumber::new(7, 0), DeviceNumber::new(7, 1));
+        let pages = DirtyPages {
+            dirty_bytes: 1 << 20,
+            limit_bytes: 2 << 20,
+            backing_device: "7:0".to_owned(),
+            device: Some(first),
+            device_dirty_bytes: 1 << 19,
+            device_limit_bytes: 1 << 20,
+            allowed_bytes_per_s: 100 << 20,
+        };
         for (mark, words, expected) in [
-            (Signal::Contention, [2, 0, 0, 0, 0], Some("rwsem read")),
-            (Signal::Contention, [4, 0, 0, 0, 0], Some("rwsem write")),
-            (Signal::Contention, [32, 0, 0, 0, 0], Some("mutex")),
-            (Signal::Contention, [2 | 16, 0, 0, 0, 0], Some("percpu read")),
-            (Signal::Contention, [0, 0, 0, 0, 0], Some("lock")),
-            (
-                Signal::BalanceDirtyPages,
-                [256, 512, 128, 256, 25600],
-                Some("dirty 1.0 MiB of 2.0 MiB, on 7:0 0.5 MiB of 1.0 MiB, allowed 100.0 MiB/s"),
-            ),
-            (Signal::FolioWaitWriteback, [7 << 20, 131, 0, 0, 0], Some("inode 131 on 7,0")),
+            (Signal::Contention, [2, 0, 0, 0, 0], Some(Detail::LockFlags(2))),
+            (Signal::BalanceDirtyPages, [256, 512, 128, 256, 25600], Some(Detail::DirtyPages(pages))),
+            (Signal::FolioWaitWriteback, [7 << 20, 131, 0, 0, 0], Some(Detail::Inode { inode: 131, device: first })),
             (Signal::FolioWaitWriteback, [0; 5], None),
-            (Signal::XfsLogGrantSleep, [7 << 20 | 1, 0, 0, 0, 0], Some("on 7,1")),
+            (Signal::XfsLogGrantSleep, [7 << 20 | 1, 0, 0, 0, 0], Some(Detail::Device(second))),
         ] {
-            assert_eq!(of_mark(mark, &detail(words, "7:0")).as_deref(), expected, "{mark:?} {words:?}");
+            assert_eq!(of_mark(mark, &detail(words, "7:0")), expected, "{mark:?} {words:?}");
         }
+        let btrfs = of_mark(Signal::BalanceDirtyPages, &detail([1; 5], "btrfs-1")).unwrap();
+        assert_eq!((btrfs.device(), btrfs.dirty_pages().unwrap().backing_device.as_str()), (None, "btrfs-1"));
     }
 
     #[test]
-    fn spans_in_words() {
+    fn spans() {
         let none = [String::new(), String::new()];
         let xfs = ["xfs".to_owned(), "loop0".to_owned()];
-        let worded = |span, first, number, texts: &[String; 2]| {
+        let of = |span, first, number, texts: &[String; 2]| {
             of_span(span, &detail([first, 0, 0, 0, 0], ""), number, texts, |_| "super_cache_scan".to_owned())
         };
-        assert_eq!(worded(Signal::DirectReclaim, 32, 0, &none).as_deref(), Some("32 pages reclaimed"));
-        assert_eq!(worded(Signal::ShrinkSlab, 1, 0, &xfs).as_deref(), Some("super_cache_scan of xfs on loop0"));
-        assert_eq!(worded(Signal::ShrinkSlab, 1, 0, &none).as_deref(), Some("super_cache_scan"));
-        assert_eq!(worded(Signal::VmscanThrottled, 4, 0, &none).as_deref(), Some("no progress"));
-        assert_eq!(worded(Signal::Compaction, 0, 0, &none), None);
-        assert_eq!(worded(Signal::BtrfsTreeLock, 0, 7 << 20 | 2, &none).as_deref(), Some("on 7,2"));
+        let shrinker = |file_system| Some(Detail::Shrinker { function: "super_cache_scan".to_owned(), file_system });
+        assert_eq!(of(Signal::DirectReclaim, 32, 0, &none), Some(Detail::PagesReclaimed(32)));
+        assert_eq!(of(Signal::ShrinkSlab, 1, 0, &xfs), shrinker(Some(("xfs".to_owned(), "loop0".to_owned()))));
+        assert_eq!(of(Signal::ShrinkSlab, 1, 0, &none), shrinker(None));
+        assert_eq!(of(Signal::VmscanThrottled, 4, 0, &none), Some(Detail::ThrottleReason(4)));
+        assert_eq!(of(Signal::Compaction, 0, 0, &none), None);
+        assert_eq!(of(Signal::BtrfsTreeLock, 0, 7 << 20 | 2, &none), Some(Detail::Device(DeviceNumber::new(7, 2))));
     }
 
     #[test]
@@ -177,8 +157,8 @@ mod tests {
             }
         }
         let now_ns = 1000 * 1_000_000_000;
-        let (ns, words) = of_commit(&detail([0, 1, 25, 3, 9], ""), 7 << 20, (1 << 32) - 75_000 + 250_000, now_ns);
+        let (ns, commit) = of_commit(&detail([0, 1, 25, 3, 9], ""), 7 << 20, (1 << 32) - 75_000 + 250_000, now_ns);
         assert_eq!(ns, 104_000_000);
-        assert_eq!(words, "on 7,0: locked 0 ms, flushing 4 ms, logging 100 ms, 3 handles, 9 blocks");
+        assert_eq!(commit.to_string(), "on 7,0: locked 0 ms, flushing 4 ms, logging 100 ms, 3 handles, 9 blocks");
     }
 }

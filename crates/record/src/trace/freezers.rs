@@ -2,8 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
+use model::detail::Freezer;
+
 use super::bounded_cache::BoundedCache;
-use super::cgroup_path::{Freezer, freezer};
+use super::cgroup_path::{freezer_of_v1, freezer_of_v2};
 use crate::bytes::read_text;
 
 /// Tasks that are remembered.
@@ -21,7 +23,7 @@ pub(super) struct Freezers {
 
 #[derive(Clone)]
 struct Seen {
-    words: String,
+    freezer: Freezer,
     /// It was frozen when it was looked at: a later look may come after the thaw.
     is_frozen: bool,
 }
@@ -31,9 +33,8 @@ impl Freezers {
         Freezers { proc, cgroup: cgroup.to_owned(), seen: BoundedCache::new(KEPT) }
     }
 
-    /// `freezer cgroup /batch` (version 1) or `frozen cgroup /batch` (2), of a task that is or was frozen: the cgroup that is to be thawed, which
-    /// may be one above that of the task. Where none is frozen any more, the cgroup of the task.
-    pub(super) fn of_task(&mut self, tid: u32) -> Option<String> {
+    /// Of a task that is or was frozen: the cgroup that is to be thawed, which may be one above that of the task. Where none is frozen any more, the cgroup of the task.
+    pub(super) fn of_task(&mut self, tid: u32) -> Option<Freezer> {
         let text = read_text(self.proc.join(format!("{tid}/cgroup"))).ok();
         if let Some(found) = text.as_deref().and_then(|text| self.look(text)) {
             let known = self.seen.get(&tid).is_some_and(|known| known.is_frozen);
@@ -41,24 +42,26 @@ impl Freezers {
                 self.seen.insert(tid, found);
             }
         }
-        self.seen.get(&tid).map(|seen| seen.words.clone())
+        self.seen.get(&tid).map(|seen| seen.freezer.clone())
     }
 
     fn look(&self, text: &str) -> Option<Seen> {
+        let of_v1 = freezer_of_v1(text).map(|path| (path, false));
+        let of_v2 = freezer_of_v2(text).map(|path| (path, true));
         let places = [
-            (freezer(text, 2), self.cgroup.clone(), "cgroup.freeze"),
-            (freezer(text, 2), self.cgroup.join("unified"), "cgroup.freeze"),
-            (freezer(text, 1), self.cgroup.join("freezer"), "freezer.self_freezing"),
+            (of_v2, self.cgroup.clone(), "cgroup.freeze"),
+            (of_v2, self.cgroup.join("unified"), "cgroup.freeze"),
+            (of_v1, self.cgroup.join("freezer"), "freezer.self_freezing"),
         ];
         let frozen = places.iter().find_map(|(freezer, mount, file)| {
-            let freezer = freezer.as_ref()?;
-            let above = Path::new(freezer.path).ancestors().take(DEPTH);
+            let (path, is_v2) = (*freezer)?;
+            let above = Path::new(path).ancestors().take(DEPTH);
             let path = above.map(|path| path.to_str().unwrap_or_default()).find(|path| is_set(mount, path, file))?;
-            Some(Seen { words: Freezer { path, ..*freezer }.words(), is_frozen: true })
+            Some(Seen { freezer: Freezer { cgroup: path.to_owned(), is_v2 }, is_frozen: true })
         });
         let own = || {
-            let freezer = freezer(text, 1).or_else(|| freezer(text, 2)).filter(|freezer| freezer.path != "/")?;
-            Some(Seen { words: freezer.words(), is_frozen: false })
+            let (path, is_v2) = of_v1.or(of_v2).filter(|(path, _)| *path != "/")?;
+            Some(Seen { freezer: Freezer { cgroup: path.to_owned(), is_v2 }, is_frozen: false })
         };
         frozen.or_else(own)
     }
@@ -74,7 +77,15 @@ fn is_set(mount: &Path, cgroup: &str, file: &str) -> bool {
 mod tests {
     use std::path::Path;
 
-    use super::Freezers;
+    use super::{Freezer, Freezers};
+
+    fn v1(cgroup: &str) -> Option<Freezer> {
+        Some(Freezer { cgroup: cgroup.to_owned(), is_v2: false })
+    }
+
+    fn v2(cgroup: &str) -> Option<Freezer> {
+        Some(Freezer { cgroup: cgroup.to_owned(), is_v2: true })
+    }
 
     fn put(folder: &Path, file: &str, text: &str) {
         std::fs::create_dir_all(folder).unwrap();
@@ -87,9 +98,9 @@ mod tests {
         let folder = proc.path().join("7");
         put(&folder, "cgroup", "5:freezer:/batch\n");
         let mut freezers = Freezers::new(proc.path().to_owned(), cgroup.path());
-        assert_eq!(freezers.of_task(7).as_deref(), Some("freezer cgroup /batch"));
+        assert_eq!(freezers.of_task(7), v1("/batch"));
         std::fs::remove_dir_all(&folder).unwrap();
-        assert_eq!((freezers.of_task(7).as_deref(), freezers.of_task(8)), (Some("freezer cgroup /batch"), None));
+        assert_eq!((freezers.of_task(7), freezers.of_task(8)), (v1("/batch"), None));
     }
 
     #[test]
@@ -100,16 +111,16 @@ mod tests {
         put(&cgroup.path().join("app.slice/web.service/worker"), file, "0\n");
         put(&cgroup.path().join("app.slice/web.service"), file, "1\n");
         let mut freezers = Freezers::new(proc.path().to_owned(), cgroup.path());
-        assert_eq!(freezers.of_task(7).as_deref(), Some("frozen cgroup /app.slice/web.service"));
+        assert_eq!(freezers.of_task(7), v2("/app.slice/web.service"));
         // It was thawed before a later look.
         put(&cgroup.path().join("app.slice/web.service"), file, "0\n");
-        assert_eq!(freezers.of_task(7).as_deref(), Some("frozen cgroup /app.slice/web.service"));
+        assert_eq!(freezers.of_task(7), v2("/app.slice/web.service"));
         // Version 1: a cgroup above it; both versions are mounted.
         put(&proc.path().join("8"), "cgroup", "5:freezer:/batch/one\n0::/user.slice\n");
         put(&cgroup.path().join("freezer/batch/one"), "freezer.self_freezing", "0\n");
         put(&cgroup.path().join("freezer/batch"), "freezer.self_freezing", "1\n");
-        assert_eq!(freezers.of_task(8).as_deref(), Some("freezer cgroup /batch"));
+        assert_eq!(freezers.of_task(8), v1("/batch"));
         put(&cgroup.path().join("unified/user.slice"), file, "1\n");
-        assert_eq!(freezers.of_task(8).as_deref(), Some("frozen cgroup /user.slice"));
+        assert_eq!(freezers.of_task(8), v2("/user.slice"));
     }
 }

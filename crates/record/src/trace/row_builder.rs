@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use model::detail::Detail;
 use model::signal::{Signal, SignalDetail};
 use model::stall::{RequestParts, RequestRecord, StackRecord, StallKind, StallRecord, Traced};
 use model::system_call::{self, traits};
@@ -184,9 +185,9 @@ impl RowBuilder {
         row.tracepoint = announced.map(|mark| mark.definition().name.to_owned());
         row.detail = announced.and_then(|mark| detail::of_mark(mark, &event.detail));
         if event.flags & HELD != 0 && row.detail.is_none() {
-            row.detail = self.quotas.of_task(event.tid);
+            row.detail = self.quotas.of_task(event.tid).map(Detail::CpuQuota);
         } else if event.state & TASK_FROZEN != 0 {
-            row.detail = self.freezers.of_task(event.tid);
+            row.detail = self.freezers.of_task(event.tid).map(Detail::Freezer);
         }
         row.work = Some(event.work.clone()).filter(|work| !work.is_empty());
         row.path = self.fault.take_if(|(tid, _)| *tid == event.tid).map(|(_, path)| path);
@@ -240,10 +241,10 @@ impl RowBuilder {
             return;
         }
         if span.definition().detail == SignalDetail::JournalCommit {
-            let (ns, words) = detail::of_commit(&event.detail, event.state, event.argument, event.end_ns);
+            let (ns, commit) = detail::of_commit(&event.detail, event.state, event.argument, event.end_ns);
             row.start_ns = event.end_ns.saturating_sub(ns);
             (row.duration_ns, row.busy_ns) = (ns, ns);
-            row.detail = Some(words);
+            row.detail = Some(commit);
             return;
         }
         let name = |address| self.symbols.name(address);

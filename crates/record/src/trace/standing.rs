@@ -12,6 +12,7 @@ mod title;
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::path::{Path, PathBuf};
 
+use model::detail::{Detail, OtherEnd as End, Progress};
 use model::stall::{Awaits, StallKind, StallRecord, stall_flags};
 
 use super::background::Background;
@@ -19,7 +20,7 @@ use super::blocked::{BlockedWait, frames};
 use super::threads::{Thread, each_thread};
 use crate::bytes::{read_text, shown};
 use call::InCall;
-use other_end::{LOCK, Machine, OtherEnd};
+use other_end::{Machine, OtherEnd};
 use sessions::Sessions;
 
 use crate::clock::monotonic_ns;
@@ -28,8 +29,6 @@ use crate::clock::monotonic_ns;
 const MOST: usize = 2048;
 /// Threads of a server whose sessions are looked at.
 const MOST_OF_SERVER: usize = 512;
-/// What is said of a connection on which no thread of its server waits; `explain` knows it by these words.
-const TAKEN: &str = " whose server works on the request";
 /// Threads of a process among which the one that waits for another process is looked for.
 const MOST_OF_PROCESS: usize = 64;
 /// Threads whose runs are counted when the recording begins.
@@ -235,7 +234,7 @@ impl Walk<'_> {
         let thread = served.sessions.serves(asked, |end| machine.client(server, end).is_some())?;
         served.clients.insert(client);
         served.thread = Some(thread);
-        end.words.push_str(TAKEN);
+        end.end = end.end.take().map(|end| end.with_progress(Progress::Taken));
         Some(thread)
     }
 
@@ -252,7 +251,7 @@ impl Walk<'_> {
                 self.known.extend(known.map(|known| (holder, known)));
             }
             let Some(known) = self.known.get_mut(&thread).filter(|known| known.peer.is_none()) else { continue };
-            known.end = Some(OtherEnd { is_hint: true, ..OtherEnd::of(LOCK, Awaits::Lock, Some(holder)) });
+            known.end = Some(OtherEnd { is_hint: true, ..OtherEnd::of(End::ServerLock, Awaits::Lock, Some(holder)) });
             known.peer = Some((holder, false));
         }
     }
@@ -308,7 +307,7 @@ fn row(known: &Known, row: StallRecord) -> StallRecord {
     StallRecord {
         state: Some(known.state),
         call: known.call.as_ref().map(|call| call.name.to_owned()),
-        detail: end.map(|end| end.words.clone()).filter(|words| !words.is_empty()),
+        detail: end.and_then(|end| end.end.clone()).map(Detail::OtherEnd),
         bytes: end.map(|end| end.unread).filter(|unread| *unread > 0),
         awaits: end.filter(|_| known.peer.is_some()).map(|end| end.awaits),
         holder_tid: known.peer.map(|(peer, _)| peer),

@@ -248,7 +248,7 @@ impl Seen {
 
     /// The details of such rows.
     pub(crate) fn details(&self, kind: StallKind, tracepoint: &str) -> Vec<String> {
-        self.of(kind, tracepoint).iter().filter_map(|row| row.detail.clone()).collect()
+        self.of(kind, tracepoint).iter().filter_map(|row| row.detail.as_ref()).map(ToString::to_string).collect()
     }
 
     pub(crate) fn stack(&self, number: Option<u32>) -> String {

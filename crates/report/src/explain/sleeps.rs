@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use explain::blame::{Explanation, OtherEnd, Sleep};
+use explain::blame::{Explanation, OtherEnd, Sleep, TaskState};
 use model::quantity::Nanoseconds;
 
 use crate::number::counted;
@@ -47,7 +47,7 @@ fn one(sleep: &Sleep) -> String {
         return format!("{call} by {task}: held for {time} by the CPU quota of its cgroup{quota}");
     }
     let stack = sleep.stack.as_deref().map_or_else(String::new, |stack| format!(" in {}", printable(stack)));
-    let object = sleep.waits_for.as_deref().map_or_else(String::new, |what| format!(", for {}", printable(what)));
+    let object = sleep.waits_for.as_ref().map_or_else(String::new, |what| format!(", for {}", printable(&what.to_string())));
     let waker =
         sleep.waker.as_ref().map_or_else(String::new, |waker| format!(", woken by {}", printable(&waker.to_string())));
     let until = match (sleep.throughout, sleep.unfinished) {
@@ -73,17 +73,18 @@ fn other_ends(ends: &[OtherEnd]) -> String {
         let _ = write!(text, "{begin} {}", printable(&end.task.to_string()));
         let unread = end.unread_bytes.map(|bytes| format!("{} not read", counted(bytes, "byte")));
         let title = end.title.as_deref().map(|title| format!("\"{}\"", printable(title)));
-        let of: Vec<String> = end.through.as_deref().map(printable).into_iter().chain(unread).chain(title).collect();
+        let of: Vec<String> = end.through.as_ref().map(|through| printable(&through.to_string())).into_iter().chain(unread).chain(title).collect();
         if !of.is_empty() {
             let _ = write!(text, " ({})", of.join("; "));
         }
         match (end.state, &end.call) {
-            (Some("asleep"), Some(call)) => _ = write!(text, ", which sleeps in {}", printable(call)),
-            (Some("asleep"), None) => text.push_str(", which sleeps"),
-            (Some("unknown") | None, _) => {}
-            (Some(state), _) => _ = write!(text, ", which is {state}"),
+            (Some(TaskState::Asleep), Some(call)) => _ = write!(text, ", which sleeps in {}", printable(call)),
+            (Some(TaskState::Asleep), None) => text.push_str(", which sleeps"),
+            (Some(TaskState::Unknown) | None, _) => {}
+            (Some(TaskState::Traced), _) => text.push_str(", which is stopped by a debugger"),
+            (Some(state), _) => _ = write!(text, ", which is {}", state.name()),
         }
     }
-    let on = ends.last().filter(|last| last.state == Some("asleep")).and_then(|last| last.on.as_deref());
-    text + &on.map_or_else(String::new, |on| format!(" ({})", printable(on)))
+    let on = ends.last().filter(|last| last.state == Some(TaskState::Asleep)).and_then(|last| last.on.as_ref());
+    text + &on.map_or_else(String::new, |on| format!(" ({})", printable(&on.to_string())))
 }

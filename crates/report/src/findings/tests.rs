@@ -92,21 +92,21 @@ fn who_has_the_other_end_of_a_sleep_is_said() {
         ]
     );
     let mut idle = ends.clone();
-    idle[1]["title"] = json!("postgres: bob shop [local] idle in transaction");
+    idle[1]["activity"] = json!("idle_in_transaction");
     let expected =
         "What would help: end the idle transaction of postgres/9, which the longest of these sleeps is probably for.";
     assert_eq!(said(&mut document, &idle)[1], expected);
-    idle[1]["title"] = json!("postgres: bob shop [local] SELECT");
+    idle[1]["activity"] = json!("executes");
     let expected = "What would help: cancel or speed up the statement of postgres/9, which the longest of these sleeps is probably for.";
     assert_eq!(said(&mut document, &idle)[1], expected);
     let expected = "What would help: end or speed up what redis/8 does (it is running), which the longest of these sleeps is probably for.";
     assert_eq!(said(&mut document, &[end("redis/8", true, "running")])[1], expected);
     let mut dependency = end("sleep/8", true, "asleep");
-    dependency["on"] = json!("its own timer");
+    dependency["on_type"] = json!("timer");
     let expected = "What would help: end or shorten the sleep on its own timer of sleep/8, which the longest of these sleeps is probably for.";
     assert_eq!(said(&mut document, &[dependency])[1], expected);
     let mut session = ends;
-    (session[1]["task"], session[1]["through"]) = (json!("mariadb/9"), json!("a lock of its server"));
+    (session[1]["task"], session[1]["through_type"]) = (json!("mariadb/9"), json!("server_lock"));
     let expected = "What would help: end what mariadb/9 has open at its server (a transaction, a lock), which the longest of these sleeps is probably for.";
     assert_eq!(said(&mut document, &session)[1], expected);
     let open = json!({"duration_ns": 3_000_000_000_u64, "call": "openat", "waits_for": "the FIFO /a"});

@@ -2,7 +2,9 @@
 
 use explain::blame::is_for_child;
 use model::cause::Cause;
+use model::detail::OtherEnd;
 use model::system_call::{traits, traits_of};
+use model::title::Activity;
 use serde_json::Value;
 
 use super::sentence::{Kind, Sentence, Writer};
@@ -70,21 +72,18 @@ pub(super) fn to_look_at(sleep: &Value) -> Option<usize> {
 
 /// What lets go on who has the other end of a sleep: by its state, or by what its title says that it does.
 fn remedy_of(end: &Value) -> Option<(&'static str, &'static str)> {
-    let title = end["title"].as_str().unwrap_or_default();
-    let idles = title.contains("idle in transaction");
-    // `postgres: bob shop [local] SELECT`
-    let executes =
-        title.rsplit(' ').next().is_some_and(|last| last.len() > 2 && last.bytes().all(|b| b.is_ascii_uppercase()));
+    let does = |activity: Activity| end["activity"] == activity.name();
+    let is = |field: &str, of: OtherEnd| end[field] == of.name();
     match end["state"].as_str()? {
         "stopped" => Some(("continue ", " (SIGCONT)")),
-        "stopped by a debugger" => Some(("end the debugger of ", "")),
+        "traced" => Some(("end the debugger of ", "")),
         "frozen" => Some(("thaw the cgroup of ", "")),
-        _ if idles => Some(("end the idle transaction of ", "")),
-        _ if executes => Some(("cancel or speed up the statement of ", "")),
+        _ if does(Activity::IdleInTransaction) => Some(("end the idle transaction of ", "")),
+        _ if does(Activity::Executes) => Some(("cancel or speed up the statement of ", "")),
         "running" => Some(("end or speed up what ", " does (it is running)")),
-        _ if end["on"] == "its own timer" => Some(("end or shorten the sleep on its own timer of ", "")),
+        _ if is("on_type", OtherEnd::Timer) => Some(("end or shorten the sleep on its own timer of ", "")),
         // A client of the server, not one of its processes.
-        _ if title.is_empty() && end["through"] == "a lock of its server" => {
+        _ if end["title"].is_null() && is("through_type", OtherEnd::ServerLock) => {
             Some(("end what ", " has open at its server (a transaction, a lock)"))
         }
         _ => None,

@@ -2,9 +2,11 @@
 
 use explain::blame::{
     Cause, CauseTime, ClassTimes, Convoy, Culprit, Evidence, EvidenceTimes, Explanation, Holds, Link, OtherEnd, Part,
-    Party, Scope, Scoped, Served, ServedTo, Sleep, Sleeps, Stall, StallCause, UserFrame, UserStack, Who,
+    Party, Scope, Scoped, Served, ServedTo, Sleep, Sleeps, Stall, StallCause, TaskState, UserFrame, UserStack, Who,
 };
+use model::detail::OtherEnd as End;
 use model::stall::KindCounts;
+use model::title::Activity;
 use serde_json::{Map, Value, json};
 
 /// The whole document. `causes` include `running` and `unexplained` and sum exactly to `wall_ns`; those of a stall sum to
@@ -89,13 +91,16 @@ fn party(kind: &str, party: &Party) -> Value {
 fn other_end(end: &OtherEnd) -> Value {
     json!({
         "task": end.task.to_string(),
-        "through": end.through,
+        "through": end.through.as_ref().map(ToString::to_string),
+        "through_type": end.through.as_ref().map(End::name),
         "certain": end.is_certain,
         "unread_bytes": end.unread_bytes,
         "title": end.title,
-        "state": end.state,
+        "activity": end.title.as_deref().and_then(Activity::of_title).map(Activity::name),
+        "state": end.state.map(TaskState::name),
         "call": end.call,
-        "on": end.on,
+        "on": end.on.as_ref().map(ToString::to_string),
+        "on_type": end.on.as_ref().map(End::name),
     })
 }
 
@@ -112,7 +117,8 @@ fn sleeps(sleeps: &Sleeps) -> Value {
             "throughout": sleep.throughout,
             "hangs": sleep.hangs,
             "stack": sleep.stack,
-            "waits_for": sleep.waits_for,
+            "waits_for": sleep.waits_for.as_ref().map(ToString::to_string),
+            "waits_for_type": sleep.waits_for.as_ref().map(End::name),
             "waker": sleep.waker.as_ref().map(ToString::to_string),
             "other_ends": sleep.other_ends.iter().map(other_end).collect::<Vec<_>>(),
         })

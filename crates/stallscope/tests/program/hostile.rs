@@ -7,6 +7,7 @@ use std::path::Path;
 use std::process::Command;
 
 use archive::{Writer, WriterOptions};
+use model::detail::Detail;
 use model::event::{Ending, RunEvent};
 use model::metric::{Change, MetricDescriptor, MetricId, SampleHeader, Semantics, Unit};
 use model::operation::{OperationKind, OperationRecord};
@@ -91,7 +92,7 @@ fn write(directory: &Path, seed: &mut u64) {
     let mut call = StallRecord::new(StallKind::SystemCall, 7, 2 * SECOND, 6 * SECOND);
     (call.call, call.path) = (Some("fsync".into()), Some(format!("/{}", named())));
     let mut wait = StallRecord::new(StallKind::OffCpu, 7, 2 * SECOND, 6 * SECOND);
-    (wait.call, wait.path, wait.detail) = (Some(named()), Some(named()), Some(named()));
+    (wait.call, wait.path, wait.detail) = (Some(named()), Some(named()), Some(Detail::Words(named())));
     (wait.stack, wait.state, wait.waker_tid) = (Some(1), Some(2), Some(8));
     (wait.woken_ns, wait.work) = (Some(6 * SECOND), Some(named()));
     let task = |tid, name, cgroup| TaskRecord {

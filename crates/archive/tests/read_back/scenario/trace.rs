@@ -1,6 +1,7 @@
 //! What a tracer sees in one flush: each optional cell is there in some rows and absent in others.
 
 use model::block::{DeviceNumber, Kind, Operation};
+use model::detail::Detail;
 use model::operation::Bucket;
 use model::stall::{
     Awaits, RequestFailures, RequestIntervalRecord, RequestParts, RequestRecord, StackRecord, StallKind, StallRecord,
@@ -113,7 +114,10 @@ fn full_stall(step: u32) -> StallRecord {
         waker_stack: Some(step + 1),
         request: Some(2 * step + 1),
         tracepoint: Some("mm_shrink_slab".into()),
-        detail: Some("super_cache_scan of xfs on 7,3".into()),
+        detail: Some(Detail::Shrinker {
+            function: "super_cache_scan".into(),
+            file_system: Some(("xfs".into(), "loop3".into())),
+        }),
         call: Some("write".into()),
         path: Some("/mnt/a file".into()),
         bytes: Some(0),

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use model::detail::Detail;
 use model::block::{DeviceNumber, Operation as BlockOperation};
 use model::stall::RequestRecord;
 
@@ -9,7 +10,6 @@ use super::super::cause::Cause;
 use super::super::chain::{End, chain_row, end};
 use super::super::disks::Disks;
 use super::super::names::Name;
-use super::super::rows::{freezer_cgroup, quota_cgroup};
 use super::super::run_index::RunIndex;
 use super::super::timeline::{NO_ROW, Segment};
 use super::super::who::Who;
@@ -335,17 +335,18 @@ fn key(index: &RunIndex, disks: &Disks, row: u32, cause: Cause, end: Option<End<
         return Key { process, cgroup, device: None, cause, evicts: false };
     };
     let last = index.row(end.row);
-    let detail = last.detail.map_or("", |detail| index.names.get(detail));
+    let detail = index.detail(last);
+    let freezer = detail.and_then(Detail::freezer);
     // Who stopped it, perhaps before the recording, is unknown.
-    let stopped = || (last.is_stopped() && freezer_cgroup(detail).is_none()).then_some(last.tid);
+    let stopped = || (last.is_stopped() && freezer.is_none()).then_some(last.tid);
     let tid = if is_own(cause) { Some(index.row(row).tid) } else { end.tid.or_else(stopped) };
     let process = tid.map(|tid| index.tasks.process(tid, end.at_ns, &index.names));
-    let in_detail = || disks.device_in(detail);
+    let in_detail = || disks.of_detail(detail?);
     // Who froze it is unknown.
-    let frozen = || index.names.find(freezer_cgroup(detail)?);
+    let frozen = || index.names.find(&freezer?.cgroup);
     // Also where others wait for a lock of a task that a quota holds.
-    let with_quota = Some(detail).filter(|_| cause == Cause::CpuThrottle || last.held).and_then(quota_cgroup);
-    let with_quota = with_quota.and_then(|path| index.names.find(path));
+    let with_quota = detail.and_then(Detail::cpu_quota).filter(|_| cause == Cause::CpuThrottle || last.held);
+    let with_quota = with_quota.and_then(|quota| index.names.find(&quota.cgroup));
     let of_itself = || frozen().filter(|_| tid == Some(last.tid));
     // The limit that holds is that of the controller which throttles.
     let own = |tid| match cause {

@@ -8,7 +8,7 @@ use super::super::chain::End;
 use super::super::dirty_limit::is_of_cgroup;
 use super::super::disks::Disks;
 use super::super::names::Name;
-use super::super::rows::{Row, quota_cgroup};
+use super::super::rows::Row;
 use super::super::run_index::RunIndex;
 use super::super::unfinished::{reads, traced_device};
 use super::super::usage::Target;
@@ -112,7 +112,7 @@ pub(super) fn need(
         }
         CpuThrottle => quota_of(index, row).map(Need::Quota),
         DirtyThrottle => Some(dirty_in_cgroup(index, row, pid).unwrap_or_else(|| {
-            let fullest = || index.dirty_disks.fullest_other(index.names.get(waited.detail?), waited.start_ns);
+            let fullest = || index.dirty_disks.fullest_other(index.detail(waited)?.dirty_pages()?, waited.start_ns);
             let device = fullest().or_else(|| device_of(index, disks, row));
             Need::Dirty(device.or_else(|| index.usage.only_device_of(pid)))
         })),
@@ -155,14 +155,13 @@ fn is_out_of_quota(index: &RunIndex, end: &End<'_>) -> bool {
 
 /// The cgroup whose quota holds the task of a row.
 fn quota_of(index: &RunIndex, row: u32) -> Option<Name> {
-    quota_cgroup(index.names.get(index.row(row).detail?)).and_then(|path| index.names.find(path))
+    index.names.find(&index.detail(index.row(row))?.cpu_quota()?.cgroup)
 }
 
 /// Of cgroup v2, whose limit of dirty pages holds for what is written back for the cgroup, on whichever disk.
 fn dirty_in_cgroup(index: &RunIndex, row: u32, pid: u32) -> Option<Need> {
     let wait = index.row(row);
-    let words = index.names.get(wait.detail?);
-    if !is_of_cgroup(words, index.dirty_limit_bytes) {
+    if !is_of_cgroup(index.detail(wait)?.dirty_pages()?, index.dirty_limit_bytes) {
         return None;
     }
     let domain = domain(index, Target::Memory, pid, wait.start_ns, true);
@@ -199,7 +198,7 @@ fn of_transaction(index: &RunIndex, disks: &Disks, row: u32, (device, pid): (Dev
 }
 
 fn device_of(index: &RunIndex, disks: &Disks, row: u32) -> Option<DeviceNumber> {
-    disks.device_in(index.names.get(index.row(row).detail?))
+    disks.of_detail(index.detail(index.row(row))?)
 }
 
 /// The disk of the file that the call around a wait works on: a wait for a request that does not exist yet names none.

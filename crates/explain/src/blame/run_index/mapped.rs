@@ -17,8 +17,8 @@ impl RunIndex {
         if self.mappers.is_empty() {
             return None;
         }
-        if let Some(detail) = row.detail {
-            return self.mappers.of_detail(self.names.get(detail));
+        if let Some(detail) = self.detail(row) {
+            return self.mappers.of_detail(detail);
         }
         let mut rows = self.rows_between(row.tid, row.start_ns, row.end_ns);
         let path = rows.find_map(|(_, call)| call.path.filter(|_| call.kind == StallKind::SystemCall))?;

@@ -1,6 +1,7 @@
 //! For any rows: no panic, and causes sum exactly to the operations' durations.
 
 use model::block::{DeviceNumber, Kind};
+use model::detail::{DETAIL_TYPES, Detail};
 use model::event::RunEvent;
 use model::operation::{OperationKind, OperationRecord};
 use model::stall::{
@@ -42,6 +43,18 @@ const STACKS: &[&[&str]] = &[
     &[],
 ];
 
+/// Details of each type, of few devices and cgroups, with any numbers.
+fn detail() -> impl Strategy<Value = Detail> {
+    let types: Vec<&str> = DETAIL_TYPES.iter().map(|known| known.name).chain(["timer", "fifo"]).collect();
+    let names = prop_oneof![Just("/a".to_owned()), Just("7:0".to_owned()), ".{0,5}"];
+    let numbers = vec(any::<u64>(), 5);
+    let device = prop_oneof![Just(DeviceNumber::new(7, 0)), any::<u32>().prop_map(DeviceNumber)];
+    (proptest::sample::select(types), device, numbers, vec(names, 3)).prop_filter_map(
+        "a detail",
+        |(kind, device, numbers, names)| Detail::of_stored(kind, Some(device), &numbers, &names),
+    )
+}
+
 prop_compose! {
     fn row()(
         kind in proptest::sample::select(&StallKind::ALL[..]),
@@ -50,7 +63,7 @@ prop_compose! {
         (state, woken_ns) in (option::of(prop_oneof![Just(0), Just(2), Just(4), any::<u32>()]), option::of(time())),
         (stack, waker_stack, request) in (option::of(0..8_u32), option::of(0..8_u32), option::of(0..6_u32)),
         tracepoint in option::of(proptest::sample::select(TRACEPOINTS)),
-        detail in option::of(prop_oneof![Just("x of xfs on 7,0".to_owned()), ".{0,5}"]),
+        detail in option::of(detail()),
         (count, call) in (any::<u64>(), option::of(Just("read".to_owned()))),
         (lock, holder_tid, worker_tid) in (option::of(0..3_u32), option::of(tid()), option::of(tid())),
         (cpu, cpu_ns, flags) in (option::of(0..3_u32), option::of(time()), option::of(any::<u32>())),

@@ -172,7 +172,7 @@ fn a_request_of_a_disk_of_the_network_waits_for_what_its_server_waits_for() {
 fn what_a_mapper_holds_back_is_at_its_device() {
     let drawing = "
         call:fsync 7 |==================| path=/x/f
-        off        7 | ssssssssssssssss | tp=folio_wait_writeback stack=folio_wait_writeback detail=inode~13~on~253,1 request=1
+        off        7 | ssssssssssssssss | tp=folio_wait_writeback stack=folio_wait_writeback detail=inode;253,1;13 request=1
         request    1 |             Q DC | tid=9 device=8,0 kind=W";
     let disk = |name: &str, number: &str, mapper: Option<(&str, &str)>| Device {
         number: number.into(),
@@ -207,7 +207,7 @@ fn what_a_mapper_holds_back_is_at_its_device() {
     let unknown = drawing.replace("request=1", "");
     assert_eq!(explained("delay", &unknown), ("device 16, running 2".to_owned(), held));
     // Without an announcement the file of the call says where it is.
-    let by_stack = drawing.replace("tp=folio_wait_writeback ", "").replace("detail=inode~13~on~253,1", "");
+    let by_stack = drawing.replace("tp=folio_wait_writeback ", "").replace("detail=inode;253,1;13", "");
     assert_eq!(explained("delay", &by_stack), expected);
     // What passes on at once has nothing to hold, and another disk is no mapper.
     assert_eq!(explained("linear", drawing).0, "writeback_wait 12, request_wait 2, device 2, running 2");

@@ -42,7 +42,7 @@ fn a_limit_of_the_cgroup_that_owns_the_pages_is_used_up_there() {
 fn paused(throttled: u64) -> (String, Option<String>) {
     let mut stage = stage(
         "op:write  7 |==========|
-         off       7 |ssssssssss| stack=balance_dirty_pages detail=dirty~9.0~MiB~of~9.0~MiB,~on~8:0~1.0~MiB~of~1.0~MiB,~allowed~1.0~MiB/s",
+         off       7 |ssssssssss| stack=balance_dirty_pages detail=dirty_pages;8,0;9437184,9437184,1048576,1048576,1048576;8:0",
     );
     let used = |resource| UsageRecord {
         device: Some(DISK),
@@ -74,7 +74,7 @@ fn a_server_without_cpu_quota_leads_to_who_used_it_up() {
     let mut stage = stage(
         "op:read   7 |==============|
          off       7 | ssssssssssss | stack=fuse_simple_request,request_wait_answer waker=8
-         off       8 |  pppppppppp  | held detail=/x:~20~ms~of~100~ms
+         off       8 |  pppppppppp  | held detail=cpu_quota;;20000000,100000000;/x
          task      8 |n             | name=bindfs pid=8 cgroup=/x
          task      9 |n             | name=burn pid=9 cgroup=/x",
     );

@@ -275,7 +275,7 @@ fn a_task_that_reclaims_for_itself_is_its_own_culprit() {
     let drawing = "
         task     7 |          | name=app cgroup=/limited
         op:write 7 |==========|
-        span     7 | ======== | tp=mm_shrink_slab detail=super_cache_scan~of~xfs~on~7,0
+        span     7 | ======== | tp=mm_shrink_slab detail=shrinker;;;super_cache_scan,xfs,loop0
         off      7 | ssssssss | stack=xfs_log_force waker=9";
     let explanation = stage(drawing).explain();
     assert_eq!(culprit(&explanation), "shrinker app/7");
@@ -324,7 +324,7 @@ fn a_frozen_cgroup_is_the_root_blocker_where_nobody_is_known() {
     let explanation = stage(
         "
         off 7 |  ssssssssssss  | call=recvfrom awaits=answer waker=9
-        off 9 |sssssssssssss   | call=epoll_wait awaits=message stack=__refrigerator state=32768 detail=freezer~cgroup~/batch waker=3",
+        off 9 |sssssssssssss   | call=epoll_wait awaits=message stack=__refrigerator state=32768 detail=freezer;;1;/batch waker=3",
     )
     .explain();
     assert_eq!(culprit(&explanation), "stopped nobody");

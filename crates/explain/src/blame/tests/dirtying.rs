@@ -65,9 +65,9 @@ fn pauses_that_follow_one_another_are_a_burst_which_ends_or_not() {
 }
 
 /// Process 8 fills what the cgroup of process 7 may have dirty, and process 9, which is elsewhere, writes more to the same disk.
-fn blamed_for_pages(limit: &str) -> Vec<String> {
-    let words = format!("detail=dirty~9.0~MiB~of~{limit}~MiB,~on~7:0~1.0~MiB~of~1.0~MiB,~allowed~1.0~MiB/s");
-    let stage = stage(&format!("op:write 7 |==========|\noff 7 |ssssssssss| stack=balance_dirty_pages {words}"));
+fn blamed_for_pages(limit_mib: u64) -> Vec<String> {
+    let detail = format!("dirty_pages;7,0;{},{},{MIB},{MIB},{MIB};7:0", 9 * MIB, limit_mib * MIB);
+    let stage = stage(&format!("op:write 7 |==========|\noff 7 |ssssssssss| stack=balance_dirty_pages detail={detail}"));
     let usage = |resource, pid, bytes: u64, cgroup: Option<&str>| UsageRecord {
         pid: Some(pid),
         bytes: bytes * MIB,
@@ -91,6 +91,6 @@ fn blamed_for_pages(limit: &str) -> Vec<String> {
 
 #[test]
 fn pages_within_a_memory_cgroups_limit_are_of_the_tasks_below_it() {
-    assert_eq!(blamed_for_pages("12.0"), ["8"]);
-    assert_eq!(blamed_for_pages("190.0"), ["9"], "the machine's limit");
+    assert_eq!(blamed_for_pages(12), ["8"]);
+    assert_eq!(blamed_for_pages(190), ["9"], "the machine's limit");
 }

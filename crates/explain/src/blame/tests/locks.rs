@@ -308,12 +308,12 @@ fn the_cgroup_whose_quota_or_freezer_holds_the_holder_of_a_lock_is_named() {
         task 9 |n               | name=gzip cgroup=/session
         call:flock 7 |==============  |
         off  7 | ssssssssssss   | call=flock tp=contention_begin lock=1 holder=9 waker=9
-        off  9 | pppppppppppp   | held detail=/x:~20~ms~of~100~ms";
+        off  9 | pppppppppppp   | held detail=cpu_quota;;20000000,100000000;/x";
     assert_eq!(culprit(drawing), (Some(9), Some("/x".to_owned())));
     // Or that is frozen.
     let frozen = drawing.replace("pppppppppppp", "ssssssssssss");
     let frozen =
-        frozen.replace("held detail=/x:~20~ms~of~100~ms", "stack=do_freezer_trap detail=freezer~cgroup~/maintenance");
+        frozen.replace("held detail=cpu_quota;;20000000,100000000;/x", "stack=do_freezer_trap detail=freezer;;1;/maintenance");
     assert_eq!(culprit(&frozen), (Some(9), Some("/maintenance".to_owned())));
 }
 

@@ -1,5 +1,6 @@
 //! What counts as an operation, and its duration.
 
+use model::detail::OtherEnd;
 use model::event::RunEvent;
 use model::operation::{IntervalRecord, OperationKind};
 
@@ -151,7 +152,7 @@ fn sleeps_of_the_command_that_no_operation_holds_are_listed() {
     let sleep = &sleeps.longest[0];
     assert_eq!((sleep.task.tid, sleep.call.as_deref(), sleep.duration_ns), (7, Some("flock"), 6 * MS));
     assert_eq!(sleep.stack.as_deref(), Some("locks_lock_inode_wait < flock_lock"));
-    assert_eq!((sleep.waker.as_ref().map(|waker| waker.tid), sleep.waits_for.as_deref()), (Some(9), None));
+    assert_eq!((sleep.waker.as_ref().map(|waker| waker.tid), sleep.waits_for.clone()), (Some(9), None));
 }
 
 /// The waker of a semaphore has posted it.
@@ -164,13 +165,13 @@ fn a_listed_sleep_says_what_it_is_for() {
     };
     let semaphore =
         object("off 7 |ssssssssss   | call=semtimedop stack=do_semtimedop state=1 awaits=thread waker=9 watched");
-    assert_eq!(semaphore.as_deref(), Some("a System V semaphore"));
+    assert_eq!(semaphore, Some(OtherEnd::SystemVSemaphore));
     let shared = object("off 7 |ssssssssss   | call=futex stack=futex_do_wait state=1 awaits=thread waker=9 watched");
-    assert_eq!(shared.as_deref(), Some("a semaphore or condition that processes share (a futex)"));
+    assert_eq!(shared, Some(OtherEnd::SharedFutex));
     let private = object("off 7 |ssssssssss   | call=futex stack=futex_do_wait state=1 awaits=work waker=9 watched");
     assert_eq!(private, None);
     let fifo = object("off 7 |ssssssssss   | call=openat stack=wait_for_partner,fifo_open state=1 waker=9 watched");
-    assert_eq!(fifo.as_deref(), Some("another process to open the FIFO"));
+    assert_eq!(fifo, Some(OtherEnd::FifoOpener));
     let file = object("off 7 |ssssssssss   | call=openat stack=do_open state=1 waker=9 watched");
     assert_eq!(file, None);
 }

@@ -240,13 +240,13 @@ fn time_without_cpu_quota_is_not_a_run_queue_wait() {
     let explanation = stage(
         "
 call:read  7 | ==================== |
-off        7 |  pppppppp   ppppp   | held detail=/x:~20~ms~of~100~ms
+off        7 |  pppppppp   ppppp   | held detail=cpu_quota;;20000000,100000000;/x
 ",
     );
     let explanation = explanation.explain();
     assert_eq!(explanation.time_ns(Cause::CpuThrottle), 13 * MS);
     assert_eq!(explanation.time_ns(Cause::CpuWait), 0);
     let detail = explanation.stalls[0].causes[0].detail.as_deref();
-    assert_eq!(detail, Some("held for 8.00 ms by the CPU quota of its cgroup (/x: 20 ms of 100 ms)"));
+    assert_eq!(detail, Some("held for 8.00 ms by the CPU quota of its cgroup (/x: 20.0 ms of 100 ms)"));
     assert_eq!(explanation.culprits[0].task.as_ref().map(|task| task.tid), Some(7));
 }

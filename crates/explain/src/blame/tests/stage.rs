@@ -11,7 +11,7 @@
 //!     request    3 |  Q I D   C           | tid=7            request number 3; its stages, as in `request.rs`
 //!     task       7 |   n                  | name=fio pid=5 cgroup=/a; `n`: time seen, default the start
 //!
-//! More words: `waker=9`, `waker_stack=a`, `request=3`, `detail=x`, `call=read`, `awaits=answer`, `stuck`, `cpu=5` (CPU time
+//! More words: `waker=9`, `waker_stack=a`, `request=3`, `detail=inode;8,0;12` (type, device, numbers, names), `call=read`, `awaits=answer`, `stuck`, `cpu=5` (CPU time
 //! until then), `since=2` (in its call since then), `state=1` (asleep interruptibly), `watched` (of the recorded command),
 //! `held` (by a CPU quota), `lock=1`, `holder=9`, `hint` (a lock, who held it when the wait began, one of its readers),
 //! `asked=1` (when its request was sent or received), `work=loop1` (of a worker), and of a request `device=7,1`, `kind=WS`, `lower=2`,
@@ -20,6 +20,7 @@
 use std::collections::HashMap;
 
 use model::block::{DeviceNumber, Kind};
+use model::detail::Detail;
 use model::event::RunEvent;
 use model::operation::{OperationKind, OperationRecord};
 use model::run::RunDescription;
@@ -123,6 +124,21 @@ fn bars(drawing: &str) -> Vec<(char, u64, u64)> {
     bars.into_iter().filter(|bar| bar.0 != ' ').map(|(letter, from, to)| (letter, from * MS, to * MS)).collect()
 }
 
+/// `TYPE;MAJ,MIN;NUMBER,...;NAME,...`, as much of it as there is.
+fn detail(text: &str) -> Detail {
+    let mut parts = text.split(';');
+    let mut next = || parts.next().filter(|part| !part.is_empty());
+    let (kind, device) = (next().expect("a type"), next());
+    let device = device.and_then(|device| {
+        let (major, minor) = device.split_once(',')?;
+        Some(DeviceNumber::new(major.parse().ok()?, minor.parse().ok()?))
+    });
+    let numbers: Vec<u64> =
+        next().iter().flat_map(|part| part.split(',')).map(|word| word.parse().expect("a number")).collect();
+    let names: Vec<String> = next().iter().flat_map(|part| part.split(',')).map(str::to_owned).collect();
+    Detail::of_stored(kind, device, &numbers, &names).unwrap_or_else(|| panic!("{text}"))
+}
+
 impl Stage {
     fn draw(&mut self, line: &str, stacks: &mut HashMap<String, u32>) {
         let [head, drawing, words] = line.splitn(3, '|').collect::<Vec<_>>()[..] else { panic!("{line}") };
@@ -150,7 +166,7 @@ impl Stage {
             worker_tid: figure("worker"),
             request: figure("request"),
             tracepoint: text("tp"),
-            detail: text("detail"),
+            detail: text("detail").map(|text| detail(&text)),
             cpu_ns: figure("cpu").map(|ms| u64::from(ms) * MS),
             // From the moment 1 on: 0 is unknown.
             call_start_ns: figure("since").map(|ms| u64::from(ms) * MS + 1),

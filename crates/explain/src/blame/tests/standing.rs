@@ -1,9 +1,10 @@
 //! Waits of which /proc showed at the end who has their other end.
 
+use model::detail::OtherEnd;
 use model::stall::StallRecord;
 
 use super::stage::{chain, shares, stage};
-use crate::blame::{Explanation, Scope};
+use crate::blame::{Explanation, Scope, TaskState};
 
 /// Of everything, or of task 7.
 fn explained(drawing: &str, of: &[u32]) -> Explanation {
@@ -57,14 +58,16 @@ fn who_may_idle_does_not_hang() {
 #[test]
 fn a_listed_sleep_says_for_whom_it_was() {
     let drawing = "
-        standing 7 |==========| cut state=1 awaits=answer call=poll holder=8 detail=a~socket
+        standing 7 |==========| cut state=1 awaits=answer call=poll holder=8 detail=unix_socket
         standing 8 |==========| cut state=1 awaits=lock call=epoll_wait holder=9 hint work=waiting
-        standing 9 |==========| cut state=1 awaits=message call=read holder=7 detail=a~pipe";
+        standing 9 |==========| cut state=1 awaits=message call=read holder=7 detail=pipe";
     let explanation = explained(drawing, &[7]);
     let [sleep] = &explanation.sleeps.longest[..] else { panic!("{:?}", explanation.sleeps) };
     let ends: Vec<_> = sleep.other_ends.iter().map(|end| (end.task.to_string(), end.is_certain, end.state)).collect();
     let asleep = Some("asleep");
     let expected = [("proxy/8", true, asleep), ("server/9", false, asleep), ("client/7", true, asleep)];
+    let named = ends.into_iter().map(|(task, certain, state)| (task, certain, state.map(TaskState::name)));
+    let ends: Vec<_> = named.collect();
     assert_eq!(ends, expected.map(|(task, certain, state)| (task.to_owned(), certain, state)));
     assert_eq!((sleep.throughout, sleep.waker.is_none(), explanation.slow_operations), (true, true, 0));
     assert_eq!(sleep.other_ends[0].title.as_deref(), Some("waiting"));
@@ -83,7 +86,7 @@ fn who_waits_for_one_that_says_that_it_waits_does_not_idle() {
     };
     assert_eq!(hangs("work=postgres:~ALTER~TABLE~waiting"), [7]);
     assert_eq!(hangs("work=postgres:~idle"), []);
-    assert_eq!(hangs("awaits=message detail=a~TCP~connection~that~its~server~has~not~accepted"), [7]);
+    assert_eq!(hangs("awaits=message detail=tcp_connection;;;not_accepted"), [7]);
 }
 
 /// A server with a thread for each client: which one works for this is not known, but that all of them wait for another client.
@@ -91,7 +94,7 @@ fn who_waits_for_one_that_says_that_it_waits_does_not_idle() {
 fn who_may_hold_the_lock_of_a_server_with_threads_is_said() {
     let ends = |of_connection: &str, of_server: &str| {
         let drawing = format!(
-            "standing 7 |==========| cut any state=1 awaits=answer call=recvfrom holder=8 detail=a~UNIX~socket{of_connection}
+            "standing 7 |==========| cut any state=1 awaits=answer call=recvfrom holder=8 detail=unix_socket{of_connection}
              standing 8 |==========| cut state=1 call=futex {of_server}"
         );
         let sleeps = explained(&drawing, &[]).sleeps;
@@ -99,7 +102,7 @@ fn who_may_hold_the_lock_of_a_server_with_threads_is_said() {
         let certain = |end: &crate::blame::OtherEnd| (end.task.tid, end.is_certain);
         hung.map(|sleep| sleep.other_ends.iter().map(certain).collect::<Vec<_>>()).next_back()
     };
-    let (taken, lock) = ("~whose~server~works~on~the~request", "awaits=lock holder=9 hint");
+    let (taken, lock) = (";;;taken", "awaits=lock holder=9 hint");
     assert_eq!(ends(taken, lock), Some(vec![(8, true), (9, false)]));
     assert_eq!(ends(taken, ""), Some(vec![(8, true)]));
     assert_eq!(ends("", ""), None, "it may have asked for nothing");
@@ -129,9 +132,9 @@ fn who_waits_for_each_other_to_read_hangs() {
 /// Nobody can be named, but what it is for.
 #[test]
 fn a_sleep_for_an_end_that_nobody_has_says_what_it_is_for() {
-    let explanation = explained("standing 7 |==========| cut state=1 call=openat detail=the~FIFO~/a", &[7]);
+    let explanation = explained("standing 7 |==========| cut state=1 call=openat detail=fifo;;;/a", &[7]);
     let [sleep] = &explanation.sleeps.longest[..] else { panic!("{:?}", explanation.sleeps) };
-    assert_eq!((sleep.waits_for.as_deref(), sleep.other_ends.len()), (Some("the FIFO /a"), 0));
+    assert_eq!((sleep.waits_for.clone(), sleep.other_ends.len()), (Some(OtherEnd::Fifo(Some("/a".into()))), 0));
     assert_eq!((sleep.throughout, explanation.slow_operations), (true, 0));
 }
 

@@ -47,7 +47,7 @@ fn delayed(writes: &[(&str, u64, u64)]) -> (String, Vec<String>) {
         task    7 |n                | name=dd cgroup=/a
         task    8 |n                | name=cp cgroup=/b
         task    9 |n                | name=log cgroup=/b
-        blocked 7 |      ===========| call=fdatasync state=2 stack=folio_wait_writeback detail=inode~12~on~8,0 tp=folio_wait_writeback
+        blocked 7 |      ===========| call=fdatasync state=2 stack=folio_wait_writeback detail=inode;8,0;12 tp=folio_wait_writeback
         blocked 7 |        =========| call=fdatasync path=/v/f stack=folio_wait_writeback
         off     7 | ssss            | call=fdatasync stack=folio_wait_writeback request=2
         request 2 | Q   DC          | device=8,0 kind=WM",

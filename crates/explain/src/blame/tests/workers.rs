@@ -13,7 +13,7 @@ fn first_chain(drawing: &str) -> String {
 fn what_a_worker_waited_for_in_other_work_is_not_followed() {
     let drawing = "
         call:write 7 |==============|
-        off 7 | ssssssssssss | tp=folio_wait_writeback stack=folio_wait_writeback detail=inode~13~on~7,2 waker=9 WAKER
+        off 7 | ssssssssssss | tp=folio_wait_writeback stack=folio_wait_writeback detail=inode;7,2;13 waker=9 WAKER
         off 9 |   sssssss    | stack=btrfs_start_delalloc_roots,flush_space,btrfs_async_reclaim,process_one_work
         task 9 | n           | name=kworker/u8:1";
     let by = |waker: &str| first_chain(&drawing.replace("WAKER", waker));
@@ -28,7 +28,7 @@ fn what_a_worker_waited_for_in_other_work_is_not_followed() {
 fn a_request_of_another_disk_ends_no_writeback() {
     let drawing = "
         call:write 7 |==============|
-        off 7 | ssssssssssss | tp=folio_wait_writeback stack=folio_wait_writeback detail=inode~13~on~7,2 request=1 waker=9
+        off 7 | ssssssssssss | tp=folio_wait_writeback stack=folio_wait_writeback detail=inode;7,2;13 request=1 waker=9
         request 1 |          QD C  | tid=3 device=7,2 kind=W
         task 9 | n           | name=kworker/u8:1";
     let chain = first_chain(drawing);

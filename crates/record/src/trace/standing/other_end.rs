@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
+use model::detail::{OtherEnd as End, Progress};
 use model::stall::Awaits;
 use model::system_call::{traits, traits_of};
 
@@ -18,9 +19,6 @@ use super::sockets::{Side, Sockets};
 use super::title;
 use crate::bytes::read_text;
 
-/// What is said of a lock that a server's own sessions hold.
-pub(super) const LOCK: &str = "a lock of its server";
-
 /// What a thread waits on, and who has its other end.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct OtherEnd {
@@ -31,7 +29,8 @@ pub(super) struct OtherEnd {
     /// Whether it is certain that no process has it.
     pub(super) is_missing: bool,
     pub(super) awaits: Awaits,
-    pub(super) words: String,
+    /// `None`: unknown.
+    pub(super) end: Option<End>,
     /// Bytes that it has received and not read.
     pub(super) unread: u64,
     /// Of a client that has asked a server: the server's end of their connection.
@@ -39,12 +38,13 @@ pub(super) struct OtherEnd {
 }
 
 impl OtherEnd {
-    pub(super) fn of(words: &str, awaits: Awaits, peer: Option<u32>) -> OtherEnd {
-        OtherEnd { peer, is_hint: false, is_missing: false, awaits, words: words.to_owned(), unread: 0, asked: None }
+    pub(super) fn of(end: End, awaits: Awaits, peer: Option<u32>) -> OtherEnd {
+        OtherEnd { peer, awaits, ..OtherEnd::nobody(Some(end)) }
     }
 
-    fn nobody(words: &str) -> OtherEnd {
-        OtherEnd::of(words, Awaits::Message, None)
+    fn nobody(end: Option<End>) -> OtherEnd {
+        let (is_hint, is_missing) = (false, false);
+        OtherEnd { peer: None, is_hint, is_missing, awaits: Awaits::Message, end, unread: 0, asked: None }
     }
 }
 
@@ -99,33 +99,32 @@ impl Machine {
         let is_in = |name: &str| frames.iter().any(|frame| frame.contains(name));
         if is_in("request_wait_answer") || is_in("fuse_simple_request") {
             let server = servers::of_fuse(&self.proc, pid, &call.on, self.holders());
-            return OtherEnd::of("a FUSE file system", Awaits::Answer, server);
+            return OtherEnd::of(End::FuseServer, Awaits::Answer, server);
         }
         if is_in("fanotify_get_response") || is_in("fanotify_handle_event") {
             let listener = servers::of_fanotify(&self.proc, self.holders());
-            return OtherEnd::of("a listener's permission (fanotify)", Awaits::Answer, listener);
+            return OtherEnd::of(End::FanotifyListener, Awaits::Answer, listener);
         }
         if is_in("wait_for_partner") || is_in("fifo_open") {
-            let path = if let On::Path(path) = &call.on { format!(" {path}") } else { String::new() };
-            let words = format!("the FIFO{path}, which no process has open at its other end");
-            return OtherEnd { is_missing: true, ..OtherEnd::nobody(&words) };
+            let path = if let On::Path(path) = &call.on { Some(path.clone()) } else { None };
+            return OtherEnd { is_missing: true, ..OtherEnd::nobody(Some(End::Fifo(path))) };
         }
         match &call.on {
             On::Descriptor(fd) => self.of_descriptor((pid, *fd), call.name, frames),
             On::Descriptors(fds) => self.of_many((pid, tid), fds),
             // What is no mutex of glibc may have any number there.
             On::Mutex { owner, private } if *owner != tid && self.is_thread(pid, *owner, *private) => {
-                OtherEnd { is_hint: true, ..OtherEnd::of("a mutex", Awaits::Lock, Some(*owner)) }
+                OtherEnd { is_hint: true, ..OtherEnd::of(End::Mutex, Awaits::Lock, Some(*owner)) }
             }
             On::Child(child) => {
                 let children = read_text(self.proc.join(format!("{pid}/task/{tid}/children")));
                 let child = child
                     .or_else(|| only(children.unwrap_or_default().split_whitespace().filter_map(|id| id.parse().ok())));
-                OtherEnd::of("a child", Awaits::Child, child)
+                OtherEnd::of(End::Child, Awaits::Child, child)
             }
-            On::Timer => OtherEnd::nobody("its own timer"),
+            On::Timer => OtherEnd::nobody(Some(End::Timer)),
             On::Signal => self.of_signal(pid),
-            _ => OtherEnd::nobody(""),
+            _ => OtherEnd::nobody(None),
         }
     }
 
@@ -141,14 +140,14 @@ impl Machine {
             let taken_by = locks.of(pid, Some(call)).map_or(0, |lock| lock.holder);
             let holder = other_holder(&self.proc, taken_by, (pid, fd));
             let holder = holder.or(Some(taken_by).filter(|pid| *pid != 0));
-            return OtherEnd::of("a lock of a file", Awaits::Lock, holder);
+            return OtherEnd::of(End::FileLock, Awaits::Lock, holder);
         }
-        let Some(target) = target(&self.proc, pid, fd) else { return OtherEnd::nobody("") };
+        let Some(target) = target(&self.proc, pid, fd) else { return OtherEnd::nobody(None) };
         if frames.iter().any(|frame| frame.contains("pipe_read") || frame.contains("pipe_write")) {
             return self.of_pipe(pid, &target, frames.iter().any(|frame| frame.contains("pipe_read")));
         }
         self.of_target(pid, &target, call_traits.has(traits::SENDS))
-            .unwrap_or_else(|| OtherEnd::nobody(described(&target)))
+            .unwrap_or_else(|| OtherEnd::nobody(end_of(&target)))
     }
 
     /// `reads`: the thread does.
@@ -160,11 +159,11 @@ impl Machine {
         };
         let mut others: Vec<u32> = self.holders().of(target).iter().filter(opposite).map(|(other, _)| *other).collect();
         others.dedup();
-        let (words, awaits) = if reads { ("a pipe", Awaits::Answer) } else { ("room in a pipe", Awaits::Room) };
-        let ended = if others.is_empty() { "a pipe that nobody else has open" } else { words };
+        let (end, awaits) = if reads { (End::Pipe, Awaits::Answer) } else { (End::PipeRoom, Awaits::Room) };
+        let end = if others.is_empty() { End::AbandonedPipe } else { end };
         // A shell may have both ends open beside its children: the latest process works.
         let is_hint = others.len() > 1;
-        OtherEnd { is_hint, ..OtherEnd::of(ended, awaits, others.into_iter().max()) }
+        OtherEnd { is_hint, ..OtherEnd::of(end, awaits, others.into_iter().max()) }
     }
 
     fn of_target(&self, pid: u32, target: &str, sends: bool) -> Option<OtherEnd> {
@@ -172,17 +171,18 @@ impl Machine {
         let connection = sockets.of(inode(target, "socket")?)?;
         if let Some(listener) = inode(target, "socket").and_then(|inode| sockets.not_accepted(inode)) {
             let servers = self.holders().others(&format!("socket:[{listener}]"), pid);
-            let words = format!("{} that its server has not accepted", connection.words);
+            let end = connection.end.clone().with_progress(Progress::NotAccepted);
             // Any process of a server that has several may accept it: one that is stopped, and did not, says why.
             let stopped = servers.iter().copied().find(|server| self.stopped.contains(server));
             return Some(OtherEnd {
                 is_hint: servers.len() > 1,
-                ..OtherEnd::of(&words, Awaits::Answer, stopped.or(servers.into_iter().min()))
+                ..OtherEnd::of(end, Awaits::Answer, stopped.or(servers.into_iter().min()))
             });
         }
         let Some(peer) = connection.peer else {
-            let words = if connection.side == Side::Listens { "new connections" } else { &connection.words };
-            return Some(OtherEnd::nobody(words));
+            let listens = connection.side == Side::Listens;
+            let end = if listens { End::Listener } else { connection.end.clone() };
+            return Some(OtherEnd::nobody(Some(end)));
         };
         let others = self.holders().others(&format!("socket:[{peer}]"), pid);
         let unread = sockets.unread(peer);
@@ -196,7 +196,7 @@ impl Machine {
         let is_hint = others.len() > 1;
         let asked = Some(peer).filter(|_| awaits == Awaits::Answer && !is_hint);
         let peer = others.into_iter().max();
-        Some(OtherEnd { unread, is_hint, asked, ..OtherEnd::of(&connection.words, awaits, peer) })
+        Some(OtherEnd { unread, is_hint, asked, ..OtherEnd::of(connection.end.clone(), awaits, peer) })
     }
 
     /// What the threads of a server, with their states, wait for.
@@ -224,9 +224,9 @@ impl Machine {
         if let [only] = targets.as_slice() {
             let pipe =
                 only.starts_with("pipe:").then(|| self.of_pipe(pid, only, true)).filter(|end| end.peer.is_some());
-            return pipe.or(ends.pop()).unwrap_or_else(|| OtherEnd::nobody(described(only)));
+            return pipe.or(ends.pop()).unwrap_or_else(|| OtherEnd::nobody(end_of(only)));
         }
-        let listens = ends.iter().any(|end| end.words == "new connections");
+        let listens = ends.iter().any(|end| end.end == Some(End::Listener));
         let asked: Vec<&OtherEnd> =
             ends.iter().filter(|end| end.awaits == Awaits::Answer && end.peer.is_some()).collect();
         let busy: Vec<&&OtherEnd> = asked.iter().filter(|end| end.unread > 0).collect();
@@ -244,15 +244,15 @@ impl Machine {
         match (clients.next(), clients.next(), listens) {
             (Some(end), None, false) => OtherEnd { awaits: Awaits::Message, ..end.clone() },
             (None, None, false) => self.of_signal(tid),
-            _ => OtherEnd::nobody("any of several descriptors"),
+            _ => OtherEnd::nobody(Some(End::AnyOfSeveral)),
         }
     }
 
     /// A signal, or an event of another process: whose is known where programs say in their titles what they do.
     fn of_signal(&self, pid: u32) -> OtherEnd {
         match title::holder(&self.proc, pid, &self.processes, |pid| self.title(pid)) {
-            Some(holder) => OtherEnd { is_hint: true, ..OtherEnd::of(LOCK, Awaits::Lock, Some(holder)) },
-            None => OtherEnd::nobody("a signal or an event"),
+            Some(holder) => OtherEnd { is_hint: true, ..OtherEnd::of(End::ServerLock, Awaits::Lock, Some(holder)) },
+            None => OtherEnd::nobody(Some(End::Signal)),
         }
     }
 }
@@ -266,12 +266,12 @@ fn is_terminal(target: &str) -> bool {
     ["/dev/pts/", "/dev/tty", "/dev/console"].iter().any(|begin| target.starts_with(begin))
 }
 
-fn described(target: &str) -> &str {
+fn end_of(target: &str) -> Option<End> {
     match target {
-        _ if is_terminal(target) => "a terminal",
-        "/dev/fuse" => "requests to its FUSE file system",
-        "anon_inode:[eventfd]" | "anon_inode:[signalfd]" => "a signal or an event",
-        "anon_inode:[timerfd]" => "its own timer",
-        _ => "",
+        _ if is_terminal(target) => Some(End::Terminal),
+        "/dev/fuse" => Some(End::FuseRequests),
+        "anon_inode:[eventfd]" | "anon_inode:[signalfd]" => Some(End::Signal),
+        "anon_inode:[timerfd]" => Some(End::Timer),
+        _ => None,
     }
 }

@@ -3,6 +3,8 @@
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
+use model::detail::{OtherEnd, Progress};
+
 use crate::bytes::read_text;
 use crate::sys::unix_sockets;
 
@@ -38,7 +40,7 @@ pub(super) struct Connection {
     pub(super) side: Side,
     /// Its other end, if that is on this machine and in this namespace.
     pub(super) peer: Option<u64>,
-    pub(super) words: String,
+    pub(super) end: OtherEnd,
 }
 
 /// The sockets of a network namespace, by inode.
@@ -105,10 +107,9 @@ impl Sockets {
             }
             // Who connects to another machine, or to one that listens in another namespace, is the client.
             let side = if side == Side::Either && peer.is_none() { Side::Client } else { side };
-            let words =
-                if peer.is_some() { "a TCP connection" } else { "a TCP connection to another machine or network" };
+            let end = if peer.is_some() { OtherEnd::Tcp } else { OtherEnd::TcpElsewhere }(Progress::Open);
             self.unread.insert(line.inode, line.unread);
-            self.connections.insert(line.inode, Connection { side, peer, words: words.to_owned() });
+            self.connections.insert(line.inode, Connection { side, peer, end });
         }
     }
 
@@ -150,7 +151,7 @@ impl Sockets {
             (_, true) => Side::Server,
             _ => Side::Either,
         };
-        self.connections.insert(inode, Connection { side, peer, words: "a UNIX socket".to_owned() });
+        self.connections.insert(inode, Connection { side, peer, end: OtherEnd::UnixSocket(Progress::Open) });
         Some(())
     }
 

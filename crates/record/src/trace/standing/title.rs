@@ -2,11 +2,10 @@
 
 use std::path::Path;
 
+use model::title::Activity;
+
 use crate::bytes::{read_text, shown};
 
-/// A title as PostgreSQL's sessions have it ends so while they wait for a lock, and holds this while they keep locks and do nothing.
-const WAITS: &str = " waiting";
-const IDLES: &str = "idle in transaction";
 const LONGEST: usize = 200;
 
 /// `postgres: bob shop [local] UPDATE waiting`. A command line is no title.
@@ -22,12 +21,13 @@ pub(super) fn of(proc: &Path, pid: u32) -> Option<String> {
 /// The only session of the same server that may keep what this one waits for, by the titles of processes: one that idles in its
 /// transaction or, if none does, one that works.
 pub(super) fn holder(proc: &Path, pid: u32, processes: &[u32], title: impl Fn(u32) -> Option<String>) -> Option<u32> {
-    title(pid).filter(|title| title.ends_with(WAITS))?;
+    title(pid).filter(|title| Activity::of_title(title) == Some(Activity::WaitsForLock))?;
     let server = parent(proc, pid)?;
     let is_other = |other: &u32| *other != pid && parent(proc, *other) == Some(server);
     let others: Vec<(u32, String)> =
         processes.iter().filter(|other| is_other(other)).filter_map(|other| Some((*other, title(*other)?))).collect();
-    let idle: Vec<u32> = others.iter().filter(|(_, title)| title.contains(IDLES)).map(|(pid, _)| *pid).collect();
+    let idles = |title: &str| Activity::of_title(title) == Some(Activity::IdleInTransaction);
+    let idle: Vec<u32> = others.iter().filter(|(_, title)| idles(title)).map(|(pid, _)| *pid).collect();
     let at_work: Vec<u32> = others.iter().filter(|(_, title)| is_at_work(title)).map(|(pid, _)| *pid).collect();
     match (idle.as_slice(), at_work.as_slice()) {
         ([holder], _) | ([], [holder]) => Some(*holder),
@@ -39,7 +39,7 @@ pub(super) fn holder(proc: &Path, pid: u32, processes: &[u32], title: impl Fn(u3
 fn is_at_work(title: &str) -> bool {
     let has_client =
         title.contains(" [local] ") || title.split(' ').any(|word| word.ends_with(')') && word.contains('('));
-    has_client && !title.contains(" idle") && !title.ends_with(WAITS)
+    has_client && matches!(Activity::of_title(title), Some(Activity::Executes) | None)
 }
 
 fn parent(proc: &Path, pid: u32) -> Option<u32> {
