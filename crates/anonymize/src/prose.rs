@@ -32,9 +32,7 @@ pub(crate) fn detail(names: &mut Names, detail: Detail) -> Detail {
     match detail {
         Detail::CpuQuota(quota) => Detail::CpuQuota(CpuQuota { cgroup: cgroup(names, &quota.cgroup), ..quota }),
         Detail::Freezer(freezer) => Detail::Freezer(Freezer { cgroup: cgroup(names, &freezer.cgroup), ..freezer }),
-        Detail::OtherEnd(OtherEnd::Fifo(Some(file))) => {
-            Detail::OtherEnd(OtherEnd::Fifo(Some(path(names, &file))))
-        }
+        Detail::OtherEnd(OtherEnd::Fifo(Some(file))) => Detail::OtherEnd(OtherEnd::Fifo(Some(path(names, &file)))),
         // The name that the file system has for its disk may be any.
         Detail::Shrinker { function, file_system: Some((kind, disk)) } => {
             let after = if is_device(&disk) || disk.contains(' ') { disk } else { device(names, &disk) };
@@ -60,8 +58,7 @@ mod tests {
             file_system: Some(("xfs".to_owned(), disk.to_owned())),
         };
         let freezer = |cgroup: &str| Detail::Freezer(Freezer { cgroup: cgroup.to_owned(), is_v2: true });
-        let quota =
-            |cgroup: &str| Detail::CpuQuota(CpuQuota { cgroup: cgroup.to_owned(), quota_ns: 1, period_ns: 2 });
+        let quota = |cgroup: &str| Detail::CpuQuota(CpuQuota { cgroup: cgroup.to_owned(), quota_ns: 1, period_ns: 2 });
         let fifo = |path: &str| Detail::OtherEnd(OtherEnd::Fifo(Some(path.to_owned())));
         for (before, expected) in [
             (Detail::LockFlags(4), Detail::LockFlags(4)),

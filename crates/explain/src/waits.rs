@@ -7,43 +7,21 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use model::block::DeviceNumber;
 use model::cause::Cause;
+use model::wait_kind::WaitKind;
 
 pub use behind::{Behind, behind};
 pub use limited::{IoLimit, Loop, Moved, Turn};
 
 use crate::hashing::FastMap;
 
-/// Kind of a wait for a discard.
-pub const DISCARD: &str = "write: discard";
-
-/// The [`Step::kind`] of a wait of a cgroup above its `memory.high`, which no hard limit causes.
-pub const MEMORY_HIGH: &str = "memory.high";
-/// Kind of a wait for a request past the page cache.
-pub const DIRECT: &str = "direct I/O";
-
-/// Kinds of stops.
-pub const BY_SIGNAL: &str = "by a signal";
-/// See [`BY_SIGNAL`].
-pub const BY_DEBUGGER: &str = "by a debugger";
-/// See [`BY_SIGNAL`].
-pub const FROZEN: &str = "frozen with its cgroup";
-
-/// Kind of the work of the operation's own process.
-pub const OWN: &str = "own";
-/// Kind of the work of a task that it waited for.
-pub const OF_ANOTHER: &str = "of another task";
-
-/// Kind of the waits of a journal's commit for data that it writes first. A limit on writes delays them, too.
-pub const ORDERED_DATA: &str = "write: data of a commit";
-
 /// One step of a path: a wait, and who it was for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Step {
     /// What the task of this step waited for, or did.
     pub cause: Cause,
-    /// Of a lock or a journal, what it is; of a stop, by what; of a limit, the direction of the throttled request; of a device, [`DIRECT`] or [`DISCARD`]; of memory, [`MEMORY_HIGH`]; of
-    /// work, whose; else, or where unknown, empty.
-    pub kind: &'static str,
+    /// Of a lock or a journal, what it is; of a stop, by what; of a limit, the direction of the throttled request; of a device, direct I/O or a
+    /// discard; of memory, `memory.high`; of work, whose. `None`: none of these, or unknown.
+    pub kind: Option<WaitKind>,
     /// The disk, of waits for requests.
     pub device: Option<DeviceNumber>,
     /// Of the operation's own wait: the disk that its culprits used, which may be beneath that one. Of others, `None`.

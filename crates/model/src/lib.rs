@@ -34,3 +34,4 @@ pub mod title;
 pub mod trial;
 pub mod usage;
 pub mod user_stack;
+pub mod wait_kind;

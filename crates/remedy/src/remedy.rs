@@ -2,6 +2,7 @@
 
 use model::cause::Cause;
 use model::effect::{Edge, Effect};
+use model::wait_kind::WaitKind;
 use serde::Deserialize;
 
 use crate::setting::{Format, Setting, Value};
@@ -16,10 +17,9 @@ pub struct Remedy {
     pub title: String,
     /// The causes that call for it.
     pub causes: Vec<Cause>,
-    /// Of the waits of its effect's edge, it changes only those whose kind begins with one of these: the words for a lock
-    /// (`inode lock of a file`), `read` or `write` for a limit, `own` or `of another task` for work, `direct I/O` or (`page`) all others for a
-    /// device. Empty: all.
-    pub of: Vec<String>,
+    /// Of the waits of its effect's edge, it changes only those of these kinds, by their names: a lock (`file_inode_lock`), `read` or `write` for
+    /// a limit, `own_work` or `work_of_another`, `direct_io` or (`page_read`) all others for a device. Empty: all.
+    pub of: Vec<WaitKind>,
     /// What must hold of the run.
     pub requires: Requires,
     /// What is changed, and how.
@@ -264,6 +264,8 @@ impl Entry {
         let change = self.change()?;
         let causes: Result<Vec<Cause>, String> = self.causes.iter().map(|name| cause(name)).collect();
         let causes = causes?;
+        let of: Result<Vec<WaitKind>, String> = self.of.iter().map(|name| wait_kind(name)).collect();
+        let of = of?;
         if causes.is_empty() {
             return Err("'causes' is empty; name at least one".into());
         }
@@ -279,7 +281,7 @@ impl Entry {
                 return Err(format!("'{name}' is empty"));
             }
         }
-        let Entry { id, title, of, requires, live, risk, source, claim, read, vague, effect, .. } = self;
+        let Entry { id, title, requires, live, risk, source, claim, read, vague, effect, .. } = self;
         Ok(Remedy { id, title, causes, of, requires, change, live, risk, source, claim, read, vague, effect })
     }
 
@@ -332,6 +334,11 @@ impl Entry {
 /// Nothing is known to help against time of which nothing is known.
 fn cause(name: &str) -> Result<Cause, String> {
     Cause::from_name(name).filter(|cause| *cause != Cause::Unexplained).ok_or_else(|| format!("unknown cause '{name}'"))
+}
+
+fn wait_kind(name: &str) -> Result<WaitKind, String> {
+    let known = || WaitKind::ALL.map(WaitKind::name).join(", ");
+    WaitKind::from_name(name).ok_or_else(|| format!("unknown kind of wait '{name}' in 'of'; known: {}", known()))
 }
 
 fn check_effect(effect: Effect) -> Result<(), String> {

@@ -4,6 +4,7 @@ use model::block::DeviceNumber;
 use model::container::Containers;
 use model::simulation::Origin;
 use model::stall::{KindCounts, TraceSettings};
+use model::wait_kind::WaitKind;
 
 use super::cause::{Cause, EvidenceTimes};
 use super::culprit::Culprit;
@@ -247,7 +248,7 @@ pub struct Link {
     /// Description.
     pub detail: Option<String>,
     /// What it waited for without particulars, such as a class of locks; `None` for a request, or work.
-    pub object: Option<&'static str>,
+    pub object: Option<WaitKind>,
     /// The part of the previous step that it explains, ns.
     pub time_ns: u64,
     /// It held the lock that the previous step waited for; else it woke that task.

@@ -8,7 +8,7 @@ use super::holder;
 use super::request;
 use super::request_life::lifecycle;
 use super::run_index::RunIndex;
-use super::wording::{describe, request_words, words};
+use super::wording::{describe, kind, request_words};
 
 /// A task's wait in a row.
 pub(super) fn wait(index: &RunIndex, row: u32, cause: Cause, time_ns: u64) -> Link {
@@ -22,7 +22,7 @@ pub(super) fn wait(index: &RunIndex, row: u32, cause: Cause, time_ns: u64) -> Li
     Link {
         task: Some(index.tasks.who(at.tid, at.end_ns, &index.names)),
         detail,
-        object: is_object.then(|| words(index, at, cause)),
+        object: is_object.then(|| kind(index, at, cause)),
         kernel_stack: functions.filter(|name| !name.is_empty()).map(str::to_owned).collect(),
         ..bare(cause, time_ns)
     }

@@ -1,7 +1,7 @@
 //! What a kernel worker that ended a wait had done before: it does one work after the other, for several file systems.
 
-use model::detail::Detail;
 use model::block::Operation;
+use model::detail::Detail;
 use model::stall::RequestRecord;
 
 use super::cause::Cause;

@@ -10,4 +10,4 @@ mod stacks;
 
 pub(super) use pattern::any_fits;
 pub(super) use stack_rule::Rule;
-pub(super) use stacks::{ABOVE_MEMORY_HIGH, PAGES_UNDER_WRITEBACK, RANKS};
+pub(super) use stacks::RANKS;

@@ -10,9 +10,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 use std::sync::{Mutex, OnceLock};
 
-use model::detail::Detail;
 use model::block::{DeviceNumber, Operation as BlockOperation};
 use model::container::Containers;
+use model::detail::Detail;
 use model::signal::SignalMeaning;
 use model::stall::{Awaits, RequestRecord, StallKind, StallRecord};
 

@@ -175,6 +175,5 @@ fn waits_for(index: &RunIndex, row: &Row) -> Option<OtherEnd> {
     let waker = index.waker(row).and_then(|waker| index.tasks.pid(waker, row.runnable_ns));
     let is_own = waker.is_some() && waker == index.tasks.pid(row.tid, row.runnable_ns);
     let is_shared = row.awaits == Some(Awaits::Thread) && !is_own;
-    (is_shared && index.does(row, traits::WAITS_FOR_THREAD))
-        .then_some(OtherEnd::SharedFutex)
+    (is_shared && index.does(row, traits::WAITS_FOR_THREAD)).then_some(OtherEnd::SharedFutex)
 }

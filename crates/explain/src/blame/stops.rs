@@ -1,6 +1,7 @@
 //! How tasks were stopped: what lets them go on depends on it.
 
 use model::detail::Detail;
+use model::wait_kind::WaitKind;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,23 +9,23 @@ use super::cause::Cause;
 use super::rows::Row;
 use super::run_index::RunIndex;
 use super::stop::Stop;
-use crate::waits::{BY_DEBUGGER, BY_SIGNAL, FROZEN, Freezer, Path, Stopped};
+use crate::waits::{Freezer, Path, Stopped};
 
 /// The manager of the machine's units.
 const MANAGER: u32 = 1;
 
-/// What a row whose time is a stop waits for, in words; empty where that is not known. The state when the task left the CPU says it. Where a
+/// What a row whose time is a stop waits for; `None` where that is not known. The state when the task left the CPU says it. Where a
 /// task was frozen in its sleep only its cgroup, or the thaw that woke it, does; a poll shows only its stack.
-pub(super) fn kind(index: &RunIndex, row: &Row) -> &'static str {
+pub(super) fn kind(index: &RunIndex, row: &Row) -> Option<WaitKind> {
     let freezer = index.detail(row).and_then(Detail::freezer);
     let thaws = || index.stack(row.waker_stack.get()).is_some_and(|waker| waker.thaws);
     let rule = || index.stack(row.stack.get()).and_then(|stack| stack.rule);
     match row.stop {
-        Some(Stop::Debugger) => BY_DEBUGGER,
-        Some(Stop::Signal) => BY_SIGNAL,
-        Some(Stop::Freezer) => FROZEN,
-        None if freezer.is_some() || thaws() => FROZEN,
-        None => rule().filter(|rule| rule.cause == Cause::Stopped).map_or("", |rule| rule.words),
+        Some(Stop::Debugger) => Some(WaitKind::Debugger),
+        Some(Stop::Signal) => Some(WaitKind::StopSignal),
+        Some(Stop::Freezer) => Some(WaitKind::FrozenCgroup),
+        None if freezer.is_some() || thaws() => Some(WaitKind::FrozenCgroup),
+        None => rule().filter(|rule| rule.cause == Cause::Stopped).map(|rule| rule.kind),
     }
 }
 

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use model::block::{DeviceNumber, Kind, Operation};
 use model::stall::Awaits;
+use model::wait_kind::WaitKind;
 
 use super::cause::{Cause, traits};
 use super::chain::{chain_row, other_thread};
@@ -18,7 +19,6 @@ use super::operations::Operation as SlowOperation;
 use super::pinned::are_pinned;
 use super::request;
 use super::rows::Row;
-use super::rules::{ABOVE_MEMORY_HIGH, PAGES_UNDER_WRITEBACK};
 use super::run_index::RunIndex;
 use super::stops;
 use super::sync_calls;
@@ -26,9 +26,7 @@ use super::timeline::{NO_ROW, Segment};
 use super::timelines::TaskTimelines;
 use super::unfinished::reads;
 use super::wording;
-use crate::waits::{
-    DIRECT, DISCARD, IoLimit, MEMORY_HIGH, Numbers, OF_ANOTHER, ORDERED_DATA, OWN, Path, Step, Waiting, Waits,
-};
+use crate::waits::{IoLimit, Numbers, Path, Step, Waiting, Waits};
 
 /// Operations that are kept; of more, every n-th.
 const KEPT: usize = 20_000;
@@ -244,7 +242,7 @@ impl<'a, 'b> Graph<'a, 'b> {
         let tid = self.of;
         is_limited.then_some(Step {
             cause: Cause::IoThrottle,
-            kind: "write",
+            kind: Some(WaitKind::Write),
             device: Some(device),
             blamed: None,
             tid,
@@ -289,34 +287,32 @@ impl<'a, 'b> Graph<'a, 'b> {
     }
 
     /// What kind of wait of its cause a segment is, or whose work.
-    fn kind(&self, segment: &Segment, tid: u32, path: &Path) -> &'static str {
+    fn kind(&self, segment: &Segment, tid: u32, path: &Path) -> Option<WaitKind> {
         if segment.cause == Cause::Running {
-            return if self.tasks.get(&tid) == self.tasks.get(&self.of) { OWN } else { OF_ANOTHER };
+            let is_own = self.tasks.get(&tid) == self.tasks.get(&self.of);
+            return Some(if is_own { WaitKind::OwnWork } else { WaitKind::WorkOfAnother });
         }
-        let Some(row) = segment.row().map(|row| self.index.row(row)) else { return "" };
+        let row = self.index.row(segment.row()?);
         let is_of_commit = path.iter().any(|step| step.cause == Cause::Journal);
         let stack = self.index.stack(row.stack.get());
         let (rule, is_direct) = (self.index.rule(row), || stack.is_some_and(|stack| stack.direct));
-        if is_of_commit && rule.is_some_and(|rule| rule.words == PAGES_UNDER_WRITEBACK) {
-            return ORDERED_DATA;
+        if is_of_commit && rule.is_some_and(|rule| rule.kind == WaitKind::PagesUnderWriteback) {
+            return Some(WaitKind::OrderedData);
         }
         match segment.cause {
-            cause @ (Cause::Lock | Cause::Journal) => wording::words(self.index, row, cause),
+            cause @ (Cause::Lock | Cause::Journal) => Some(wording::kind(self.index, row, cause)),
             Cause::Stopped => stops::kind(self.index, row),
-            Cause::ReclaimThrottle if rule.is_some_and(|rule| rule.words == ABOVE_MEMORY_HIGH) => MEMORY_HIGH,
+            Cause::ReclaimThrottle if rule.is_some_and(|rule| rule.kind == WaitKind::AboveMemoryHigh) => {
+                Some(WaitKind::AboveMemoryHigh)
+            }
             cause => match self.index.request(row) {
-                Some(request) if !direction(request.kind, cause).is_empty() => direction(request.kind, cause),
-                _ if cause != Cause::IoThrottle && is_direct() => DIRECT,
-                Some(_) => "",
+                Some(request) if direction(request.kind, cause).is_some() => direction(request.kind, cause),
+                _ if cause != Cause::IoThrottle && is_direct() => Some(WaitKind::DirectIo),
                 // It had not ended with the recording.
                 None if cause == Cause::IoThrottle => {
-                    if reads(self.index, row) {
-                        "read"
-                    } else {
-                        "write"
-                    }
+                    Some(if reads(self.index, row) { WaitKind::Read } else { WaitKind::Write })
                 }
-                None => "",
+                _ => None,
             },
         }
     }
@@ -336,12 +332,12 @@ fn are_locks_up_to(of: u32, holder: u32, path: &Path) -> bool {
 
 /// The direction of a request that a limit delays: limits on reads and writes are separate. A limit on writes delays discards too, and
 /// what writes zeroes or flushes a cache (op_is_write() of the kernel), which have no letter of their own.
-fn direction(kind: Kind, cause: Cause) -> &'static str {
+fn direction(kind: Kind, cause: Cause) -> Option<WaitKind> {
     match (cause, kind.operation()) {
-        (Cause::IoThrottle, Operation::Read) => "read",
-        (Cause::IoThrottle, Operation::Write | Operation::None) => "write",
-        (_, Operation::Discard) => DISCARD,
-        _ => "",
+        (Cause::IoThrottle, Operation::Read) => Some(WaitKind::Read),
+        (Cause::IoThrottle, Operation::Write | Operation::None) => Some(WaitKind::Write),
+        (_, Operation::Discard) => Some(WaitKind::Discard),
+        _ => None,
     }
 }
 
@@ -353,7 +349,8 @@ mod tests {
     fn a_limit_on_writes_delays_all_but_reads() {
         let of = |operation| direction(Kind::of(operation), Cause::IoThrottle);
         let all = [Operation::Read, Operation::Write, Operation::None, Operation::Discard].map(of);
-        assert_eq!(all, ["read", "write", "write", DISCARD]);
-        assert_eq!(direction(Kind::of(Operation::Write), Cause::Device), "");
+        use WaitKind::{Discard, Read, Write};
+        assert_eq!(all, [Read, Write, Write, Discard].map(Some));
+        assert_eq!(direction(Kind::of(Operation::Write), Cause::Device), None);
     }
 }

@@ -1,10 +1,11 @@
 //! Descriptions of waits.
 
-use model::detail::Detail;
 use model::block::DeviceNumber;
+use model::detail::Detail;
 use model::quantity::{Bytes, Nanoseconds};
 use model::stall::{Awaits, KindCounts, RequestRecord, StallKind};
 use model::system_call::traits;
+use model::wait_kind::WaitKind;
 
 use super::beneath;
 use super::cause::Cause;
@@ -37,11 +38,10 @@ pub(super) fn describe(index: &RunIndex, row: &Row, cause: Cause) -> Option<Stri
             if std::ptr::eq(cause_of, request) { String::new() } else { format!(", beneath {}", disk(index, request)) };
         return Some(format!("{times}{}{above}", request_words(index, cause_of)));
     }
-    let detail =
-        index.detail(row).map(|detail| format!(" ({})", with_names(index, detail))).unwrap_or_default();
+    let detail = index.detail(row).map(|detail| format!(" ({})", with_names(index, detail))).unwrap_or_default();
     let stack = index.stack(row.stack.get());
     let rule = index.rule(row);
-    let words = words(index, row, cause);
+    let words = kind(index, row, cause).words();
     let top = stack.map(|stack| index.names.get(stack.top)).filter(|top| !top.is_empty());
     let function = match cause {
         Cause::Lock => top.and_then(|top| top.split(" < ").next()),
@@ -63,16 +63,17 @@ fn other_awaited(awaits: Awaits) -> Option<&'static str> {
 }
 
 /// What a row with that cause waits for, without particulars.
-pub(super) fn words(index: &RunIndex, row: &Row, cause: Cause) -> &'static str {
+pub(super) fn kind(index: &RunIndex, row: &Row, cause: Cause) -> WaitKind {
+    let stop = (cause == Cause::Stopped).then(|| stops::kind(index, row)).flatten();
     match (index.announced(row), index.rule(row)) {
-        _ if cause == Cause::NetworkFs && index.is_answered(row) => "FUSE server",
-        _ if cause == Cause::Lock && is_polled_for(index, row) => "row or table lock",
-        _ if cause == Cause::Stopped && !stops::kind(index, row).is_empty() => stops::kind(index, row),
+        _ if cause == Cause::NetworkFs && index.is_answered(row) => WaitKind::FuseServer,
+        _ if cause == Cause::Lock && is_polled_for(index, row) => WaitKind::RowLock,
+        _ if stop.is_some() => stop.unwrap_or(WaitKind::Asleep),
         // The rule is more specific.
-        (Some(announced), Some(rule)) if announced.cause == rule.cause || rule.cause == Cause::Frozen => rule.words,
-        (Some(announced), _) => announced.words,
-        (None, Some(rule)) => rule.words,
-        (None, None) => "asleep",
+        (Some(announced), Some(rule)) if announced.cause == rule.cause || rule.cause == Cause::Frozen => rule.kind,
+        (Some(announced), _) => announced.kind,
+        (None, Some(rule)) => rule.kind,
+        (None, None) => WaitKind::Asleep,
     }
 }
 

@@ -6,12 +6,13 @@ use model::cause::Cause;
 use model::container::Containers;
 use model::effect::Edge;
 use model::run::RunDescription;
+use model::wait_kind::WaitKind;
 use remedy::{Remedies, Remedy, Target};
 
 use absences::{absences, concerned};
 use place::{Place, most_stalled_cgroup};
 
-use super::change::{Absence, Change, PROGRAMS_LOCKS};
+use super::change::{Absence, Change};
 use super::memory::{change, limit_of};
 use super::spread::{Prediction, Spread, predict_from, recorded};
 use crate::blame::{ClassTimes, Explanation};
@@ -139,8 +140,8 @@ impl Choice {
 }
 
 /// Whether the waits of an edge are for what a program does, rather than the kernel or a disk.
-fn is_of_program(edge: Edge, of: &[String]) -> bool {
-    let is_of_program = |kind: &String| PROGRAMS_LOCKS.contains(&kind.as_str());
+fn is_of_program(edge: Edge, of: &[WaitKind]) -> bool {
+    let is_of_program = |kind: &WaitKind| kind.is_programs_lock();
     matches!(edge, Edge::Work | Edge::Timer | Edge::Peer) || edge == Edge::Lock && of.iter().all(is_of_program)
 }
 

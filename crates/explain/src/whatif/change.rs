@@ -6,9 +6,10 @@ use model::block::DeviceNumber;
 use model::cause::Cause;
 use model::effect::{Edge, Effect};
 use model::system_call::{traits, traits_of};
+use model::wait_kind::WaitKind;
 
 use crate::blame::PAGE_FAULT;
-use crate::waits::{DISCARD, ORDERED_DATA, Path, Step, Waiting, Waits, is_at_or_below};
+use crate::waits::{Path, Step, Waiting, Waits, is_at_or_below};
 
 /// What is changed.
 #[derive(Debug, Clone, PartialEq)]
@@ -17,8 +18,8 @@ pub enum Change {
     Edge {
         /// Which, and how.
         effect: Effect,
-        /// Only those whose kind ([`crate::waits::Step::kind`]) begins with one of these; empty: all.
-        of: Vec<String>,
+        /// Only those whose kind ([`crate::waits::Step::kind`]) is one of these; empty: all.
+        of: Vec<WaitKind>,
     },
     /// A process or cgroup is absent.
     Absent(Absence),
@@ -47,10 +48,6 @@ pub struct Refaults {
 pub(super) fn reads_files(operation: &str) -> bool {
     operation == PAGE_FAULT || traits_of(operation).has(traits::READS_FILE)
 }
-
-/// Locks that programs take and hold for as long as they want.
-pub(super) const PROGRAMS_LOCKS: [&str; 6] =
-    ["mmap lock", "file lock", "file lease", "row or table lock", "another thread", "asleep"];
 
 /// The absence of a process or cgroup.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -83,7 +80,8 @@ pub(super) fn remains(change: &Change, path: &Path) -> f64 {
     match change {
         Change::Edge { effect, of } => {
             // A commit that waits for a discard goes with the discard.
-            let is_for_discard = effect.edge == Edge::Journal && path.iter().any(|step| step.kind == DISCARD);
+            let is_for_discard =
+                effect.edge == Edge::Journal && path.iter().any(|step| step.kind == Some(WaitKind::Discard));
             // The program asked for it, however the file system is mounted.
             let is_asked_for = effect.edge == Edge::SyncMount && path.iter().any(|step| step.syncs);
             if !is_for_discard && !is_asked_for && path.iter().any(|step| is_changed(*effect, of, step)) {
@@ -112,7 +110,7 @@ pub(super) fn concerns(change: &Change, waits: &Waits, operation: &Waiting) -> b
         Change::Edge { .. } | Change::Absent(_) => return true,
     };
     let is_in_cgroup = operation.cgroup.is_some_and(|cgroup| is_at_or_below(name(cgroup), &refaults.cgroup));
-    let throttled_read = |step: &Step| step.cause == Cause::IoThrottle && step.kind == "read";
+    let throttled_read = |step: &Step| step.cause == Cause::IoThrottle && step.kind == Some(WaitKind::Read);
     let reads = || operation.pieces.iter().any(|(path, _)| waits.paths[*path as usize].iter().any(throttled_read));
     // A shell waits for a command that reads: its call is wait4.
     is_in_cgroup && (reads_files(name(operation.class)) || reads())
@@ -121,7 +119,7 @@ pub(super) fn concerns(change: &Change, waits: &Waits, operation: &Waiting) -> b
 /// Whether a path ends in a request that may be a read.
 fn is_read(path: &Path) -> bool {
     let is_of_request = |step: &Step| Edge::Device.changes(step.cause) || step.cause == Cause::IoThrottle;
-    path.last().is_some_and(|step| is_of_request(step) && !step.kind.starts_with("write"))
+    path.last().is_some_and(|step| is_of_request(step) && !step.kind.is_some_and(WaitKind::writes))
 }
 
 /// How many times as high the limit becomes that an operation itself waited for. Where one who used a part of a limit is absent, that
@@ -139,13 +137,12 @@ pub(super) fn raised_limit(change: &Change, path: &Path) -> Option<f64> {
 
 /// Whether a step is one of the waits that are changed. One of an unknown kind counts as such, but for discards and work, which are
 /// known.
-pub(super) fn is_changed(effect: Effect, of: &[String], step: &Step) -> bool {
-    let is_of = |kind: &String| step.kind.starts_with(kind.as_str());
-    let is_unknown = step.kind.is_empty() && !matches!(effect.edge, Edge::Discard | Edge::Work);
+pub(super) fn is_changed(effect: Effect, of: &[WaitKind], step: &Step) -> bool {
+    let is_unknown = step.kind.is_none() && !matches!(effect.edge, Edge::Discard | Edge::Work);
     effect.edge.changes(step.cause)
         && (effect.edge != Edge::Sync || step.syncs)
-        && (effect.edge != Edge::OrderedData || step.kind == ORDERED_DATA)
-        && (of.is_empty() || is_unknown || of.iter().any(is_of))
+        && (effect.edge != Edge::OrderedData || step.kind == Some(WaitKind::OrderedData))
+        && (of.is_empty() || is_unknown || step.kind.is_some_and(|kind| of.contains(&kind)))
 }
 
 fn rest(effect: Effect) -> f64 {

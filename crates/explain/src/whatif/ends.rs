@@ -2,6 +2,7 @@
 
 use model::cause::Cause;
 use model::effect::Edge;
+use model::wait_kind::WaitKind;
 
 use super::change::Change;
 use crate::waits::{Path, Waits};
@@ -57,5 +58,5 @@ fn is_without_end(path: &Path) -> bool {
 /// Whether it leads to a request. A journal reads nothing.
 fn ends_at_disk(path: &Path) -> bool {
     let is_of_request = |cause| cause == Cause::IoThrottle || Edge::Device.changes(cause);
-    path.last().is_some_and(|step| is_of_request(step.cause) && step.kind != "read")
+    path.last().is_some_and(|step| is_of_request(step.cause) && step.kind != Some(WaitKind::Read))
 }

@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use model::cause::Cause;
 use model::effect::Edge;
+use model::wait_kind::WaitKind;
 
 use super::change::{Absence, Change, is_changed};
 use super::held::{waiters, waits_for};
@@ -105,7 +106,7 @@ fn changed(waits: &Waits, change: &Change, limit: &IoLimit) -> Option<(Rate, Has
     match change {
         // Without a limit nothing is to be simulated.
         Change::Edge { effect, of } => {
-            let kind = if limit.reads { "read" } else { "write" };
+            let kind = Some(if limit.reads { WaitKind::Read } else { WaitKind::Write });
             let device = Some(limit.device);
             let step = Step { cause: Cause::IoThrottle, kind, device, blamed: None, tid: 0, syncs: false };
             let is_it = effect.edge == Edge::IoLimit && is_changed(*effect, of, &step);

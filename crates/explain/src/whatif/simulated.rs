@@ -1,6 +1,7 @@
 //! Turns of simulated threads.
 
 use model::cause::Cause;
+use model::wait_kind::WaitKind;
 
 use crate::waits::{Waiting, Waits};
 
@@ -24,9 +25,8 @@ impl Simulated {
 
 /// Whether such a limit delays what a path leads to. That of an unknown kind may be either.
 pub(super) fn is_throttled(waits: &Waits, path: u32, reads: bool) -> bool {
-    let kind = if reads { "read" } else { "write" };
-    let is_it = |of: &str| of.is_empty() || of.starts_with(kind);
-    waits.paths[path as usize].iter().any(|step| step.cause == Cause::IoThrottle && is_it(step.kind))
+    let is_it = |kind: WaitKind| if reads { kind == WaitKind::Read } else { kind.writes() };
+    waits.paths[path as usize].iter().any(|step| step.cause == Cause::IoThrottle && step.kind.is_none_or(is_it))
 }
 
 /// Whether such a limit delayed an operation.

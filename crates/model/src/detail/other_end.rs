@@ -166,9 +166,7 @@ impl std::fmt::Display for OtherEnd {
             OtherEnd::Tcp(progress) => ("a TCP connection", *progress),
             OtherEnd::TcpElsewhere(progress) => ("a TCP connection to another machine or network", *progress),
             OtherEnd::UnixSocket(progress) => ("a UNIX socket", *progress),
-            plain => {
-                (PLAIN.iter().find(|(end, ..)| end == plain).map_or("", |(_, _, words)| *words), Progress::Open)
-            }
+            plain => (PLAIN.iter().find(|(end, ..)| end == plain).map_or("", |(_, _, words)| *words), Progress::Open),
         };
         write!(f, "{words}{}", progress.words())
     }

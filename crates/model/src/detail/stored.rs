@@ -18,7 +18,12 @@ pub struct DetailType {
     pub names: &'static [&'static str],
 }
 
-const fn of(name: &'static str, device: bool, numbers: &'static [&'static str], names: &'static [&'static str]) -> DetailType {
+const fn of(
+    name: &'static str,
+    device: bool,
+    numbers: &'static [&'static str],
+    names: &'static [&'static str],
+) -> DetailType {
     DetailType { name, device, numbers, names }
 }
 
@@ -86,18 +91,27 @@ impl Detail {
         match self {
             Detail::DirtyPages(pages) => Names::from_iter([pages.backing_device.as_str()]),
             Detail::Shrinker { function, file_system: None } => Names::from_iter([function.as_str()]),
-            Detail::Shrinker { function, file_system: Some((kind, device)) } => Names::from_iter([function.as_str(), kind, device]),
+            Detail::Shrinker { function, file_system: Some((kind, device)) } => {
+                Names::from_iter([function.as_str(), kind, device])
+            }
             Detail::CpuQuota(quota) => Names::from_iter([quota.cgroup.as_str()]),
             Detail::Freezer(freezer) => Names::from_iter([freezer.cgroup.as_str()]),
             Detail::OtherEnd(OtherEnd::Fifo(path)) => path.as_deref().into_iter().collect(),
-            Detail::OtherEnd(end) => end.progress().filter(|progress| *progress != Progress::Open).map(Progress::name).into_iter().collect(),
+            Detail::OtherEnd(end) => {
+                end.progress().filter(|progress| *progress != Progress::Open).map(Progress::name).into_iter().collect()
+            }
             Detail::Words(words) => Names::from_iter([words.as_str()]),
             _ => Names::new(),
         }
     }
 
     /// The detail that was stored so. `None` if the program does not know the type, or something that belongs to it is missing.
-    pub fn of_stored(type_name: &str, device: Option<DeviceNumber>, numbers: &[u64], names: &[String]) -> Option<Detail> {
+    pub fn of_stored(
+        type_name: &str,
+        device: Option<DeviceNumber>,
+        numbers: &[u64],
+        names: &[String],
+    ) -> Option<Detail> {
         let (number, name) = (|at: usize| numbers.get(at).copied(), |at: usize| names.get(at).cloned());
         let bits = || u32::try_from(number(0)?).ok();
         Some(match type_name {
@@ -109,9 +123,7 @@ impl Detail {
             "shrinker" => Detail::Shrinker { function: name(0)?, file_system: name(1).zip(name(2)) },
             "throttle_reason" => Detail::ThrottleReason(bits()?),
             "journal_commit" => Detail::JournalCommit(JournalCommit::of_numbers(device?, numbers)?),
-            "cpu_quota" => {
-                Detail::CpuQuota(CpuQuota { cgroup: name(0)?, quota_ns: number(0)?, period_ns: number(1)? })
-            }
+            "cpu_quota" => Detail::CpuQuota(CpuQuota { cgroup: name(0)?, quota_ns: number(0)?, period_ns: number(1)? }),
             "freezer" => Detail::Freezer(Freezer { cgroup: name(0)?, is_v2: number(0)? == 2 }),
             "words" => Detail::Words(name(0)?),
             end => Detail::OtherEnd(OtherEnd::from_name(end, names.first().map(String::as_str))?),
@@ -170,7 +182,8 @@ mod tests {
             let device = known.device.then(|| DeviceNumber::new(8, 1));
             let numbers: Vec<u64> = (1..=known.numbers.len() as u64).collect();
             let names: Vec<String> = known.names.iter().map(|name| (*name).to_owned()).collect();
-            let detail = Detail::of_stored(known.name, device, &numbers, &names).unwrap_or_else(|| panic!("{}", known.name));
+            let detail =
+                Detail::of_stored(known.name, device, &numbers, &names).unwrap_or_else(|| panic!("{}", known.name));
             assert_eq!((detail.type_name(), detail.device()), (known.name, device));
             assert_eq!((detail.numbers().as_slice(), detail.names().as_slice()), (&*numbers, known.names));
             assert_eq!(Detail::of_stored(known.name, None, &[], &[]), None, "{}: it lacks its facts", known.name);

@@ -11,12 +11,16 @@ impl Detail {
     pub fn words(&self, name: &dyn Fn(DeviceNumber) -> String) -> String {
         match self {
             Detail::LockFlags(flags) => lock(*flags),
-            Detail::DirtyPages(pages) => dirty_pages(pages, &pages.device.map_or_else(|| pages.backing_device.clone(), name)),
+            Detail::DirtyPages(pages) => {
+                dirty_pages(pages, &pages.device.map_or_else(|| pages.backing_device.clone(), name))
+            }
             Detail::Inode { inode, device } => format!("inode {inode} on {}", name(*device)),
             Detail::Device(device) => format!("on {}", name(*device)),
             Detail::PagesReclaimed(pages) => format!("{pages} pages reclaimed"),
             Detail::Shrinker { function, file_system: None } => function.clone(),
-            Detail::Shrinker { function, file_system: Some((kind, device)) } => format!("{function} of {kind} on {device}"),
+            Detail::Shrinker { function, file_system: Some((kind, device)) } => {
+                format!("{function} of {kind} on {device}")
+            }
             Detail::ThrottleReason(reason) => throttle_reason(*reason).to_owned(),
             Detail::JournalCommit(commit) => journal_commit(commit, &name(commit.device)),
             Detail::CpuQuota(CpuQuota { cgroup, quota_ns, period_ns }) => {
@@ -119,7 +123,10 @@ mod tests {
             (Detail::Inode { inode: 131, device }, "inode 131 on 7,0"),
             (Detail::ThrottleReason(4), "no progress"),
             (Detail::CpuQuota(quota), "/a: 20.0 ms of 100 ms"),
-            (Detail::OtherEnd(OtherEnd::UnixSocket(Progress::Taken)), "a UNIX socket whose server works on the request"),
+            (
+                Detail::OtherEnd(OtherEnd::UnixSocket(Progress::Taken)),
+                "a UNIX socket whose server works on the request",
+            ),
             (Detail::OtherEnd(OtherEnd::Timer), "its own timer"),
         ] {
             assert_eq!(detail.to_string(), expected);

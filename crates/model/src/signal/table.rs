@@ -4,6 +4,7 @@ use super::shape::SignalKind::{self, Mark, Pair, Span};
 use super::shape::{SignalDetail, TracepointProgram};
 use crate::cause::Cause;
 use crate::preflight::capability;
+use crate::wait_kind::WaitKind;
 
 /// What the kernel reports of a wait by a tracepoint. In the order of [`SIGNALS`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -83,8 +84,8 @@ pub struct SignalMeaning {
     pub signal: Signal,
     /// What the wait is attributed to.
     pub cause: Cause,
-    /// What the user reads of the wait.
-    pub words: &'static str,
+    /// What the wait is for.
+    pub kind: WaitKind,
     /// A block request's completion may end the wait, and then the request's life says more.
     pub on_request: bool,
     /// Patterns, one of which is on the stack of the wait that was announced: not every announced wait comes. None: it
@@ -113,8 +114,8 @@ const fn signal(signal: Signal, kind: SignalKind, name: &'static str) -> SignalD
 }
 
 impl SignalDefinition {
-    const fn means(self, cause: Cause, words: &'static str) -> SignalDefinition {
-        let meaning = SignalMeaning { signal: self.signal, cause, words, on_request: false, frames: &[] };
+    const fn means(self, cause: Cause, kind: WaitKind) -> SignalDefinition {
+        let meaning = SignalMeaning { signal: self.signal, cause, kind, on_request: false, frames: &[] };
         SignalDefinition { meaning: Some(meaning), ..self }
     }
 
@@ -138,70 +139,71 @@ impl SignalDefinition {
 /// All signals: pairs, other spans, marks.
 pub const SIGNALS: &[SignalDefinition] = &[
     signal(Signal::DirectReclaim, Pair, "mm_vmscan_direct_reclaim")
-        .means(Cause::DirectReclaim, "direct reclaim")
+        .means(Cause::DirectReclaim, WaitKind::DirectReclaim)
         .with(SignalDetail::PagesReclaimed),
     signal(Signal::MemcgReclaim, Pair, "mm_vmscan_memcg_reclaim")
-        .means(Cause::DirectReclaim, "memory cgroup reclaim")
+        .means(Cause::DirectReclaim, WaitKind::MemoryCgroupReclaim)
         .with(SignalDetail::PagesReclaimed),
     signal(Signal::ShrinkSlab, Pair, "mm_shrink_slab")
-        .means(Cause::Shrinker, "slab shrinker")
+        .means(Cause::Shrinker, WaitKind::SlabShrinker)
         .with(SignalDetail::Shrinker),
     signal(Signal::Compaction, Pair, "mm_compaction")
-        .means(Cause::Compaction, "compaction for a high-order allocation")
+        .means(Cause::Compaction, WaitKind::Compaction)
         .with(SignalDetail::Nothing),
     signal(Signal::VmscanThrottled, Span, "mm_vmscan_throttled")
-        .means(Cause::ReclaimThrottle, "reclaim throttling")
+        .means(Cause::ReclaimThrottle, WaitKind::ReclaimThrottling)
         .with(SignalDetail::ThrottleReason),
     signal(Signal::Jbd2RunStats, Span, "jbd2_run_stats").with(SignalDetail::JournalCommit),
-    signal(Signal::Jbd2LockBufferStall, Span, "jbd2_lock_buffer_stall")
-        .means(Cause::Journal, "buffer held by the journal commit"),
+    signal(Signal::Jbd2LockBufferStall, Span, "jbd2_lock_buffer_stall").means(Cause::Journal, WaitKind::BufferOfCommit),
     signal(Signal::BtrfsTransactionCommit, Span, "btrfs_transaction_commit")
-        .means(Cause::FsTransaction, "btrfs transaction commit"),
+        .means(Cause::FsTransaction, WaitKind::BtrfsCommit),
     signal(Signal::BtrfsReserveTicket, Span, "btrfs_reserve_ticket")
-        .means(Cause::FsTransaction, "btrfs space reservation"),
-    signal(Signal::BtrfsTreeLock, Span, "btrfs_tree_lock").means(Cause::Lock, "btrfs tree lock"),
-    signal(Signal::BtrfsTreeReadLock, Span, "btrfs_tree_read_lock").means(Cause::Lock, "btrfs tree lock"),
-    signal(Signal::Contention, Mark, "contention_begin").means(Cause::Lock, "a lock").with(SignalDetail::LockFlags),
+        .means(Cause::FsTransaction, WaitKind::BtrfsSpaceReservation),
+    signal(Signal::BtrfsTreeLock, Span, "btrfs_tree_lock").means(Cause::Lock, WaitKind::BtrfsTreeLock),
+    signal(Signal::BtrfsTreeReadLock, Span, "btrfs_tree_read_lock").means(Cause::Lock, WaitKind::BtrfsTreeLock),
+    signal(Signal::Contention, Mark, "contention_begin")
+        .means(Cause::Lock, WaitKind::KernelLock)
+        .with(SignalDetail::LockFlags),
     signal(Signal::BalanceDirtyPages, Mark, "balance_dirty_pages")
-        .means(Cause::DirtyThrottle, "dirty-page throttling")
+        .means(Cause::DirtyThrottle, WaitKind::DirtyThrottle)
         .in_frames(&["balance_dirty_pages*"])
         .with(SignalDetail::DirtyPages),
     signal(Signal::FolioWaitWriteback, Mark, "folio_wait_writeback")
-        .means(Cause::WritebackWait, "pages under writeback")
+        .means(Cause::WritebackWait, WaitKind::PagesUnderWriteback)
         .in_frames(&["folio_wait_*"])
         .on_request()
         .with(SignalDetail::Inode),
     signal(Signal::XfsLogGrantSleep, Mark, "xfs_log_grant_sleep")
-        .means(Cause::FsLog, "XFS log space")
+        .means(Cause::FsLog, WaitKind::XfsLogSpace)
         .in_frames(&["xlog_grant_*"]),
     signal(Signal::XlogIclogWaitOn, Mark, "xlog_iclog_wait_on")
-        .means(Cause::FsLog, "XFS log write")
+        .means(Cause::FsLog, WaitKind::XfsLogWrite)
         .in_frames(&["xlog_*", "xfs_log_*"]),
     signal(Signal::XfsLogCilWait, Mark, "xfs_log_cil_wait")
-        .means(Cause::FsLog, "XFS log (CIL) push")
+        .means(Cause::FsLog, WaitKind::XfsCilPush)
         .in_frames(&["xlog_*", "xfs_log_*"]),
     signal(Signal::XfsBufIowait, Mark, "xfs_buf_iowait")
-        .means(Cause::Device, "XFS metadata buffer I/O")
+        .means(Cause::Device, WaitKind::XfsBufferIo)
         .in_frames(&["xfs_buf_*"])
         .on_request(),
     signal(Signal::XfsBufLock, Mark, "xfs_buf_lock")
-        .means(Cause::Lock, "XFS metadata buffer lock")
+        .means(Cause::Lock, WaitKind::XfsBufferLock)
         .in_frames(&["xfs_buf_*"]),
     signal(Signal::XfsInodegcThrottle, Mark, "xfs_inodegc_throttle")
-        .means(Cause::FsTransaction, "XFS background inode inactivation")
+        .means(Cause::FsTransaction, WaitKind::XfsInodeInactivation)
         .in_frames(&["xfs_inodegc_*"]),
     signal(Signal::XfsLogForce, Mark, "xfs_log_force")
-        .means(Cause::FsLog, "XFS log force")
+        .means(Cause::FsLog, WaitKind::XfsLogForce)
         .in_frames(&["xlog_*", "xfs_log_*"]),
     signal(Signal::Jbd2Checkpoint, Mark, "jbd2_checkpoint")
-        .means(Cause::Journal, "journal checkpoint")
+        .means(Cause::Journal, WaitKind::JournalCheckpoint)
         .in_frames(&["*jbd2_*"]),
     signal(Signal::FlockLockInode, Mark, "flock_lock_inode")
-        .means(Cause::Lock, "file lock (flock)")
+        .means(Cause::Lock, WaitKind::Flock)
         .in_frames(&["*flock*", "locks_lock_inode_wait", "*nanosleep*", "do_select", "do_sys_poll", "ep_poll"])
         .with(SignalDetail::Nothing),
     signal(Signal::PosixLockInode, Mark, "posix_lock_inode")
-        .means(Cause::Lock, "file lock (fcntl)")
+        .means(Cause::Lock, WaitKind::PosixLock)
         .in_frames(&[
             "fcntl_setlk*",
             "do_lock_file_wait",
@@ -214,7 +216,7 @@ pub const SIGNALS: &[SignalDefinition] = &[
         ])
         .with(SignalDetail::Nothing),
     signal(Signal::BreakLeaseBlock, Mark, "break_lease_block")
-        .means(Cause::Lock, "file lease")
+        .means(Cause::Lock, WaitKind::FileLease)
         .in_frames(&["__break_lease"])
         .with(SignalDetail::Nothing),
 ];

@@ -35,6 +35,14 @@ impl<'a> Name<'a> {
     }
 }
 
+/// The cgroups of a thread.
+#[derive(Clone, Default)]
+struct Membership {
+    cgroup: Option<String>,
+    io_cgroup: Option<String>,
+    container: Option<String>,
+}
+
 /// A thread as it was emitted.
 struct Emitted {
     name: String,
@@ -42,6 +50,7 @@ struct Emitted {
     seen_ns: u64,
     started_by: Option<String>,
     role: Option<String>,
+    membership: Membership,
     /// Since the last [`TaskRows::reset`].
     is_emitted: bool,
 }
@@ -111,13 +120,23 @@ impl TaskRows {
                 None => return,
             },
         };
-        let cgroups = read_text(self.proc.join(format!("{tid}/cgroup"))).unwrap_or_default();
+        let before = self.known.get(&tid).map(|known| known.membership.clone());
+        // A thread that is gone was in the cgroup in which it was seen before.
+        let membership = self.membership(tid).or(before).unwrap_or_default();
+        let Membership { cgroup, io_cgroup, container } = membership.clone();
+        let (starter, says) = (started_by.clone(), role.clone());
+        let emitted =
+            Emitted { name: name.clone(), seen_ns, started_by: starter, role: says, membership, is_emitted: true };
+        self.known.insert(tid, emitted);
+        traced.tasks.push(TaskRecord { tid, pid, name, cgroup, io_cgroup, started_by, role, container, seen_ns });
+    }
+
+    /// The cgroups of a thread; `None` if it is gone.
+    fn membership(&mut self, tid: u32) -> Option<Membership> {
+        let cgroups = read_text(self.proc.join(format!("{tid}/cgroup"))).ok()?;
         let cgroup = memory_cgroup(&cgroups).map(str::to_owned);
         let io_cgroup = other_io_cgroup(&cgroups).map(str::to_owned);
         let container = cgroup.as_deref().or(io_cgroup.as_deref()).and_then(|cgroup| self.containers.name(cgroup, tid));
-        let emitted =
-            Emitted { name: name.clone(), seen_ns, started_by: started_by.clone(), role: role.clone(), is_emitted: true };
-        self.known.insert(tid, emitted);
-        traced.tasks.push(TaskRecord { tid, pid, name, cgroup, io_cgroup, started_by, role, container, seen_ns });
+        Some(Membership { cgroup, io_cgroup, container })
     }
 }

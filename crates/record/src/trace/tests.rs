@@ -57,6 +57,7 @@ fn a_stack_and_a_request_are_emitted_once() {
     let mut rows = RowBuilder::new("/nonexistent".into(), Path::new("/nonexistent"), Symbols::parse(KALLSYMS), false);
     let mut event =
         TraceEvent { kind: OFF_CPU, end_ns: 5, call: -1, stack: vec![0xffff_ffff_8100_0110], ..TraceEvent::default() };
+    event.comm = "dd".to_owned();
     event.request.key = 7;
     event.request.device = 7 << 20 | 3;
     let mut traced = Traced::default();
@@ -95,8 +96,14 @@ fn a_waker_is_named_as_of_the_wakeup() {
 #[test]
 fn a_thread_has_the_name_that_was_read_last() {
     let mut rows = RowBuilder::new("/nonexistent".into(), Path::new("/nonexistent"), Symbols::parse(KALLSYMS), false);
-    let of = |kind, tid, comm: &str, end_ns| {
-        TraceEvent { kind, tid, pid: tid, call: -1, comm: comm.to_owned(), end_ns, ..TraceEvent::default() }
+    let of = |kind, tid, comm: &str, end_ns| TraceEvent {
+        kind,
+        tid,
+        pid: tid,
+        call: -1,
+        comm: comm.to_owned(),
+        end_ns,
+        ..TraceEvent::default()
     };
     let (waker_tid, waker) = (1, "crun".to_owned());
     let woken = TraceEvent { waker_tid, waker, woken_ns: 6, ..of(OFF_CPU, 2, "conmon", 7) };
@@ -104,8 +111,27 @@ fn a_thread_has_the_name_that_was_read_last() {
     for event in [of(SHORT_SLEEPS, 1, "dd", 4), woken.clone(), of(OFF_CPU, 1, "dd", 9), woken] {
         rows.add_event(&event, &mut traced);
     }
-    let names: Vec<_> = traced.tasks.iter().filter(|task| task.tid == 1).map(|task| (&*task.name, task.seen_ns)).collect();
+    let names: Vec<_> =
+        traced.tasks.iter().filter(|task| task.tid == 1).map(|task| (&*task.name, task.seen_ns)).collect();
     assert_eq!(names, [("dd", 4), ("crun", 6), ("dd", 9)]);
+}
+
+#[test]
+fn a_thread_that_is_gone_was_in_its_last_known_cgroup() {
+    let proc = tempfile::tempdir().unwrap();
+    let folder = proc.path().join("1");
+    std::fs::create_dir(&folder).unwrap();
+    std::fs::write(folder.join("cgroup"), "0::/hog.service\n").unwrap();
+    let mut rows = RowBuilder::new(proc.path().into(), Path::new("/nonexistent"), Symbols::parse(KALLSYMS), false);
+    let mut event =
+        TraceEvent { kind: OFF_CPU, call: -1, tid: 1, pid: 1, comm: "(dd)".to_owned(), ..TraceEvent::default() };
+    let mut traced = Traced::default();
+    rows.add_event(&event, &mut traced);
+    std::fs::remove_dir_all(&folder).unwrap();
+    (event.comm, event.end_ns) = ("dd".to_owned(), 9);
+    rows.add_event(&event, &mut traced);
+    let seen: Vec<_> = traced.tasks.iter().map(|task| (task.name.as_str(), task.cgroup.as_deref())).collect();
+    assert_eq!(seen, [("(dd)", Some("/hog.service")), ("dd", Some("/hog.service"))]);
 }
 
 /// The file of a page fault comes before its wait; another task's wait may lie between the two.

@@ -47,7 +47,8 @@ fn one(sleep: &Sleep) -> String {
         return format!("{call} by {task}: held for {time} by the CPU quota of its cgroup{quota}");
     }
     let stack = sleep.stack.as_deref().map_or_else(String::new, |stack| format!(" in {}", printable(stack)));
-    let object = sleep.waits_for.as_ref().map_or_else(String::new, |what| format!(", for {}", printable(&what.to_string())));
+    let object =
+        sleep.waits_for.as_ref().map_or_else(String::new, |what| format!(", for {}", printable(&what.to_string())));
     let waker =
         sleep.waker.as_ref().map_or_else(String::new, |waker| format!(", woken by {}", printable(&waker.to_string())));
     let until = match (sleep.throughout, sleep.unfinished) {
@@ -73,7 +74,14 @@ fn other_ends(ends: &[OtherEnd]) -> String {
         let _ = write!(text, "{begin} {}", printable(&end.task.to_string()));
         let unread = end.unread_bytes.map(|bytes| format!("{} not read", counted(bytes, "byte")));
         let title = end.title.as_deref().map(|title| format!("\"{}\"", printable(title)));
-        let of: Vec<String> = end.through.as_ref().map(|through| printable(&through.to_string())).into_iter().chain(unread).chain(title).collect();
+        let of: Vec<String> = end
+            .through
+            .as_ref()
+            .map(|through| printable(&through.to_string()))
+            .into_iter()
+            .chain(unread)
+            .chain(title)
+            .collect();
         if !of.is_empty() {
             let _ = write!(text, " ({})", of.join("; "));
         }

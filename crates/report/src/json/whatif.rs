@@ -54,7 +54,10 @@ fn choice(choice: &Choice, containers: &Containers) -> Value {
 
 fn change(change: &Change) -> Value {
     match change {
-        Change::Edge { effect, of } => json!({"edge": effect.edge, "factor": effect.factor, "of": of}),
+        Change::Edge { effect, of } => {
+            let of: Vec<&str> = of.iter().map(|kind| kind.name()).collect();
+            json!({"edge": effect.edge, "factor": effect.factor, "of": of})
+        }
         Change::Refaults(refaults) => json!({"edge": "refault", "cgroup": refaults.cgroup, "share": refaults.share}),
         Change::Absent(absence) => {
             let Absence { task, pid, duty, cgroup, evicts, .. } = absence;

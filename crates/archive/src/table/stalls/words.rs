@@ -5,7 +5,8 @@ use model::detail::{CpuQuota, Detail, DirtyPages, Freezer, JournalCommit, OtherE
 
 /// What the words say; as they are where nobody knows better.
 pub(super) fn detail(words: &str) -> Detail {
-    let known = dirty_pages(words).or_else(|| journal_commit(words)).or_else(|| freezer(words)).or_else(|| quota(words));
+    let known =
+        dirty_pages(words).or_else(|| journal_commit(words)).or_else(|| freezer(words)).or_else(|| quota(words));
     let known = known.or_else(|| other_end(words).map(Detail::OtherEnd)).or_else(|| lock(words));
     let known = known.or_else(|| of_device(words)).or_else(|| of_memory(words));
     known.unwrap_or_else(|| Detail::Words(words.to_owned()))
@@ -20,8 +21,24 @@ fn device(text: &str) -> Option<DeviceNumber> {
 /// `dirty 1.0 MiB of 2.0 MiB, on 7:0 0.5 MiB of 1.0 MiB, allowed 100.0 MiB/s`.
 fn dirty_pages(words: &str) -> Option<Detail> {
     let words: Vec<&str> = words.split_ascii_whitespace().collect();
-    let ["dirty", dirty, "MiB", "of", limit, "MiB,", "on", name, there, "MiB", "of", limit_there, "MiB,", "allowed", allowed, "MiB/s"] =
-        words[..]
+    let [
+        "dirty",
+        dirty,
+        "MiB",
+        "of",
+        limit,
+        "MiB,",
+        "on",
+        name,
+        there,
+        "MiB",
+        "of",
+        limit_there,
+        "MiB,",
+        "allowed",
+        allowed,
+        "MiB/s",
+    ] = words[..]
     else {
         return None;
     };
@@ -123,9 +140,10 @@ fn of_memory(words: &str) -> Option<Detail> {
     }
     let reasons = [1, 2, 4, 8, 0].map(Detail::ThrottleReason);
     let is_function = |words: &str| !words.is_empty() && !words.contains(' ');
-    reasons.into_iter().find(|reason| reason.to_string() == words).or_else(|| {
-        is_function(words).then(|| Detail::Shrinker { function: words.to_owned(), file_system: None })
-    })
+    reasons
+        .into_iter()
+        .find(|reason| reason.to_string() == words)
+        .or_else(|| is_function(words).then(|| Detail::Shrinker { function: words.to_owned(), file_system: None }))
 }
 
 #[cfg(test)]
@@ -156,7 +174,10 @@ mod tests {
         ("its own timer", "timer"),
         ("a UNIX socket", "unix_socket"),
         ("a TCP connection that its server has not accepted", "tcp_connection"),
-        ("a TCP connection to another machine or network whose server works on the request", "tcp_connection_elsewhere"),
+        (
+            "a TCP connection to another machine or network whose server works on the request",
+            "tcp_connection_elsewhere",
+        ),
         ("what nobody knows", "words"),
     ];
 

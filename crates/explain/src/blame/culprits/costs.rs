@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use model::detail::Detail;
 use model::block::{DeviceNumber, Operation as BlockOperation};
+use model::detail::Detail;
 use model::stall::RequestRecord;
 
 use super::super::cause::Cause;

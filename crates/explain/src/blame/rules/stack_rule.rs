@@ -1,5 +1,7 @@
 //! One rule on stacks, and how it is matched.
 
+use model::wait_kind::WaitKind;
+
 use super::pattern::any_fits;
 use crate::blame::cause::Cause;
 
@@ -13,8 +15,8 @@ pub(in crate::blame) struct Rule {
     /// It must be the innermost function: it calls functions that stacks omit, and other functions too.
     pub(in crate::blame) innermost: bool,
     pub(in crate::blame) cause: Cause,
-    /// As printed.
-    pub(in crate::blame) words: &'static str,
+    /// What the wait is for.
+    pub(in crate::blame) kind: WaitKind,
     /// A request's completion may end the wait. The request's lifecycle then says more.
     pub(in crate::blame) on_request: bool,
     /// Kernel versions on which it was seen.

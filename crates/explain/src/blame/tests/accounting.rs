@@ -49,10 +49,10 @@ fn detail() -> impl Strategy<Value = Detail> {
     let names = prop_oneof![Just("/a".to_owned()), Just("7:0".to_owned()), ".{0,5}"];
     let numbers = vec(any::<u64>(), 5);
     let device = prop_oneof![Just(DeviceNumber::new(7, 0)), any::<u32>().prop_map(DeviceNumber)];
-    (proptest::sample::select(types), device, numbers, vec(names, 3)).prop_filter_map(
-        "a detail",
-        |(kind, device, numbers, names)| Detail::of_stored(kind, Some(device), &numbers, &names),
-    )
+    (proptest::sample::select(types), device, numbers, vec(names, 3))
+        .prop_filter_map("a detail", |(kind, device, numbers, names)| {
+            Detail::of_stored(kind, Some(device), &numbers, &names)
+        })
 }
 
 prop_compose! {

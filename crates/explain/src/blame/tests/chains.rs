@@ -1,6 +1,7 @@
 //! Chains of waits.
 
 use model::usage::{Resource, UsageRecord};
+use model::wait_kind::WaitKind;
 
 use super::stage::{MS, Stage, chain, shares, stage};
 use crate::blame::{Cause, Culprit, Explanation};
@@ -35,7 +36,7 @@ fn from_fsync_through_the_journal_to_the_request() {
     let objects: Vec<_> = stall.chain.iter().map(|link| (link.object, link.kernel_stack.join(" < "))).collect();
     assert_eq!(
         objects,
-        [(Some("journal commit"), "jbd2_log_wait_commit".to_owned()), (None, "folio_wait_writeback".to_owned())]
+        [(Some(WaitKind::JournalCommit), "jbd2_log_wait_commit".to_owned()), (None, "folio_wait_writeback".to_owned())]
     );
     assert_eq!(shares(&explanation), "journal 12, running 2");
     assert_eq!(culprit(&explanation), "journal jbd2/loop0-8/9 on 8,0");

@@ -67,7 +67,8 @@ fn pauses_that_follow_one_another_are_a_burst_which_ends_or_not() {
 /// Process 8 fills what the cgroup of process 7 may have dirty, and process 9, which is elsewhere, writes more to the same disk.
 fn blamed_for_pages(limit_mib: u64) -> Vec<String> {
     let detail = format!("dirty_pages;7,0;{},{},{MIB},{MIB},{MIB};7:0", 9 * MIB, limit_mib * MIB);
-    let stage = stage(&format!("op:write 7 |==========|\noff 7 |ssssssssss| stack=balance_dirty_pages detail={detail}"));
+    let stage =
+        stage(&format!("op:write 7 |==========|\noff 7 |ssssssssss| stack=balance_dirty_pages detail={detail}"));
     let usage = |resource, pid, bytes: u64, cgroup: Option<&str>| UsageRecord {
         pid: Some(pid),
         bytes: bytes * MIB,

@@ -312,8 +312,10 @@ fn the_cgroup_whose_quota_or_freezer_holds_the_holder_of_a_lock_is_named() {
     assert_eq!(culprit(drawing), (Some(9), Some("/x".to_owned())));
     // Or that is frozen.
     let frozen = drawing.replace("pppppppppppp", "ssssssssssss");
-    let frozen =
-        frozen.replace("held detail=cpu_quota;;20000000,100000000;/x", "stack=do_freezer_trap detail=freezer;;1;/maintenance");
+    let frozen = frozen.replace(
+        "held detail=cpu_quota;;20000000,100000000;/x",
+        "stack=do_freezer_trap detail=freezer;;1;/maintenance",
+    );
     assert_eq!(culprit(&frozen), (Some(9), Some("/maintenance".to_owned())));
 }
 

@@ -10,7 +10,10 @@ use crate::waits::{Path, Step, Waiting, Waits};
 const MS: u64 = 1_000_000;
 
 fn path(steps: &[(Cause, u32)]) -> Path {
-    steps.iter().map(|&(cause, tid)| Step { cause, kind: "", device: None, blamed: None, tid, syncs: false }).collect()
+    steps
+        .iter()
+        .map(|&(cause, tid)| Step { cause, kind: None, device: None, blamed: None, tid, syncs: false })
+        .collect()
 }
 
 /// One operation of thread 7, of pieces of 1, 2, 4, ... ms; each stands for two.

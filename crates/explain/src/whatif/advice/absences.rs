@@ -6,8 +6,9 @@ use std::collections::BTreeSet;
 use model::block::DeviceNumber;
 use model::cause::Cause;
 use model::effect::Edge;
+use model::wait_kind::WaitKind;
 
-use super::super::change::{Absence, PROGRAMS_LOCKS, domain};
+use super::super::change::{Absence, domain};
 use super::asked::Asked;
 use crate::blame::{ClassTimes, Culprit, Explanation};
 use crate::waits::{Path, Step, Waits};
@@ -152,8 +153,7 @@ fn costs_by_locks_or_work(waits: &Waits, absence: &Absence) -> bool {
 }
 
 fn is_by_choice(path: &Path, absence: &Absence) -> bool {
-    let is_of_program =
-        |step: &Step| step.kind.is_empty() || PROGRAMS_LOCKS.iter().any(|lock| step.kind.starts_with(lock));
+    let is_of_program = |step: &Step| step.kind.is_none_or(WaitKind::is_programs_lock);
     // What a holder waits for may be the first thing that is known of it. Without a disk, it is a holder that is to blame.
     let is_its = |holder: Option<&Step>| {
         path[0].blamed.is_none() || holder.is_none_or(|holder| absence.threads.contains(&holder.tid))

@@ -6,13 +6,14 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use model::block::DeviceNumber;
 use model::cause::Cause;
 use model::run::{Device, RunDescription};
+use model::wait_kind::WaitKind;
 use remedy::{Facts, Remedy, Target};
 
 use super::super::change::reads_files;
 use super::super::memory::{is_at_limit, limit_of};
 use super::absences::concerned;
 use crate::blame::{ClassTimes, Culprit, Explanation};
-use crate::waits::{Freezer, MEMORY_HIGH, MemoryLimit, Path, Stopped, Waits};
+use crate::waits::{Freezer, MemoryLimit, Path, Stopped, Waits};
 
 /// Where the time of some causes was lost, and what is known of that place.
 pub(super) struct Place<'a> {
@@ -142,7 +143,7 @@ fn is_above_memory_high(waits: &Waits, causes: &[Cause]) -> Option<bool> {
     for &(path, ns) in waits.operations.iter().flat_map(|operation| &operation.pieces) {
         if let Some(step) = waits.paths[path as usize].iter().find(|step| causes.contains(&step.cause)) {
             all_ns = all_ns.saturating_add(ns);
-            above_ns = above_ns.saturating_add(if step.kind == MEMORY_HIGH { ns } else { 0 });
+            above_ns = above_ns.saturating_add(if step.kind == Some(WaitKind::AboveMemoryHigh) { ns } else { 0 });
         }
     }
     (above_ns > all_ns / 2).then_some(true)

@@ -6,11 +6,12 @@ use model::block::DeviceNumber;
 use model::cause::Cause;
 use model::run::{Device, RunDescription};
 use model::time::Moment;
+use model::wait_kind::WaitKind;
 use remedy::Remedies;
 
 use super::{Change, Choice, advise};
 use crate::blame::{CauseTime, ClassTimes, Culprit, EvidenceTimes, Explanation, Part, Who};
-use crate::waits::{Burst, DISCARD, Dirtying, MemoryLimit, Step, Waiting, Waits};
+use crate::waits::{Burst, Dirtying, MemoryLimit, Step, Waiting, Waits};
 
 mod absence;
 mod fitting;
@@ -23,7 +24,7 @@ const MS: u64 = 1_000_000;
 
 /// One operation of task 7 that lost 90 of 100 ms to a cause.
 fn waits(cause: Cause) -> Waits {
-    let step = |cause| vec![Step { cause, kind: "", device: None, blamed: None, tid: 7, syncs: false }];
+    let step = |cause| vec![Step { cause, kind: None, device: None, blamed: None, tid: 7, syncs: false }];
     let operation = Waiting { tid: 7, task: Some(0), pieces: vec![(0, 90 * MS), (1, 10 * MS)], ..Waiting::default() };
     Waits {
         operations: vec![operation],
@@ -99,7 +100,7 @@ fn a_neighbour_of_the_same_program_can_be_advised_away() {
 
 #[test]
 fn read_ahead_helps_no_direct_reads() {
-    let is_advised = |kind: &'static str| {
+    let is_advised = |kind: Option<WaitKind>| {
         let mut waits = waits(Cause::Device);
         waits.paths[0][0].kind = kind;
         let mut explained = explanation(Cause::Device, None);
@@ -108,7 +109,7 @@ fn read_ahead_helps_no_direct_reads() {
         let advice = advise(&explained, &waits, &Remedies::shipped(), &run());
         advice.choices.iter().flat_map(|choice| &choice.remedies).any(|remedy| remedy.id == "read-ahead")
     };
-    assert_eq!((is_advised(""), is_advised("direct I/O")), (true, false));
+    assert_eq!((is_advised(None), is_advised(Some(WaitKind::DirectIo))), (true, false));
 }
 
 /// Tasks are known by their cgroup of another hierarchy (version 1).
@@ -118,7 +119,7 @@ fn the_limit_of_the_cgroup_that_used_it_up_is_changed() {
         let mut explained = explanation(cause, Some("dd"));
         explained.culprits[0].cgroup = Some("/limited".into());
         let mut waits = waits(cause);
-        waits.paths[0][0].kind = "write";
+        waits.paths[0][0].kind = Some(WaitKind::Write);
         let advice = advise(&explained, &waits, &Remedies::shipped(), &run());
         let has = |choice: &&Choice| choice.remedies.iter().any(|one| one.id.contains(remedy));
         let cgroups: Vec<_> = advice.choices.iter().filter(has).map(|choice| choice.target.cgroup.as_deref()).collect();
@@ -131,12 +132,12 @@ fn the_limit_of_the_cgroup_that_used_it_up_is_changed() {
 fn what_is_stopped_is_to_be_continued() {
     for (cause, id) in [(Cause::Stopped, "continue"), (Cause::Frozen, "thaw")] {
         assert!(!advises_absence(cause, &[]), "{cause:?}");
-        assert_eq!(against(cause, "")[..1], [id.to_owned()]);
+        assert_eq!(against(cause, None)[..1], [id.to_owned()]);
     }
 }
 
 /// The ids of the remedies advised against waits of that kind.
-fn against(cause: Cause, kind: &'static str) -> Vec<String> {
+fn against(cause: Cause, kind: Option<WaitKind>) -> Vec<String> {
     let mut waits = waits(cause);
     waits.paths[0][0].kind = kind;
     let advice = advise(&explanation(cause, None), &waits, &Remedies::shipped(), &run());
@@ -145,27 +146,27 @@ fn against(cause: Cause, kind: &'static str) -> Vec<String> {
 
 #[test]
 fn a_remedy_fits_the_lock() {
-    for (words, id) in [
-        ("inode lock of a file", "split-file"),
-        ("inode lock of a directory", "split-directory"),
-        ("file lock (flock)", "file-lock"),
-        ("file lock (fcntl)", "file-lock"),
-        ("mmap lock", "mmap-lock"),
-        ("another thread", "thread-lock"),
-        ("row or table lock", "row-lock"),
-        ("asleep", "thread-lock"),
-        ("btrfs tree lock", "kernel-lock"),
-        ("a lock", "kernel-lock"),
+    for (kind, id) in [
+        (Some(WaitKind::FileInodeLock), "split-file"),
+        (Some(WaitKind::DirectoryInodeLock), "split-directory"),
+        (Some(WaitKind::Flock), "file-lock"),
+        (Some(WaitKind::PosixLock), "file-lock"),
+        (Some(WaitKind::MmapLock), "mmap-lock"),
+        (Some(WaitKind::AnotherThread), "thread-lock"),
+        (Some(WaitKind::RowLock), "row-lock"),
+        (Some(WaitKind::Asleep), "thread-lock"),
+        (Some(WaitKind::BtrfsTreeLock), "kernel-lock"),
+        (Some(WaitKind::KernelLock), "kernel-lock"),
     ] {
-        assert_eq!(against(Cause::Lock, words), [id], "{words}");
+        assert_eq!(against(Cause::Lock, kind), [id], "{kind:?}");
     }
-    assert!(against(Cause::Lock, "room").is_empty());
+    assert!(against(Cause::Lock, Some(WaitKind::RcuGracePeriod)).is_empty());
 }
 
 #[test]
 fn a_limit_on_reads_is_not_one_on_writes() {
-    for direction in ["read", "write"] {
-        let ids = against(Cause::IoThrottle, direction);
+    for (kind, direction) in [(WaitKind::Read, "read"), (WaitKind::Write, "write")] {
+        let ids = against(Cause::IoThrottle, Some(kind));
         assert!(ids.len() >= 4 && ids.iter().all(|id| id.contains(direction)), "{direction}: {ids:?}");
     }
 }
@@ -185,10 +186,10 @@ fn a_machine_gets_remedies_of_its_cgroup_version() {
 #[test]
 fn a_change_of_one_kind_leaves_the_others() {
     let mut waits = waits(Cause::Lock);
-    waits.paths[0][0].kind = "mmap lock";
+    waits.paths[0][0].kind = Some(WaitKind::MmapLock);
     waits.paths.push(vec![Step {
         cause: Cause::Lock,
-        kind: "file lock (flock)",
+        kind: Some(WaitKind::Flock),
         device: None,
         blamed: None,
         tid: 7,
@@ -209,7 +210,7 @@ fn a_limit_behind_a_lock_calls_for_its_remedies() {
     let mut waits = waits(Cause::Lock);
     let limit = Step {
         cause: Cause::IoThrottle,
-        kind: "write",
+        kind: Some(WaitKind::Write),
         device: Some(DeviceNumber::new(7, 3)),
         blamed: None,
         tid: 9,
@@ -225,7 +226,7 @@ fn a_limit_behind_a_lock_calls_for_its_remedies() {
 #[test]
 fn a_neighbours_limit_is_not_the_commands() {
     let mut waits = waits(Cause::IoThrottle);
-    waits.paths[0][0].kind = "write";
+    waits.paths[0][0].kind = Some(WaitKind::Write);
     let mut explanation = explanation(Cause::IoThrottle, Some("dd"));
     let own = Culprit { device: Some(DeviceNumber::new(7, 3)), time_ns: MS, ..explanation.culprits[0].clone() };
     explanation.culprits[0].device = Some(DeviceNumber::new(7, 1));
@@ -286,14 +287,14 @@ fn a_limit_that_evicts_what_is_read_again_is_advised_to_be_raised() {
         None,
         "of what it waits for is unknown"
     );
-    shell.paths[0][0].kind = "read";
+    shell.paths[0][0].kind = Some(WaitKind::Read);
     assert_eq!(predicted(Cause::IoThrottle, &shell, "v1-memory-limit-x4-refaults"), raised, "for a command that reads");
     assert_eq!(of(Cause::DirtyThrottle, "pread64", (120, 80, 120)), None, "no wait for a disk");
     let mut others = limited(Cause::Device, "pread64", (120, 80, 120));
     others.names[1] = "/batch7".into();
     assert_eq!(predicted(Cause::Device, &others, "v1-memory-limit-x4-refaults"), None, "another cgroup");
     let mut writes = limited(Cause::IoThrottle, "read", (120, 80, 120));
-    writes.paths[0][0].kind = "write";
+    writes.paths[0][0].kind = Some(WaitKind::Write);
     assert_eq!(predicted(Cause::IoThrottle, &writes, "v1-memory-limit-x4-refaults"), None, "a write behind a read");
 }
 
@@ -367,11 +368,11 @@ fn kswapd_does_not_help_a_cgroup_at_its_limit() {
 
 #[test]
 fn a_limit_on_writes_delays_discards_and_one_on_reads_does_not() {
-    let ids = against(Cause::IoThrottle, DISCARD);
+    let ids = against(Cause::IoThrottle, Some(WaitKind::Discard));
     assert!(ids.contains(&"v1-write-limit-off".to_owned()) && !ids.iter().any(|id| id.contains("read")), "{ids:?}");
     for cause in [Cause::IoThrottle, Cause::Device] {
-        assert!(against(cause, DISCARD).contains(&"discard-less".to_owned()), "{cause:?}");
-        assert!(!against(cause, "").contains(&"discard-less".to_owned()), "{cause:?}");
+        assert!(against(cause, Some(WaitKind::Discard)).contains(&"discard-less".to_owned()), "{cause:?}");
+        assert!(!against(cause, None).contains(&"discard-less".to_owned()), "{cause:?}");
     }
 }
 
@@ -390,7 +391,7 @@ fn own_cpus_are_no_help_against_oneself() {
 
 #[test]
 fn a_pinned_task_gets_more_cpus_first() {
-    assert!(!against(Cause::CpuWait, "").contains(&"more-cpus".to_owned()));
+    assert!(!against(Cause::CpuWait, None).contains(&"more-cpus".to_owned()));
     let waits = Waits { pinned: true, ..waits(Cause::CpuWait) };
     let advice = advise(&explanation(Cause::CpuWait, None), &waits, &Remedies::shipped(), &run());
     assert_eq!(advice.choices[0].remedies[0].id, "more-cpus");
@@ -398,9 +399,9 @@ fn a_pinned_task_gets_more_cpus_first() {
 
 #[test]
 fn a_lock_of_a_database_server_is_that_of_a_transaction() {
-    assert!(!against(Cause::Lock, "another thread").contains(&"session-lock".to_owned()));
+    assert!(!against(Cause::Lock, Some(WaitKind::AnotherThread)).contains(&"session-lock".to_owned()));
     let mut waits = waits(Cause::Lock);
-    waits.paths[0][0].kind = "another thread";
+    waits.paths[0][0].kind = Some(WaitKind::AnotherThread);
     waits.tasks.insert(7, "mariadbd/93".into());
     let advice = advise(&explanation(Cause::Lock, None), &waits, &Remedies::shipped(), &run());
     assert_eq!(advice.choices[0].remedies[0].id, "session-lock");
@@ -410,7 +411,7 @@ fn a_lock_of_a_database_server_is_that_of_a_transaction() {
 #[test]
 fn the_limit_that_a_cgroup_has_is_to_be_changed() {
     let mut waits = waits(Cause::IoThrottle);
-    waits.paths[0][0].kind = "write";
+    waits.paths[0][0].kind = Some(WaitKind::Write);
     let mut explanation = explanation(Cause::IoThrottle, Some("dd"));
     explanation.culprits[0].device = Some(DeviceNumber::new(7, 3));
     let mut run = run();
@@ -441,7 +442,7 @@ fn the_limit_that_a_cgroup_has_is_to_be_changed() {
 fn a_task_that_the_victim_needs_is_not_advised_away() {
     let mut waits = waits(Cause::IoThrottle);
     waits.tasks.extend([(7, "logger/7".to_owned()), (9, "dd/9".to_owned())]);
-    waits.paths[0].insert(0, Step { cause: Cause::Lock, kind: "", device: None, blamed: None, tid: 7, syncs: false });
+    waits.paths[0].insert(0, Step { cause: Cause::Lock, kind: None, device: None, blamed: None, tid: 7, syncs: false });
     waits.paths[0][1].tid = 9;
     assert!(advises_absence_of(Cause::Lock, waits.clone()), "a holder of a lock");
     waits.paths[0].remove(0);
@@ -452,8 +453,8 @@ fn a_task_that_the_victim_needs_is_not_advised_away() {
 #[test]
 fn what_helps_for_certain_comes_before_what_may_help_a_little_more() {
     let mut waits = limited(Cause::IoThrottle, "pread64", (120, 119, 120));
-    waits.paths[0][0].kind = "read";
-    waits.paths.push(vec![Step { cause: Cause::Device, kind: "", device: None, blamed: None, tid: 7, syncs: false }]);
+    waits.paths[0][0].kind = Some(WaitKind::Read);
+    waits.paths.push(vec![Step { cause: Cause::Device, kind: None, device: None, blamed: None, tid: 7, syncs: false }]);
     waits.operations[0].pieces = vec![(0, 86 * MS), (1, 10 * MS), (2, 4 * MS)];
     let advice = advise(&explanation(Cause::IoThrottle, None), &waits, &Remedies::shipped(), &run());
     let first = &advice.choices[0];
@@ -465,12 +466,12 @@ fn what_helps_for_certain_comes_before_what_may_help_a_little_more() {
 #[test]
 fn a_setting_that_saves_nearly_as_much_comes_before_the_absence_of_a_culprit() {
     let mut waits = waits(Cause::IoThrottle);
-    waits.paths[0][0].kind = "write";
+    waits.paths[0][0].kind = Some(WaitKind::Write);
     // 5 of 95 ms lie behind a lock that the culprit holds.
     waits.operations[0].pieces[1] = (2, 5 * MS);
     waits.paths.push(vec![Step {
         cause: Cause::Lock,
-        kind: "mmap lock",
+        kind: Some(WaitKind::MmapLock),
         device: None,
         blamed: None,
         tid: 7,
@@ -493,7 +494,7 @@ fn a_bound_counts_for_a_quarter() {
         waits.operations[0].pieces[1] = (2, certain_ms * MS);
         waits.paths.push(vec![Step {
             cause: Cause::IoThrottle,
-            kind: "read",
+            kind: Some(WaitKind::Read),
             device: None,
             blamed: None,
             tid: 7,

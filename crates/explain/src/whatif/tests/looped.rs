@@ -3,6 +3,7 @@
 use model::block::DeviceNumber;
 use model::cause::Cause;
 use model::effect::{Edge, Effect};
+use model::wait_kind::WaitKind;
 
 use super::super::throttle::{Rate, Throttle};
 use super::super::{Absence, Change, SameTime, predict};
@@ -144,14 +145,14 @@ fn of_recorded_calls_as_many_stay_slow_as_of_all() {
 #[test]
 fn what_another_limit_delays_stays_as_it_is() {
     let mut waits = recorded(&turns(&LOOPS[..1], BYTES_PER_S, 1), Some(BYTES_PER_S));
-    waits.paths[0][0].kind = "read";
+    waits.paths[0][0].kind = Some(WaitKind::Read);
     let before = predict(&waits, &faster(Edge::IoLimit, 4.0));
-    waits.paths.push(vec![Step { kind: "write", ..step('t', 7) }]);
+    waits.paths.push(vec![Step { kind: Some(WaitKind::Write), ..step('t', 7) }]);
     let write =
         |at: u64| Waiting { tid: 7, start_ns: RUN_NS + at * 60 * MS, pieces: vec![(2, 50 * MS)], ..Waiting::default() };
     waits.operations.extend((0..20).map(write));
     let change =
-        Change::Edge { effect: Effect { factor: Some(4.0), ..Effect::gone(Edge::IoLimit) }, of: vec!["read".into()] };
+        Change::Edge { effect: Effect { factor: Some(4.0), ..Effect::gone(Edge::IoLimit) }, of: vec![WaitKind::Read] };
     let predicted = predict(&waits, &change);
     assert_eq!(predicted.total_ns.value, before.total_ns.value + 20 * 50 * MS);
     // They are done again, too, as often as there is time for.

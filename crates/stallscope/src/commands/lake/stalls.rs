@@ -6,6 +6,7 @@ use export::task_keys::TaskKeys;
 use lake::{StallRow, Step, fingerprint};
 use model::cause::Cause;
 use model::run::{RunDescription, mount_of};
+use model::wait_kind::WaitKind;
 
 use crate::reading::explained_rows::row;
 use crate::reading::explanation::explanation_with_accounting;
@@ -30,6 +31,7 @@ fn stall_row(stall: Stall, blocker: Option<Culprit>, accounting: &Accounting, ru
     let of_mount = || run.devices.iter().find(|device| mount.is_some_and(|mount| mount.device == device.number));
     let disk = number.map_or_else(of_mount, |number| run.device(number));
     let lock = stall.chain.iter().find(|link| link.cause == Cause::Lock).and_then(|link| link.object);
+    let lock = lock.map(WaitKind::words);
     let steps: Vec<Step> =
         stall.chain.iter().map(|link| Step { cause: link.cause, functions: link.kernel_stack.clone() }).collect();
     let explained = row(stall, accounting, &TaskKeys::default(), run.started);

@@ -2,18 +2,19 @@
 
 use model::cause::Cause;
 use model::run::Mount;
+use model::wait_kind::WaitKind;
 use remedy::Remedies;
 
 use super::{MS, against, explanation, run, waits};
 use crate::blame::{ClassTimes, Culprit, Explanation, Who};
-use crate::waits::{ORDERED_DATA, Step, Waits};
+use crate::waits::{Step, Waits};
 use crate::whatif::Change;
 use crate::whatif::advice::{Choice, advise};
 
 /// Half of the time of 90 ms that task 7 waits for a lock of dd/9, dd computes; cp cost others as much.
 fn held() -> (Explanation, Waits) {
     let mut waits = waits(Cause::Lock);
-    waits.paths[0][0].kind = "file lease";
+    waits.paths[0][0].kind = Some(WaitKind::FileLease);
     let computes = Step { tid: 9, ..waits.paths[1][0] };
     waits.paths[0].push(computes);
     waits.tasks.extend([(7, "victim/7".to_owned()), (9, "dd/9".to_owned())]);
@@ -53,12 +54,12 @@ fn to_hold_a_lock_for_a_shorter_time_comes_before_the_absence_of_its_holder() {
 #[test]
 fn a_larger_journal_helps_those_that_wait_for_room() {
     for (kind, helps) in [
-        ("journal space", true),
-        ("journal checkpoint", true),
-        ("journal commit", false),
-        ("transaction locked by the journal commit", false),
+        (Some(WaitKind::JournalSpace), true),
+        (Some(WaitKind::JournalCheckpoint), true),
+        (Some(WaitKind::JournalCommit), false),
+        (Some(WaitKind::LockedTransaction), false),
     ] {
-        assert_eq!(against(Cause::Journal, kind).contains(&"ext4-journal-size".to_owned()), helps, "{kind}");
+        assert_eq!(against(Cause::Journal, kind).contains(&"ext4-journal-size".to_owned()), helps, "{kind:?}");
     }
 }
 
@@ -80,9 +81,9 @@ fn the_order_of_data_is_changed_only_where_a_commit_waits_for_data() {
         waits.paths[0].push(writes);
         waits
     };
-    assert!(has("rw,relatime", commit(ORDERED_DATA)));
-    assert!(!has("rw,relatime", commit("")), "it writes its own record");
-    assert!(!has("rw,relatime,data=writeback", commit(ORDERED_DATA)), "in force");
+    assert!(has("rw,relatime", commit(Some(WaitKind::OrderedData))));
+    assert!(!has("rw,relatime", commit(None)), "it writes its own record");
+    assert!(!has("rw,relatime,data=writeback", commit(Some(WaitKind::OrderedData))), "in force");
 }
 
 /// A disk that is slow for the journal's own writes is no faster because the journal is on another one.
@@ -111,7 +112,7 @@ fn a_mount_without_sync_changes_only_what_is_not_asked_for() {
 #[test]
 fn a_deadlock_is_to_be_ended() {
     let mut waits = waits(Cause::Lock);
-    waits.paths[0][0].kind = "file lock (flock)";
+    waits.paths[0][0].kind = Some(WaitKind::Flock);
     let ids = |waits: &Waits| {
         let choices = advise(&explanation(Cause::Lock, None), waits, &Remedies::shipped(), &run()).choices;
         choices[0].remedies.iter().map(|remedy| remedy.id.clone()).collect::<Vec<_>>()

@@ -3,10 +3,11 @@
 use model::block::DeviceNumber;
 use model::cause::Cause;
 use model::run::{Device, RunDescription};
+use model::wait_kind::WaitKind;
 use remedy::Remedies;
 
 use super::{MS, against, explanation, predicted, run, waits};
-use crate::waits::{DISCARD, SqliteJournal, Step};
+use crate::waits::{SqliteJournal, Step};
 use crate::whatif::advice::{Choice, advise};
 
 /// A run on a disk with that scheduler, by that kernel.
@@ -37,7 +38,7 @@ fn an_io_class_is_advised_only_where_the_scheduler_in_use_honours_it() {
 }
 
 /// Waits of an operation with files of SQLite, in a call that syncs or in another.
-fn of_sqlite(cause: Cause, kind: &'static str, (journal, syncs): (SqliteJournal, bool)) -> Vec<(String, u64)> {
+fn of_sqlite(cause: Cause, kind: Option<WaitKind>, (journal, syncs): (SqliteJournal, bool)) -> Vec<(String, u64)> {
     let mut waits = waits(cause);
     (waits.paths[0][0].kind, waits.paths[0][0].syncs) = (kind, syncs);
     waits.sqlite.insert(7, journal);
@@ -50,24 +51,24 @@ fn of_sqlite(cause: Cause, kind: &'static str, (journal, syncs): (SqliteJournal,
 fn sqlite_is_advised_by_its_journal() {
     use SqliteJournal::{Rollback, Wal};
     let of = |list: &[(&str, u64)]| list.iter().map(|(id, ms)| ((*id).to_owned(), *ms)).collect::<Vec<_>>();
-    assert_eq!(of_sqlite(Cause::Lock, "file lock (fcntl)", (Rollback, false)), of(&[("sqlite-wal-readers", 10)]));
-    assert_eq!(of_sqlite(Cause::Lock, "file lock (fcntl)", (Wal, false)), of(&[("sqlite-transactions", 10)]));
+    assert_eq!(of_sqlite(Cause::Lock, Some(WaitKind::PosixLock), (Rollback, false)), of(&[("sqlite-wal-readers", 10)]));
+    assert_eq!(of_sqlite(Cause::Lock, Some(WaitKind::PosixLock), (Wal, false)), of(&[("sqlite-transactions", 10)]));
     let both = [("sqlite-synchronous", 10), ("sqlite-wal", 55)];
-    assert_eq!(of_sqlite(Cause::IoThrottle, "write", (Rollback, true)), of(&both));
-    assert_eq!(of_sqlite(Cause::Journal, "", (Wal, true)), of(&both[..1]));
-    assert_eq!(of_sqlite(Cause::Device, "", (Wal, false)), [], "no sync");
-    assert!(!against(Cause::Lock, "file lock (fcntl)").iter().any(|id| id.contains("sqlite")), "other programs");
+    assert_eq!(of_sqlite(Cause::IoThrottle, Some(WaitKind::Write), (Rollback, true)), of(&both));
+    assert_eq!(of_sqlite(Cause::Journal, None, (Wal, true)), of(&both[..1]));
+    assert_eq!(of_sqlite(Cause::Device, None, (Wal, false)), [], "no sync");
+    assert!(!against(Cause::Lock, Some(WaitKind::PosixLock)).iter().any(|id| id.contains("sqlite")), "other programs");
 }
 
 /// A commit that waits for the discards of another goes with these: no other kind of sync does without it.
 #[test]
 fn a_journal_that_waits_for_discards_is_no_matter_of_fsync() {
-    let total_of = |kind: &'static str| {
+    let total_of = |kind: Option<WaitKind>| {
         let mut waits = waits(Cause::Journal);
         waits.paths[0].push(Step { cause: Cause::IoThrottle, kind, device: None, blamed: None, tid: 9, syncs: false });
         let of = |id| predicted(Cause::Journal, &waits, id).map(|(ms, _)| ms);
         (of("ext4-external-journal"), of("discard-less"))
     };
-    assert_eq!(total_of("write"), (Some(10), None));
-    assert_eq!(total_of(DISCARD), (None, Some(10)));
+    assert_eq!(total_of(Some(WaitKind::Write)), (Some(10), None));
+    assert_eq!(total_of(Some(WaitKind::Discard)), (None, Some(10)));
 }

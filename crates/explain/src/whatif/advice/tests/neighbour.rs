@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use model::block::DeviceNumber;
 use model::cause::Cause;
+use model::wait_kind::WaitKind;
 use remedy::Remedies;
 
 use super::{MS, explanation, run, waits};
@@ -110,8 +111,8 @@ fn who_uses_the_disk_of_a_file_server_can_be_absent() {
 #[test]
 fn an_absence_saves_what_its_culprit_is_blamed_for() {
     let mut waits = waits(Cause::Lock);
-    waits.paths[0][0].kind = "directory lock";
-    let held = |tid: u32| vec![waits.paths[0][0], Step { tid, cause: Cause::Device, kind: "", ..waits.paths[0][0] }];
+    waits.paths[0][0].kind = Some(WaitKind::DirectoryInodeLock);
+    let held = |tid: u32| vec![waits.paths[0][0], Step { tid, cause: Cause::Device, kind: None, ..waits.paths[0][0] }];
     let held_by = [held(9), held(11)];
     waits.paths.extend(held_by);
     waits.operations[0].pieces = vec![(1, 10 * MS), (2, 45 * MS), (3, 45 * MS)];
@@ -127,15 +128,17 @@ fn an_absence_saves_what_its_culprit_is_blamed_for() {
 /// dd appends to the file while the others wait for its inode. Half of the time is for a CPU.
 #[test]
 fn a_lock_of_the_kernel_is_held_for_as_long_as_the_call_takes() {
-    for (kind, expected) in [("inode lock of a file", "dd"), ("file lock (flock)", "own-cpus"), ("", "own-cpus")] {
+    for (kind, expected) in
+        [(Some(WaitKind::FileInodeLock), "dd"), (Some(WaitKind::Flock), "own-cpus"), (None, "own-cpus")]
+    {
         let mut waits = waits(Cause::Lock);
         waits.paths[0][0].kind = kind;
-        let holds = Step { tid: 9, cause: Cause::Device, kind: "", ..waits.paths[0][0] };
+        let holds = Step { tid: 9, cause: Cause::Device, kind: None, ..waits.paths[0][0] };
         waits.paths[0].push(holds);
         waits.paths[1][0].cause = Cause::CpuWait;
         waits.operations[0].pieces = vec![(0, 52 * MS), (1, 48 * MS)];
         waits.tasks.extend([(7, "victim/7".to_owned()), (9, "dd/9".to_owned())]);
-        assert_eq!(first(&advised(&explanation(Cause::Lock, Some("dd")), &waits)), expected, "{kind}");
+        assert_eq!(first(&advised(&explanation(Cause::Lock, Some("dd")), &waits)), expected, "{kind:?}");
     }
 }
 
@@ -190,18 +193,18 @@ fn what_a_server_does_for_itself_can_be_done_at_another_time() {
 /// The victim waits for find, which waits for the same directory, held by ls.
 #[test]
 fn who_waits_for_the_same_lock_is_no_holder_of_it() {
-    for (lock, expected_ms) in [("directory lock", 100), ("inode lock of a file", 10)] {
+    for (lock, expected_ms) in [(Some(WaitKind::DirectoryInodeLock), 100), (Some(WaitKind::FileInodeLock), 10)] {
         let mut waits = waits(Cause::Lock);
-        waits.paths[0][0].kind = "directory lock";
+        waits.paths[0][0].kind = Some(WaitKind::DirectoryInodeLock);
         let find = Step { tid: 9, kind: lock, ..waits.paths[0][0] };
-        let ls = Step { tid: 11, cause: Cause::Device, kind: "", ..find };
+        let ls = Step { tid: 11, cause: Cause::Device, kind: None, ..find };
         waits.paths[0].extend([find, ls]);
         waits.tasks.extend([(7, "victim/7".to_owned()), (9, "find/9".to_owned()), (11, "ls/11".to_owned())]);
         let without = |tid: u32| {
             let absence = Absence { threads: [tid].into(), ..Absence::default() };
             predict(&waits, &Change::Absent(absence)).total_ns.value / MS
         };
-        assert_eq!((without(9), without(11)), (expected_ms, 10), "{lock}");
+        assert_eq!((without(9), without(11)), (expected_ms, 10), "{lock:?}");
     }
 }
 
@@ -209,8 +212,8 @@ fn who_waits_for_the_same_lock_is_no_holder_of_it() {
 #[test]
 fn a_holder_that_waits_for_another_holds_its_lock_by_choice() {
     let mut waits = waits(Cause::Lock);
-    waits.paths[0][0].kind = "file lock (fcntl)";
-    let other = Step { tid: 12, cause: Cause::Sleep, kind: "", ..waits.paths[0][0] };
+    waits.paths[0][0].kind = Some(WaitKind::PosixLock);
+    let other = Step { tid: 12, cause: Cause::Sleep, kind: None, ..waits.paths[0][0] };
     waits.paths[0].push(other);
     waits.tasks.extend([(7, "victim/7".to_owned()), (9, "sqlite3/9".to_owned()), (12, "bash/12".to_owned())]);
     assert_eq!(first(&advised(&explanation(Cause::Lock, Some("sqlite3")), &waits)), "file-lock");

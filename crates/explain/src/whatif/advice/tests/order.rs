@@ -3,6 +3,7 @@
 use model::block::DeviceNumber;
 use model::cause::Cause;
 use model::run::Device;
+use model::wait_kind::WaitKind;
 use remedy::Remedies;
 
 use super::{MIB, MS, explanation, limited, run, waits};
@@ -41,8 +42,8 @@ fn a_class_for_the_others_comes_before_a_faster_disk() {
 #[test]
 fn what_can_be_changed_comes_before_where_to_look() {
     let mut waits = waits(Cause::Lock);
-    waits.paths[0][0].kind = "a lock";
-    let room = Step { cause: Cause::Journal, kind: "journal space", tid: 9, ..waits.paths[0][0] };
+    waits.paths[0][0].kind = Some(WaitKind::KernelLock);
+    let room = Step { cause: Cause::Journal, kind: Some(WaitKind::JournalSpace), tid: 9, ..waits.paths[0][0] };
     waits.paths.push(vec![waits.paths[0][0], room]);
     waits.operations[0].pieces = vec![(0, 30 * MS), (2, 60 * MS)];
     let advice = advise(&explanation(Cause::Lock, None), &waits, &Remedies::shipped(), &run());
@@ -54,8 +55,8 @@ fn what_can_be_changed_comes_before_where_to_look() {
 /// `curl` asks a server that computes for it while the victim waits; a hundredth of the time is for a CPU that it used.
 fn computing() -> (crate::blame::Explanation, Waits) {
     let mut waits = waits(Cause::Running);
-    waits.paths[0][0].kind = crate::waits::OF_ANOTHER;
-    waits.paths[1][0].kind = crate::waits::OWN;
+    waits.paths[0][0].kind = Some(WaitKind::WorkOfAnother);
+    waits.paths[1][0].kind = Some(WaitKind::OwnWork);
     let mut explanation = explanation(Cause::Running, Some("curl"));
     let cpu = crate::blame::Culprit { cause: Cause::CpuWait, time_ns: MS, ..explanation.culprits[0].clone() };
     explanation.culprits.push(cpu);
@@ -89,7 +90,7 @@ fn who_evicts_what_is_read_again_is_named() {
 #[test]
 fn fewer_threads_come_before_cheaper_work_where_cpus_lack() {
     let mut waits = waits(Cause::CpuWait);
-    waits.paths[1][0].kind = crate::waits::OWN;
+    waits.paths[1][0].kind = Some(WaitKind::OwnWork);
     waits.operations[0].pieces = vec![(0, 72 * MS), (1, 15 * MS)];
     let mut explanation = explanation(Cause::CpuWait, Some("simoop"));
     let run = run();

@@ -1,11 +1,12 @@
 //! What one program does to others, or to itself.
 
 use model::cause::Cause;
+use model::wait_kind::WaitKind;
 use remedy::Remedies;
 
 use super::{MS, explanation, run, waits};
 use crate::blame::{ClassTimes, Culprit, Explanation, ShortWaits};
-use crate::waits::{OF_ANOTHER, OWN, Step, Waiting, Waits};
+use crate::waits::{Step, Waiting, Waits};
 use crate::whatif::Change;
 use crate::whatif::advice::{Advice, advise};
 
@@ -18,7 +19,7 @@ fn advised(waits: &Waits) -> Advice {
 }
 
 /// Of 100 ms, 60 are of one cause and 40 wait for a CPU.
-fn beside_cpu_waits(cause: Cause, kind: &'static str, ms: u64) -> Waits {
+fn beside_cpu_waits(cause: Cause, kind: Option<WaitKind>, ms: u64) -> Waits {
     let mut waits = waits(cause);
     waits.paths[0][0].kind = kind;
     waits.paths[1][0].cause = Cause::CpuWait;
@@ -28,7 +29,7 @@ fn beside_cpu_waits(cause: Cause, kind: &'static str, ms: u64) -> Waits {
 
 #[test]
 fn a_server_that_computes_is_to_do_so_for_a_shorter_time() {
-    for (kind, id) in [(OF_ANOTHER, "cheaper-request"), (OWN, "cheaper-call")] {
+    for (kind, id) in [(Some(WaitKind::WorkOfAnother), "cheaper-request"), (Some(WaitKind::OwnWork), "cheaper-call")] {
         assert_eq!(first(&advised(&beside_cpu_waits(Cause::Running, kind, 60))), Some(id));
         assert_eq!(first(&advised(&beside_cpu_waits(Cause::Running, kind, 50))), Some("own-cpus"), "certain");
     }

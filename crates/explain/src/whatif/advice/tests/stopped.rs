@@ -1,10 +1,11 @@
 //! What lets stopped tasks go on.
 
 use model::cause::Cause;
+use model::wait_kind::WaitKind;
 use remedy::Remedies;
 
 use super::{advise, explanation, run, waits};
-use crate::waits::{BY_DEBUGGER, BY_SIGNAL, FROZEN, Freezer, Stopped};
+use crate::waits::{Freezer, Stopped};
 
 /// What lets a stopped task go on depends on what stopped it.
 #[test]
@@ -16,26 +17,36 @@ fn a_stopped_task_goes_on_by_what_stopped_it() {
     let thread = Stopped { pid: 812, freezer: None };
     let service = "/system.slice/app\\x2d1.service";
     for (kind, stopped, version, title) in [
-        (BY_SIGNAL, thread.clone(), 2, "continue the stopped task: kill -CONT 812"),
-        (BY_DEBUGGER, thread, 2, "end or detach the debugger that stops the task"),
-        (FROZEN, frozen(service, Some(2), true), 2, "thaw the frozen unit: systemctl thaw 'app\\x2d1.service'"),
+        (Some(WaitKind::StopSignal), thread.clone(), 2, "continue the stopped task: kill -CONT 812"),
+        (Some(WaitKind::Debugger), thread, 2, "end or detach the debugger that stops the task"),
+        (
+            Some(WaitKind::FrozenCgroup),
+            frozen(service, Some(2), true),
+            2,
+            "thaw the frozen unit: systemctl thaw 'app\\x2d1.service'",
+        ),
         // Another program froze the cgroup of the unit, or one within it.
         (
-            FROZEN,
+            Some(WaitKind::FrozenCgroup),
             frozen("/a.scope", Some(2), false),
             2,
             "thaw the cgroup: echo 0 > /sys/fs/cgroup/a.scope/cgroup.freeze",
         ),
         (
-            FROZEN,
+            Some(WaitKind::FrozenCgroup),
             frozen("/a.scope/b", Some(2), true),
             2,
             "thaw the cgroup: echo 0 > /sys/fs/cgroup/a.scope/b/cgroup.freeze",
         ),
         // Both versions are mounted.
-        (FROZEN, frozen("/a b", Some(2), true), 1, "thaw it: echo 0 > /sys/fs/cgroup/unified'/a b'/cgroup.freeze"),
         (
-            FROZEN,
+            Some(WaitKind::FrozenCgroup),
+            frozen("/a b", Some(2), true),
+            1,
+            "thaw it: echo 0 > /sys/fs/cgroup/unified'/a b'/cgroup.freeze",
+        ),
+        (
+            Some(WaitKind::FrozenCgroup),
             frozen("/a.scope", None, true),
             1,
             "thaw it: echo THAWED > /sys/fs/cgroup/freezer/a.scope/freezer.state",
