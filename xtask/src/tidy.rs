@@ -3,6 +3,7 @@
 mod attribute;
 mod circles;
 mod crates;
+mod display_words;
 mod finding;
 mod hosts;
 mod imports;
@@ -39,6 +40,7 @@ pub(crate) fn run(root: &Path) -> Result<bool, String> {
         names::check,
         length::check,
         phrases::check,
+        display_words::check,
         purity::check,
         hosts::check,
         recipes::check,

@@ -6,6 +6,8 @@ use serde::{Deserialize, Serialize};
 pub mod capability {
     /// BPF programs at all.
     pub const TRACING: &str = "kernel tracing (BPF)";
+    /// Counters of tracepoints, which perf_event_open counts: no BPF program is needed.
+    pub const TRACEPOINT_COUNTERS: &str = "tracepoint counters";
     /// Context switches and wakeups.
     pub const SCHEDULER: &str = "tracing: scheduler";
     /// Begins and ends of system calls.

@@ -26,9 +26,9 @@ pub fn report(summary: &Summary) -> String {
             let _ = writeln!(text, "{}", latency_line(operation));
         }
     }
-    for (rate, label) in [("work", "work rate"), ("alloc_stalls", "alloc stall rate")] {
+    for (rate, label, average) in [("work", "work rate", "avg"), ("alloc_stalls", "alloc stall rate", "avg:")] {
         if let Some((_, rates)) = summary.rates.iter().find(|(name, _)| name == rate) {
-            let _ = writeln!(text, "{}", rate_line(label, rates));
+            let _ = writeln!(text, "{}", rate_line((label, average), rates));
         }
     }
     for operation in summary.operations.iter().filter(|operation| operation.stuck > 0) {
@@ -57,14 +57,10 @@ fn latency_line(operation: &OperationSummary) -> String {
 }
 
 /// simoop writes `avg` without a colon for the work rate and with one for the stalls; parsers expect this.
-fn rate_line(label: &str, rates: &RateSummary) -> String {
-    let average = if label == "work rate" {
-        format!("avg {:.2}/sec", rates.mean_per_s)
-    } else {
-        format!("avg: {:.2}", rates.mean_per_s)
-    };
+fn rate_line((label, average): (&str, &str), rates: &RateSummary) -> String {
+    let unit = if average.ends_with(':') { "" } else { "/sec" };
     format!(
-        "{label} = {:.2}/sec ({average}) (p50: {:.2}) (p95: {:.2}) (p99: {:.2})",
-        rates.last_per_s, rates.p50_per_s, rates.p95_per_s, rates.p99_per_s
+        "{label} = {:.2}/sec ({average} {:.2}{unit}) (p50: {:.2}) (p95: {:.2}) (p99: {:.2})",
+        rates.last_per_s, rates.mean_per_s, rates.p50_per_s, rates.p95_per_s, rates.p99_per_s
     )
 }

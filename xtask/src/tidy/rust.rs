@@ -26,12 +26,27 @@ pub(super) struct Function {
     pub(super) parameters: usize,
 }
 
+/// Methods that look for a text in another one.
+const SEARCHES: [&str; 9] = [
+    "contains",
+    "starts_with",
+    "ends_with",
+    "strip_prefix",
+    "strip_suffix",
+    "split_once",
+    "rsplit_once",
+    "find",
+    "rfind",
+];
+
 /// A parsed source.
 #[derive(Debug, Default)]
 pub(super) struct RustFile {
     /// Without literals: the text of a string is not code.
     pub(super) tokens: Vec<Token>,
     pub(super) functions: Vec<Function>,
+    /// Texts that values are compared with, or searched for.
+    pub(super) compared: Vec<Token>,
     /// What its modules declare and import.
     pub(super) scopes: Vec<Scope>,
     /// Lines of items under `#[cfg(test)]` or `#[test]`.
@@ -51,6 +66,12 @@ impl RustFile {
 
     pub(super) fn is_test(&self, line: usize) -> bool {
         self.tests.iter().any(|lines| lines.contains(&line))
+    }
+
+    fn note_compared(&mut self, literal: &syn::Lit) {
+        if let syn::Lit::Str(text) = literal {
+            self.compared.push(Token { text: text.value(), line: text.span().start().line });
+        }
     }
 
     fn note_test(&mut self, attributes: &[syn::Attribute], item: &impl Spanned) {
@@ -86,6 +107,35 @@ impl<'ast> Visit<'ast> for RustFile {
 
     fn visit_item_use(&mut self, item: &'ast syn::ItemUse) {
         self.note_test(&item.attrs, item);
+    }
+
+    fn visit_expr_binary(&mut self, expression: &'ast syn::ExprBinary) {
+        if matches!(expression.op, syn::BinOp::Eq(_) | syn::BinOp::Ne(_)) {
+            for side in [&expression.left, &expression.right] {
+                if let syn::Expr::Lit(literal) = &**side {
+                    self.note_compared(&literal.lit);
+                }
+            }
+        }
+        visit::visit_expr_binary(self, expression);
+    }
+
+    fn visit_expr_method_call(&mut self, call: &'ast syn::ExprMethodCall) {
+        if SEARCHES.contains(&call.method.to_string().as_str()) {
+            for argument in &call.args {
+                if let syn::Expr::Lit(literal) = argument {
+                    self.note_compared(&literal.lit);
+                }
+            }
+        }
+        visit::visit_expr_method_call(self, call);
+    }
+
+    fn visit_pat(&mut self, pattern: &'ast syn::Pat) {
+        if let syn::Pat::Lit(literal) = pattern {
+            self.note_compared(&literal.lit);
+        }
+        visit::visit_pat(self, pattern);
     }
 
     fn visit_item_impl(&mut self, item: &'ast syn::ItemImpl) {

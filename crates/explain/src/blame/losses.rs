@@ -2,7 +2,7 @@
 
 use model::damage::Damage;
 use model::event::RunEvent;
-use model::preflight::Finding;
+use model::preflight::{Finding, capability};
 
 use super::missing::Losses;
 use super::run_index::RunIndex;
@@ -84,8 +84,8 @@ impl LossLog {
 
 /// Whether a finding concerns the tracer.
 fn is_tracing(capability: &str) -> bool {
-    let capability = capability.to_lowercase();
-    ["trac", "bpf", "blocked"].iter().any(|word| capability.contains(word)) && capability != "tracepoint counters"
+    let name = capability.to_lowercase();
+    capability != capability::TRACEPOINT_COUNTERS && ["trac", "bpf", "blocked"].iter().any(|word| name.contains(word))
 }
 
 impl RunIndex {

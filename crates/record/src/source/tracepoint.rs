@@ -5,7 +5,7 @@
 use std::path::Path;
 
 use model::metric::{MetricId, Semantics, Unit};
-use model::preflight::Finding;
+use model::preflight::{Finding, capability};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::io::Errno;
 
@@ -29,7 +29,7 @@ const EVENTS: [(&str, &str); 7] = [
 
 const PURPOSE: &str =
     "counts direct reclaim, reclaim throttling, shrinkers, dirty throttling, compaction and OOM kills";
-const CAPABILITY: &str = "tracepoint counters";
+const CAPABILITY: &str = capability::TRACEPOINT_COUNTERS;
 
 /// The result of reading a group: the number of counters, then their values.
 const WORDS: usize = EVENTS.len() + 1;

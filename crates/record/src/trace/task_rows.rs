@@ -7,6 +7,7 @@ use model::stall::{TaskRecord, Traced};
 use super::bounded_cache::BoundedCache;
 use super::cgroup_path::{memory_cgroup, other_io_cgroup};
 use super::containers::Containers;
+use super::event::{ASYNCHRONOUS, SHORT_SLEEPS, SHORT_SPANS, TraceEvent};
 use super::roles::Roles;
 use super::starters::Starters;
 use super::usage::Relative;
@@ -94,6 +95,28 @@ impl TaskRows {
     pub(super) fn name_in_proc(&self, tid: u32) -> Option<String> {
         let name = read_text(self.proc.join(format!("{tid}/comm"))).ok()?;
         Some(name.trim_end().to_owned())
+    }
+
+    /// Emits an event's task, and who woke it.
+    pub(super) fn emit_of(&mut self, event: &TraceEvent, traced: &mut Traced) {
+        // An asynchronous operation may complete in any context.
+        let by_other = event.kind == ASYNCHRONOUS && event.comm.is_empty();
+        let name = match event.kind {
+            _ if by_other => Name::Unknown,
+            // A sum is sent when the next long wait begins: its end is older than its name.
+            SHORT_SLEEPS..=SHORT_SPANS => Name::Remembered(&event.comm),
+            _ => Name::Current(&event.comm),
+        };
+        self.emit(event.tid, event.pid, name, event.end_ns, traced);
+        if event.waker_tid != 0 {
+            // The waker's name dates from the wakeup; the woken task may have run much later. That of a message's sender dates from the
+            // message.
+            let (name, seen_ns) = match event.woken_ns {
+                0 => (Name::Remembered(&event.waker), event.end_ns),
+                woken_ns => (Name::Current(&event.waker), woken_ns),
+            };
+            self.emit(event.waker_tid, event.waker_pid, name, seen_ns, traced);
+        }
     }
 
     /// Emits a thread that was not emitted under this name before, or without who started it and what it is. A missing name is read from
