@@ -17,6 +17,7 @@ mod tests;
 use std::fmt::Write as _;
 
 use explain::blame::{Cause, Explanation, Losses, Stall};
+use model::container::Containers;
 use model::lost::noun;
 use model::quantity::Nanoseconds;
 
@@ -25,6 +26,7 @@ use crate::style::{Style, printable};
 pub(crate) use scope::scope;
 pub use scope::scope_words;
 use sentence::sentence;
+pub(crate) use stalls::cgroup_words;
 pub use whatif::ranking;
 pub(crate) use whatif::{ASSUMPTIONS, title};
 
@@ -54,9 +56,9 @@ pub fn text(run: &str, explanation: &Explanation, findings: &str, limit: usize, 
 }
 
 /// One stall: how long it took, its causes, its chain.
-pub(crate) fn one_stall(stall: &Stall, style: Style) -> String {
+pub(crate) fn one_stall(stall: &Stall, containers: &Containers, style: Style) -> String {
     let mut text = String::new();
-    stalls::one(&mut text, stall, style);
+    stalls::one(&mut text, stall, containers, style);
     text
 }
 

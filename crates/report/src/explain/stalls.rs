@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 
 use explain::blame::{Cause, Convoy, Explanation, Holds, Link, STOPPED, Served, Stall, StallCause};
+use model::container::Containers;
 use model::quantity::Nanoseconds;
 
 use super::user_stack;
@@ -27,7 +28,7 @@ pub(super) fn stalls(text: &mut String, explanation: &Explanation, limit: usize,
         if at > 0 {
             text.push('\n');
         }
-        one(text, stall, style);
+        one(text, stall, &explanation.containers, style);
         if *alike > 0 {
             let alike = counted(*alike, "more stall");
             let _ = writeln!(text, "   {}", style.faint(&format!("{alike} of the same convoy")));
@@ -71,11 +72,11 @@ fn is_in(convoy: &Convoy, stall: &Stall) -> bool {
 pub(super) fn worst(text: &mut String, explanation: &Explanation, style: Style) {
     if let Some(stall) = explanation.stalls.first() {
         let _ = writeln!(text, "\n Worst stall:");
-        one(text, stall, style);
+        one(text, stall, &explanation.containers, style);
     }
 }
 
-pub(super) fn one(text: &mut String, stall: &Stall, style: Style) {
+pub(super) fn one(text: &mut String, stall: &Stall, containers: &Containers, style: Style) {
     let path = stall.path.as_deref().map_or_else(String::new, |path| format!(" of {}", printable(path)));
     let took = Nanoseconds(stall.duration_ns);
     let (who, what) = (printable(&stall.task.to_string()), printable(&stall.operation));
@@ -95,11 +96,11 @@ pub(super) fn one(text: &mut String, stall: &Stall, style: Style) {
     if let Some(words) = stall.user_stack.as_ref().and_then(user_stack::words) {
         let _ = writeln!(text, "   {words}");
     }
-    chain(text, stall);
+    chain(text, stall, containers);
 }
 
 /// Starts at the second link: the first repeats the stall's causes.
-fn chain(text: &mut String, stall: &Stall) {
+fn chain(text: &mut String, stall: &Stall, containers: &Containers) {
     for (depth, pair) in stall.chain.windows(2).enumerate() {
         let indent = " ".repeat(5 + depth * 2);
         let _ = writeln!(text, "{indent}{}", link_words(&pair[0], &pair[1]));
@@ -113,7 +114,7 @@ fn chain(text: &mut String, stall: &Stall) {
         let indent = " ".repeat(3 + stall.chain.len() * 2);
         let _ = writeln!(text, "{indent}for a request by {}", printable(&submitter.to_string()));
     }
-    if let Some(words) = stall.served.as_ref().and_then(others_served) {
+    if let Some(words) = stall.served.as_ref().and_then(|served| others_served(served, containers)) {
         let _ = writeln!(text, "     {words}");
     }
 }
@@ -133,7 +134,7 @@ fn holder(text: &mut String, indent: &str, link: &Link) {
 }
 
 /// Whom the disk served most while the task waited, if that was somebody else with a share that matters.
-fn others_served(served: &Served) -> Option<String> {
+fn others_served(served: &Served, containers: &Containers) -> Option<String> {
     let most = served.by.iter().find(|one| !one.is_own)?;
     let (what, part) = match served.bytes {
         0 => ("requests", most.requests as f64 / served.requests.max(1) as f64),
@@ -141,7 +142,7 @@ fn others_served(served: &Served) -> Option<String> {
     };
     let who = most.task.as_ref().map(|task| printable(&task.to_string())).filter(|_| part >= LEAST_SERVED)?;
     let cgroup = most.cgroup.as_deref().filter(|cgroup| *cgroup != "/");
-    let cgroup = cgroup.map_or_else(String::new, |cgroup| format!(" in {}", printable(cgroup)));
+    let cgroup = cgroup.map_or_else(String::new, |cgroup| format!(" in {}", cgroup_words(cgroup, containers)));
     let requests = counted(most.requests, "request");
     Some(format!("while it waited, about {requests} of {who}{cgroup} ({} of the {what}) were served", share(part)))
 }
@@ -165,4 +166,41 @@ fn link_words(before: &Link, link: &Link) -> String {
         None => format!("woken by {who}:"),
     };
     format!("{begin} {} {}{detail}", Nanoseconds(link.time_ns), link.cause.words())
+}
+
+/// The container's name where a cgroup is of one, else its path.
+pub(crate) fn cgroup_words(cgroup: &str, containers: &Containers) -> String {
+    printable(&containers.words(cgroup).unwrap_or_else(|| cgroup.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use explain::blame::{Served, ServedTo, Who};
+    use model::container::Containers;
+
+    use super::others_served;
+
+    #[test]
+    fn the_cgroup_of_a_container_has_its_name() {
+        let id = "1463d1f9468191c000ca6fc892fa468d39ec3ec9d52fdf419227f6e0d51b23c3";
+        let path = format!("/machine.slice/libpod-{id}.scope/container");
+        let served = |cgroup: &str| Served {
+            requests: 2,
+            bytes: 10,
+            by: vec![ServedTo {
+                task: Some(Who { tid: 9, name: Some("dd".to_owned()) }),
+                cgroup: Some(cgroup.to_owned()),
+                is_own: false,
+                requests: 2,
+                bytes: 10,
+            }],
+        };
+        let containers = Containers::new([(path.as_str(), "hog")].into_iter());
+        let said = |cgroup: &str| others_served(&served(cgroup), &containers).unwrap();
+        assert_eq!(
+            said(&path),
+            "while it waited, about 2 requests of dd/9 in container hog (100 % of the bytes) were served"
+        );
+        assert!(said("/hog.service").contains("dd/9 in /hog.service ("));
+    }
 }

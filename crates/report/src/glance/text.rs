@@ -6,7 +6,7 @@ use explain::glance::{Glance, Memory};
 use model::quantity::{Bytes, Nanoseconds};
 
 use super::tables::{Align, Column, Panel, Table, table};
-use crate::explain::{one_stall, scope};
+use crate::explain::{cgroup_words, one_stall, scope};
 use crate::findings::Sentence;
 use crate::number::share;
 use crate::style::{Style, printable};
@@ -116,23 +116,25 @@ pub fn details(panel: Panel, index: usize, glance: &Glance, style: Style) -> Vec
         let named = table.columns.iter().zip(cells).filter(|(_, cell)| !cell.is_empty());
         named.map(|(column, cell)| format!("{:<12} {cell}", column.name)).collect::<Vec<String>>()
     };
+    let containers = &glance.explanation.containers;
     match panel {
         Panel::Stalls => glance.explanation.stalls.get(index).map_or_else(Vec::new, |stall| {
             let (_, whole_ns) = glance.whole.get(index).copied().unwrap_or((0, stall.duration_ns));
-            let mut lines: Vec<String> = one_stall(stall, style).lines().map(str::to_owned).collect();
+            let mut lines: Vec<String> = one_stall(stall, containers, style).lines().map(str::to_owned).collect();
             if whole_ns != stall.duration_ns {
                 lines.push(String::new());
                 let (part, whole) = (Nanoseconds(stall.duration_ns), Nanoseconds(whole_ns));
                 lines.push(format!("The window shows {part} of {whole}."));
             }
-            lines.extend(stall.cgroup.iter().map(|cgroup| format!("cgroup {}", printable(cgroup))));
+            lines.extend(stall.cgroup.iter().map(|cgroup| format!("cgroup {}", cgroup_words(cgroup, containers))));
             lines
         }),
         Panel::Stuck => {
             let mut lines = cells();
             if let Some(one) = glance.stuck.get(index) {
                 lines.retain(|line| !line.starts_with("at "));
-                lines.extend(one.cgroup.iter().map(|cgroup| format!("{:<12} {}", "cgroup", printable(cgroup))));
+                let cgroup = one.cgroup.iter().map(|cgroup| cgroup_words(cgroup, containers));
+                lines.extend(cgroup.map(|cgroup| format!("{:<12} {cgroup}", "cgroup")));
                 lines.push(String::new());
                 lines.extend(one.frames.iter().map(|frame| format!("  {}", printable(frame))));
             }

@@ -85,19 +85,16 @@ fn overview(text: &mut String, document: &Value, style: Style) {
 
 /// The worst stalls of all nodes, each with its node.
 fn worst(text: &mut String, nodes: &[ExplainedNode<'_>], limit: usize, style: Style) {
-    let of_node = |node: &'_ ExplainedNode<'_>| {
-        let name = node.node.name.clone();
-        node.explanation.stalls.iter().map(|stall| (name.clone(), stall.clone())).collect::<Vec<_>>()
-    };
-    let mut stalls: Vec<(String, Stall)> = nodes.iter().flat_map(of_node).collect();
+    let of_each = nodes.iter().map(|node| node.explanation.stalls.iter().map(move |stall| (node, stall)));
+    let mut stalls: Vec<(&ExplainedNode<'_>, &Stall)> = of_each.flatten().collect();
     stalls.sort_by_key(|(_, stall)| std::cmp::Reverse(stall.duration_ns));
     if stalls.is_empty() || limit == 0 {
         return;
     }
     let _ = writeln!(text, "\n{}", style.heading("Worst stalls"));
     for (at, (node, stall)) in stalls.iter().take(limit).enumerate() {
-        let _ = writeln!(text, "{} node {}", if at > 0 { "\n" } else { "" }, printable(node));
-        text.push_str(&crate::explain::one_stall(stall, style));
+        let _ = writeln!(text, "{} node {}", if at > 0 { "\n" } else { "" }, printable(&node.node.name));
+        text.push_str(&crate::explain::one_stall(stall, &node.explanation.containers, style));
     }
 }
 
