@@ -176,6 +176,18 @@ mod tests {
         }
     }
 
+    #[test]
+    fn an_unknown_kind_of_wait_is_refused_with_those_that_are_known() {
+        let text = ENTRY.replace("live = true", "of = [\"file lock\"]\nlive = true");
+        let error = Remedies(Vec::new()).add("mine.toml", &text).unwrap_err().to_string();
+        assert!(
+            error.starts_with("mine.toml: remedy 'own': unknown kind of wait 'file lock' in 'of'; known: "),
+            "{error}"
+        );
+        assert!(error.contains(", flock, posix_lock, file_lease, "), "{error}");
+        Remedies(Vec::new()).add("mine.toml", &text.replace("file lock", "flock")).unwrap();
+    }
+
     proptest! {
         #[test]
         fn any_text_is_read_or_refused(text in ".{0,300}") {
