@@ -1,6 +1,15 @@
 /* Asynchronous operations of libaio. Neither their submission nor their end has a tracepoint. */
 #pragma once
 
+#include "bpf.h"
+#include "descriptor.h"
+#include "direct.h"
+#include "operation_link.h"
+#include "operation_table.h"
+#include "path.h"
+#include "settings.h"
+#include "task.h"
+
 /* iocbs of one io_submit, and events of one io_getevents, that are seen. */
 #define MOST_IOCBS 256
 

@@ -1,6 +1,16 @@
 /* What the datagrams that a task sends and receives say of its requests. */
 #pragma once
 
+#include "bpf.h"
+#include "connection.h"
+#include "datagram.h"
+#include "descriptor.h"
+#include "exchange.h"
+#include "sender.h"
+#include "settings.h"
+#include "side.h"
+#include "task.h"
+
 /* How many datagrams a call sent or received. */
 static __always_inline u32 datagrams(long result)
 {

@@ -1,6 +1,21 @@
 /* Whom a task waits for in a system call that ends when another task acts: the answer of its server, a thread. */
 #pragma once
 
+#include "bpf.h"
+#include "answer.h"
+#include "connection.h"
+#include "descriptor.h"
+#include "event.h"
+#include "path.h"
+#include "registers.h"
+#include "ring.h"
+#include "semaphore.h"
+#include "sender.h"
+#include "settings.h"
+#include "side.h"
+#include "task.h"
+#include "task_state.h"
+
 /* Generations of descendants that are searched. */
 #define GENERATIONS 4
 
@@ -50,8 +65,6 @@ static __always_inline int is_on_file(struct task_struct *task, u32 what)
 /* FUTEX_WAITERS: the rest of the word is the holder's thread id (robust and PI mutexes, those of musl). */
 #define FUTEX_HELD 0x80000000u
 #define FUTEX_HOLDER 0x3fffffffu
-/* PID_MAX_LIMIT. A thread of Rust that is parked has a word of all bits. */
-#define MOST_TIDS (4u << 20)
 /* A contended mutex of glibc, bionic, Rust, Go. */
 #define MUTEX_CONTENDED 2
 
@@ -67,6 +80,7 @@ static __always_inline int is_mutex(struct task_struct *waker)
 	return value <= MUTEX_CONTENDED;
 }
 
+/* A thread of Rust that is parked has a word of all bits. */
 static __always_inline int names_holder(u32 value)
 {
 	u32 holder = value & FUTEX_HOLDER;

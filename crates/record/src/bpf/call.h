@@ -2,8 +2,22 @@
  * wait for storage on. Work after sys_exit, on the way back to user space, belongs to the call. */
 #pragma once
 
+#include "bpf.h"
+#include "aio.h"
+#include "call_file.h"
+#include "clock.h"
+#include "descriptor.h"
+#include "event.h"
+#include "path.h"
 #include "peer.h"
+#include "registers.h"
+#include "ring.h"
 #include "semaphore.h"
+#include "settings.h"
+#include "stop.h"
+#include "task.h"
+#include "task_state.h"
+#include "user_stack.h"
 
 /* Functions that are not static work on the current task, which is the one that leaves the CPU in `sched_switch`. The verifier
  * checks them once, not for each path that leads to them. */
@@ -74,23 +88,6 @@ __noinline int end_followed(struct task_note *note)
 	note->adopted = FROM_ENTRY;
 	return 0;
 }
-
-/* The number of the system call that a task is in, or on its way back from; -1: none. An exception leaves none there. */
-static __always_inline s32 call_in_registers(struct task_struct *task)
-{
-	struct pt_regs *regs;
-	u64 id;
-
-	if (task->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER) || IS_COMPAT(task))
-		return -1;
-	regs = (struct pt_regs *)bpf_task_pt_regs(task);
-	if (!regs)
-		return -1;
-	id = CALL_NUMBER(regs);
-	return id < CALLS ? (s32)id : -1;
-}
-
-#include "user_stack.h"
 
 static __always_inline void begin_call(struct task_note *note, s32 call, struct pt_regs *regs, u64 now)
 {

@@ -1,6 +1,12 @@
 /* The file of close(2): gone from the descriptors when the call ends, it is named at the call's first sleep. */
 #pragma once
 
+#include "bpf.h"
+#include "event.h"
+#include "event_path.h"
+#include "path.h"
+#include "task.h"
+
 #define CLOSINGS 1024
 
 struct closing {

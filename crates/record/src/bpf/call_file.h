@@ -1,55 +1,14 @@
 /* The file that a system call works on, by its names. */
 #pragma once
 
+#include "bpf.h"
+#include "call_closed.h"
+#include "descriptor.h"
+#include "event.h"
+#include "event_path.h"
 #include "path.h"
-
-static __always_inline struct file *file_of(struct task_struct *task, u64 fd)
-{
-	struct fdtable *table = BPF_CORE_READ(task, files, fdt);
-	struct file *file = 0;
-
-	if (fd < BPF_CORE_READ(table, max_fds))
-		bpf_probe_read_kernel(&file, sizeof(file), BPF_CORE_READ(table, fd) + fd);
-	return file;
-}
-
-/* The address of the current task's file, for the programs that run most often: what the kernel's types lead to is read as fast as a
- * program's own memory. For each such pointer the verifier searches the types, here once in a program. */
-__noinline u64 current_file(u64 fd)
-{
-	struct fdtable *table = bpf_get_current_task_btf()->files->fdt;
-	u64 file = 0;
-
-	if (fd < table->max_fds)
-		bpf_probe_read_kernel(&file, sizeof(file), (void *)((u64)table->fd + fd * sizeof(file)));
-	return file;
-}
-
-/* The verifier checks it once, not for each caller. */
-__noinline u64 write_folders(struct path_text *path, u64 address, u32 at)
-{
-	return path ? folders_of(path, address, at) : 0;
-}
-
-static __always_inline void add_folders(struct event *event, struct dentry *folder, u32 at)
-{
-	u64 found = write_folders((struct path_text *)event->path, (u64)folder, at);
-
-	event->state = found >> 32;
-	event->flags |= (u32)found;
-}
-
-static __always_inline void add_path(struct event *event, struct file *file)
-{
-	struct dentry *dentry = BPF_CORE_READ(file, f_path.dentry);
-	u32 at = 0;
-	long bytes;
-
-	bytes = bpf_probe_read_kernel_str(event->path, FILE_NAME, BPF_CORE_READ(dentry, d_name.name));
-	if (bytes > 0 && bytes <= FILE_NAME)
-		at = bytes;
-	add_folders(event, BPF_CORE_READ(dentry, d_parent), at);
-}
+#include "settings.h"
+#include "task.h"
 
 /* Before the program goes on. */
 static __always_inline void save_argument(struct task_note *note, u32 names)
@@ -88,8 +47,6 @@ static __always_inline void add_argument(struct event *event, struct task_struct
 			add_folders(event, BPF_CORE_READ(task, fs, pwd.dentry), bytes);
 	}
 }
-
-#include "call_closed.h"
 
 /* The device, or whatever a file system that is being mounted is made from. */
 static __always_inline void add_context(struct event *event, struct file *file)

@@ -1,8 +1,12 @@
 /* What a request's completion starts: wakeups, and the work of kernel workers. */
 #pragma once
 
+#include "bpf.h"
 #include "completing.h"
+#include "event.h"
 #include "nfs.h"
+#include "task.h"
+#include "this_cpu.h"
 #include "works.h"
 
 /* The request whose completion queued the work that a worker does; 0: none. */

@@ -1,6 +1,11 @@
 /* Works of kernel workers before Linux 5.17, and the requests whose completion leads to them: `completion.h`. */
 #pragma once
 
+#include "bpf.h"
+#include "completing.h"
+#include "early_task.h"
+#include "event.h"
+#include "this_cpu.h"
 #include "works.h"
 
 /* The request that the work of the running worker leads back to; 0: none. */

@@ -2,6 +2,15 @@
  * exception: searched only where the wait is recorded, so that a fault that does not wait costs nothing. */
 #pragma once
 
+#include "bpf.h"
+#include "event.h"
+#include "event_path.h"
+#include "place.h"
+#include "registers.h"
+#include "ring.h"
+#include "task.h"
+#include "task_state.h"
+
 /* Words of the stack that are looked at: from the exception to the file system. */
 #define FAULT_WORDS 256
 #define LEAST_PAGE 4096ull

@@ -1,6 +1,9 @@
 /* Tasks of other programs that are watched like the recorded command. */
 #pragma once
 
+#include "bpf.h"
+#include "task.h"
+
 /* Processes at once. */
 #define FOLLOWED 1024
 

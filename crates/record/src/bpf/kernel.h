@@ -637,3 +637,9 @@ enum cgroup_subsys_id {
 #define PF_USER_WORKER 0x4000
 #define PF_KTHREAD 0x200000
 #define AT_FDCWD (-100)
+/* PID_MAX_LIMIT. */
+#define MOST_TIDS (4u << 20)
+/* REQ_OP_MASK, REQ_OP_WRITE and REQ_OP_FLUSH. */
+#define OPERATION 0xff
+#define WRITE 1
+#define FLUSH 2

@@ -3,6 +3,12 @@
  * process. The percpu locks of a frozen file system are held by the task that froze it. */
 #pragma once
 
+#include "bpf.h"
+#include "event.h"
+#include "model.h"
+#include "stop.h"
+#include "task.h"
+
 /* LCB_F_* of <trace/events/lock.h> */
 #define LOCK_SPINS 1
 #define LOCK_READ 2
@@ -13,8 +19,6 @@
 /* The low bits of an owner are flags. */
 #define OWNER_FLAGS 7ull
 #define OWNED_BY_READERS 1ull
-/* Highest thread id. */
-#define MOST_TIDS (4u << 20)
 /* What posix_lock_inode and flock_lock_inode return where another lock is in the way. */
 #define FILE_LOCK_DEFERRED 1
 #define FILE_LOCK_REFUSED (-11)

@@ -1,6 +1,21 @@
 /* Looks at all tasks: at the begin of the recording for waits that began before it, at its end for those that have not ended. */
 #pragma once
 
+#include "bpf.h"
+#include "call.h"
+#include "descriptor.h"
+#include "event.h"
+#include "lock.h"
+#include "model.h"
+#include "path.h"
+#include "registers.h"
+#include "ring.h"
+#include "settings.h"
+#include "task.h"
+#include "task_state.h"
+#include "user_stack.h"
+#include "wait.h"
+
 /* A wait for flock(2) that began before the recording: the file's list has the locks that are in the way. */
 static __noinline int note_earlier_flock(struct task_note *note, struct file *file)
 {

@@ -1,6 +1,12 @@
 /* Marks: tracepoints that announce a wait. The task's next time off the CPU is that wait. */
 #pragma once
 
+#include "bpf.h"
+#include "event.h"
+#include "lock.h"
+#include "model.h"
+#include "task.h"
+
 static __always_inline struct task_note *announce(u32 mark)
 {
 	struct task_note *note = current_note(bpf_get_current_task_btf());

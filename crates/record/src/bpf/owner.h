@@ -1,6 +1,14 @@
 /* The task that a block request is for. Kernel threads submit requests for others: writeback, throttled bios, loop devices. */
 #pragma once
 
+#include "bpf.h"
+#include "direct.h"
+#include "operation_table.h"
+#include "request_lower.h"
+#include "request_table.h"
+#include "settings.h"
+#include "task.h"
+
 #define DIRTY_INODES 16384
 #define READ_INODES 8192
 /* Loop devices on loop devices. */

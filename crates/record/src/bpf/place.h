@@ -1,6 +1,8 @@
 /* Where a table keeps what the kernel has in flight, by address. */
 #pragma once
 
+#include "bpf.h"
+
 /* Programs that calculate with an address. */
 enum addresser {
 	OF_START = 0,

@@ -1,14 +1,23 @@
 /* The programs of block requests: matched here, emitted where they are slow or a task waited for them, always summed up. */
 #pragma once
 
+#include "bpf.h"
+#include "event.h"
+#include "failed.h"
+#include "operation_link.h"
+#include "operation_table.h"
+#include "owner.h"
+#include "place.h"
+#include "request_event.h"
+#include "request_failure.h"
+#include "request_flush.h"
+#include "request_histogram.h"
+#include "request_lower.h"
 #include "request_table.h"
 #include "request_traffic.h"
-#include "request_histogram.h"
-#include "request_event.h"
-#include "request_flush.h"
-#include "request_failure.h"
-#include "completion.h"
-#include "request_lower.h"
+#include "settings.h"
+#include "task.h"
+#include "this_cpu.h"
 #include "usage.h"
 
 /* Whether issues must be traced: `Issues` of `trace/issues.rs`. */

@@ -1,8 +1,12 @@
 /* The table of block requests in flight, from their arrival to their completion. */
 #pragma once
 
+#include "bpf.h"
 #include "clock.h"
+#include "event.h"
 #include "place.h"
+#include "ring.h"
+#include "settings.h"
 
 #define SLOTS_BITS 15
 /* Requests are at least as far apart: 256 bytes. */

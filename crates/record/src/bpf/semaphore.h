@@ -1,6 +1,9 @@
 /* Semaphores of System V: which one a task took last. The kernel says of none who holds it. */
 #pragma once
 
+#include "bpf.h"
+#include "task.h"
+
 struct semaphore_change {
 	u16 number;
 	short change;

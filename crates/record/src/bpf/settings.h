@@ -1,6 +1,8 @@
 /* What the recorder sets before it loads the programs. */
 #pragma once
 
+#include "bpf.h"
+
 #define CALLS 512
 /* Operation codes of io_uring that are known; from AIO_CODE on, those of libaio. */
 #define CODES 64

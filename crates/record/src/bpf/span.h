@@ -1,6 +1,13 @@
 /* Spans: time between two tracepoints of a task, or before a tracepoint that says how long a wait took. */
 #pragma once
 
+#include "bpf.h"
+#include "event.h"
+#include "model.h"
+#include "ring.h"
+#include "settings.h"
+#include "task.h"
+
 static __always_inline void span_begins(u32 span)
 {
 	struct task_note *note = current_note(bpf_get_current_task_btf());

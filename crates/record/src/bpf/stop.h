@@ -2,6 +2,11 @@
  * wait that this explains. */
 #pragma once
 
+#include "bpf.h"
+#include "descriptor.h"
+#include "event.h"
+#include "task.h"
+
 /* Acts that are remembered. */
 #define STOPS 1024
 #define SIGSTOP 19

@@ -1,6 +1,13 @@
 /* The state of each task, and sums of short waits. */
 #pragma once
 
+#include "bpf.h"
+#include "event.h"
+#include "model.h"
+#include "ring.h"
+#include "settings.h"
+#include "task_state.h"
+
 /* Short waits are emitted as sums over at least this time, if they come to a 64th of it. */
 #define GATHER_NS 100000000ull
 #define SUMS (SHORT_REQUEST_WAITS - SHORT_SLEEPS + 1)

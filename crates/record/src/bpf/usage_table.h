@@ -1,7 +1,10 @@
 /* The sums of what was used: a table for each CPU, and a map for what finds no place there. */
 #pragma once
 
+#include "bpf.h"
+#include "event.h"
 #include "place.h"
+#include "ring.h"
 
 #define BPF_MAP_TYPE_PERCPU_HASH 5
 #define USAGES 4096

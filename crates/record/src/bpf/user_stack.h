@@ -2,6 +2,13 @@
  * alone, so the stack of a wait is taken when its system call returns: where it began. */
 #pragma once
 
+#include "bpf.h"
+#include "event.h"
+#include "registers.h"
+#include "ring.h"
+#include "settings.h"
+#include "task.h"
+
 #define BPF_F_USER_STACK (1ull << 8)
 
 /* Tasks whose stack is still to be taken: without any, the end of a system call that is not followed looks up no task. */

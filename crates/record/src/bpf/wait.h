@@ -1,8 +1,30 @@
 /* Time off the CPU: from the switch away from a task to the switch back, and the task's waker. */
 #pragma once
 
+#include "bpf.h"
 #include "awaits.h"
+#include "call.h"
+#include "call_closed.h"
+#include "completing.h"
+#include "completion.h"
+#include "descriptor.h"
+#include "event.h"
 #include "fault.h"
+#include "lock.h"
+#include "model.h"
+#include "nfs.h"
+#include "operation_table.h"
+#include "owner.h"
+#include "registers.h"
+#include "ring.h"
+#include "run.h"
+#include "settings.h"
+#include "stop.h"
+#include "task.h"
+#include "task_state.h"
+#include "this_cpu.h"
+#include "usage.h"
+#include "user_stack.h"
 
 /* An announced wait begins at once, or not at all. */
 #define MARK_WINDOW_NS 1000000ull

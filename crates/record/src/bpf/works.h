@@ -1,6 +1,9 @@
 /* Works of kernel workers, and the requests whose completion leads to them. */
 #pragma once
 
+#include "bpf.h"
+#include "event.h"
+
 #define WORKS 1024
 
 /* Requests whose completion queued a work, by work. The worker that does it need not have been asleep. */

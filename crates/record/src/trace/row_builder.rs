@@ -13,8 +13,8 @@ use super::bounded_cache::BoundedCache;
 use super::cpu_quota::CpuQuotas;
 use super::earlier_locks::EarlierLocks;
 use super::event::{
-    ASYNCHRONOUS, CUT, FAULT_FILE, HELD, OFF_CPU, REQUEST, RequestNote, SHORT_SLEEPS, SHORT_SPANS, SPAN, STILL_OFF_CPU, SYSTEM_CALL,
-    TraceEvent, row_flags,
+    ASYNCHRONOUS, CUT, FAULT_FILE, HELD, OFF_CPU, REQUEST, RequestNote, SHORT_SLEEPS, SHORT_SPANS, SPAN, STILL_OFF_CPU,
+    SYSTEM_CALL, TraceEvent, row_flags,
 };
 use super::freezers::Freezers;
 use super::kinds::kind_of;

@@ -81,7 +81,7 @@ impl ProgramSettings {
         ProgramSettings { has_prev_state, request, ..self }
     }
 
-    /// As `struct settings` of `bpf/task.h`.
+    /// As `struct settings` of `bpf/settings.h`.
     pub(super) fn bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         let [(complete, complete_bytes), (batch, batch_bytes)] = self.complete_functions;

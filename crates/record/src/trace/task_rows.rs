@@ -115,8 +115,13 @@ impl TaskRows {
         let cgroup = memory_cgroup(&cgroups).map(str::to_owned);
         let io_cgroup = other_io_cgroup(&cgroups).map(str::to_owned);
         let container = cgroup.as_deref().or(io_cgroup.as_deref()).and_then(|cgroup| self.containers.name(cgroup, tid));
-        let emitted =
-            Emitted { name: name.clone(), seen_ns, started_by: started_by.clone(), role: role.clone(), is_emitted: true };
+        let emitted = Emitted {
+            name: name.clone(),
+            seen_ns,
+            started_by: started_by.clone(),
+            role: role.clone(),
+            is_emitted: true,
+        };
         self.known.insert(tid, emitted);
         traced.tasks.push(TaskRecord { tid, pid, name, cgroup, io_cgroup, started_by, role, container, seen_ns });
     }

@@ -95,8 +95,14 @@ fn a_waker_is_named_as_of_the_wakeup() {
 #[test]
 fn a_thread_has_the_name_that_was_read_last() {
     let mut rows = RowBuilder::new("/nonexistent".into(), Path::new("/nonexistent"), Symbols::parse(KALLSYMS), false);
-    let of = |kind, tid, comm: &str, end_ns| {
-        TraceEvent { kind, tid, pid: tid, call: -1, comm: comm.to_owned(), end_ns, ..TraceEvent::default() }
+    let of = |kind, tid, comm: &str, end_ns| TraceEvent {
+        kind,
+        tid,
+        pid: tid,
+        call: -1,
+        comm: comm.to_owned(),
+        end_ns,
+        ..TraceEvent::default()
     };
     let (waker_tid, waker) = (1, "crun".to_owned());
     let woken = TraceEvent { waker_tid, waker, woken_ns: 6, ..of(OFF_CPU, 2, "conmon", 7) };
@@ -104,7 +110,8 @@ fn a_thread_has_the_name_that_was_read_last() {
     for event in [of(SHORT_SLEEPS, 1, "dd", 4), woken.clone(), of(OFF_CPU, 1, "dd", 9), woken] {
         rows.add_event(&event, &mut traced);
     }
-    let names: Vec<_> = traced.tasks.iter().filter(|task| task.tid == 1).map(|task| (&*task.name, task.seen_ns)).collect();
+    let names: Vec<_> =
+        traced.tasks.iter().filter(|task| task.tid == 1).map(|task| (&*task.name, task.seen_ns)).collect();
     assert_eq!(names, [("dd", 4), ("crun", 6), ("dd", 9)]);
 }
 
