@@ -2,7 +2,7 @@
 #pragma once
 
 #include "bpf.h"
-#include "answer.h"
+#include "datagram_request.h"
 #include "connection.h"
 #include "descriptor.h"
 #include "event.h"

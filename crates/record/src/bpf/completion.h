@@ -7,7 +7,7 @@
 #include "nfs.h"
 #include "task.h"
 #include "this_cpu.h"
-#include "works.h"
+#include "queued_work.h"
 
 /* The request whose completion queued the work that a worker does; 0: none. */
 static __always_inline struct request_note *request_of_work(struct task_struct *task)

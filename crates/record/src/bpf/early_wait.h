@@ -215,7 +215,7 @@ int BPF_PROG(sched_process_exit, struct task_struct *task)
 
 /* A task that is blocked or stopped is taken to have fallen asleep now. */
 SEC("iter/task")
-int first_look(struct bpf_iter__task *context)
+int tasks_at_start(struct bpf_iter__task *context)
 {
 	struct task_struct *task = context->task;
 	struct thread *thread;
@@ -236,7 +236,7 @@ int first_look(struct bpf_iter__task *context)
 }
 
 SEC("iter/task")
-int last_look(struct bpf_iter__task *context)
+int tasks_at_end(struct bpf_iter__task *context)
 {
 	struct task_struct *task = context->task;
 	struct thread *thread;

@@ -6,7 +6,7 @@
 #include "early_task.h"
 #include "event.h"
 #include "this_cpu.h"
-#include "works.h"
+#include "queued_work.h"
 
 /* The request that the work of the running worker leads back to; 0: none. */
 static __always_inline struct request_note *request_of_work(struct task_struct *task)

@@ -5,7 +5,7 @@
 #include "bpf.h"
 #include "event.h"
 #include "event_path.h"
-#include "place.h"
+#include "address_hash.h"
 #include "registers.h"
 #include "ring.h"
 #include "task.h"

@@ -6,7 +6,7 @@
 #include "operation_link.h"
 #include "operation_table.h"
 #include "path.h"
-#include "place.h"
+#include "address_hash.h"
 #include "settings.h"
 #include "task.h"
 

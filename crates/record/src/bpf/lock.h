@@ -6,7 +6,7 @@
 #include "bpf.h"
 #include "event.h"
 #include "model.h"
-#include "stop.h"
+#include "stopper.h"
 #include "task.h"
 
 /* LCB_F_* of <trace/events/lock.h> */

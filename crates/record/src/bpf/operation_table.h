@@ -4,7 +4,7 @@
 #include "bpf.h"
 #include "clock.h"
 #include "event.h"
-#include "place.h"
+#include "address_hash.h"
 #include "ring.h"
 
 #define OPERATIONS_BITS 14
@@ -37,9 +37,9 @@ struct {
 /* Set with the first operation: until then no request looks for one. */
 u32 any_operation SEC(".data.operations") = 0;
 
-static __always_inline u32 place_of_operation(u64 key)
+static __always_inline u32 first_way_of_operation(u64 key)
 {
-	return place_of(key, key & 1 ? IOCB_BITS : IO_URING_BITS, OPERATIONS_BITS);
+	return first_way_of(key, key & 1 ? IOCB_BITS : IO_URING_BITS, OPERATIONS_BITS);
 }
 
 static __always_inline struct operation *operation_at(u32 place)
@@ -49,7 +49,7 @@ static __always_inline struct operation *operation_at(u32 place)
 
 static __always_inline struct operation *operation_of(u64 key)
 {
-	u32 place = place_of_operation(key), other;
+	u32 place = first_way_of_operation(key), other;
 	struct operation *operation = operation_at(place);
 
 	if (!operation || operation->key == key)
@@ -68,7 +68,7 @@ static __always_inline struct operation *operation_of(u64 key)
 /* An operation that was canceled, or reaped without a system call, has no end. Its place is taken when there is no other. */
 static __always_inline struct operation *new_operation(u64 key)
 {
-	u32 place = place_of_operation(key), other;
+	u32 place = first_way_of_operation(key), other;
 	struct operation *oldest = operation_at(place), *operation;
 
 	if (!oldest || oldest->key == key || !oldest->key)

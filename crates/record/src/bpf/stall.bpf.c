@@ -8,7 +8,7 @@
 #include "wait.h"
 #include "io_uring.h"
 #include "server.h"
-#include "look.h"
+#include "task_iterator.h"
 #include "follow.h"
 #include "span.h"
 #include "mark.h"

@@ -72,7 +72,7 @@ struct task_note {
 	u64 locked;		/* the inode whose lock (flock, fcntl) it got last, or its parent before it; 0: none, or given back */
 	u64 took;		/* the semaphore of System V that it decremented last: `semaphore_of`; 0: none, or given back */
 	u64 user_ns;		/* its first long wait in this call, whose user stack is taken at the call's end; 0: none */
-	u64 looked_ns;		/* when its wait was reported last, while it lasted */
+	u64 reported_ns;		/* when its wait was reported last, while it lasted */
 	u64 slept_ns, awoke_ns;	/* its last long sleep that was not emitted */
 	u64 slept_cpu_ns, slept_run_delay_ns;
 	s32 slept_call;

@@ -3,7 +3,7 @@
 
 #include "bpf.h"
 #include "event.h"
-#include "owner.h"
+#include "request_owner.h"
 #include "request_table.h"
 #include "request_traffic.h"
 #include "task.h"

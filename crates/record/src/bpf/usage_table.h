@@ -3,7 +3,7 @@
 
 #include "bpf.h"
 #include "event.h"
-#include "place.h"
+#include "address_hash.h"
 #include "ring.h"
 
 #define BPF_MAP_TYPE_PERCPU_HASH 5

@@ -1,4 +1,4 @@
-/* Works of kernel workers, and the requests whose completion leads to them. */
+/* Kernel work that the completion of a block request queued, and that request. */
 #pragma once
 
 #include "bpf.h"

@@ -1,4 +1,5 @@
-/* Looks at all tasks: at the begin of the recording for waits that began before it, at its end for those that have not ended. */
+/* Iterators over all tasks: at the start of the recording for waits that began before it, while it lasts for long waits, at its end for waits
+ * that have not ended. */
 #pragma once
 
 #include "bpf.h"
@@ -47,7 +48,7 @@ static __always_inline int may_be_awaited(s32 call)
 /* A task that is asleep is taken to have fallen asleep now. One that waits for storage, is stopped, is in a call that sys_enter would
  * have begun, or may be waited for. */
 SEC("iter/task")
-int first_look(struct bpf_iter__task *context)
+int tasks_at_start(struct bpf_iter__task *context)
 {
 	struct task_struct *task = context->task;
 	struct task_note *note;
@@ -129,7 +130,7 @@ static __always_inline struct task_note *note_of_wait(struct task_struct *task)
 }
 
 SEC("iter/task")
-int last_look(struct bpf_iter__task *context)
+int tasks_at_end(struct bpf_iter__task *context)
 {
 	struct task_struct *task = context->task;
 	struct task_note *note = note_of_wait(task);
@@ -154,18 +155,18 @@ static __always_inline int is_report_due(struct task_note *note, u64 now)
 {
 	u64 lasted = now - note->out_ns, pause = lasted / 8;
 
-	if (lasted < settings.look_ns || (s64)lasted < 0)
+	if (lasted < settings.report_ns || (s64)lasted < 0)
 		return 0;
 	if (pause < REPEAT_NS)
 		pause = REPEAT_NS;
 	if (pause > LONGEST_REPEAT_NS)
 		pause = LONGEST_REPEAT_NS;
-	return note->looked_ns < note->out_ns || now - note->looked_ns >= pause;
+	return note->reported_ns < note->out_ns || now - note->reported_ns >= pause;
 }
 
 /* While the recording lasts: from their begin, and with the holders of locks. */
 SEC("iter/task")
-int look(struct bpf_iter__task *context)
+int long_waits(struct bpf_iter__task *context)
 {
 	struct task_struct *task = context->task;
 	struct task_note *note = note_of_wait(task);
@@ -173,6 +174,6 @@ int look(struct bpf_iter__task *context)
 
 	if (!note || !is_report_due(note, now) || !may_be_for_storage(task, note))
 		return 0;
-	note->looked_ns = now;
+	note->reported_ns = now;
 	return report_wait(task, note, now);
 }

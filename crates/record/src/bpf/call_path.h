@@ -2,7 +2,7 @@
 #pragma once
 
 #include "bpf.h"
-#include "call_closed.h"
+#include "closed_file.h"
 #include "descriptor.h"
 #include "event.h"
 #include "event_path.h"
