@@ -100,10 +100,10 @@ static __always_inline void aio_ended(struct operation *operation, u64 iocb, s64
 		return;
 	bpf_probe_read_user(&user, sizeof(user), (void *)iocb);
 	note = note_of(task);
-	if ((user.code == IOCB_FSYNC || user.code == IOCB_FDSYNC) && note && note->woken_ns >= since) {
+	if ((user.code == IOCB_FSYNC || user.code == IOCB_FDSYNC) && note && note->wait.woken_ns >= since) {
 		/* The work queue's worker that executed it woke this task. */
-		operation->worker_tid = note->waker_tid;
-		operation->worker_pid = note->waker_pid;
+		operation->worker_tid = note->waker.tid;
+		operation->worker_pid = note->waker.pid;
 	}
 	file = file_of(task, user.fd);
 	if (file && is_storage(file))
@@ -163,7 +163,7 @@ static __always_inline void aio_enters(struct pt_regs *regs, long id)
 	note = IS_COMPAT(task) ? 0 : current_note(task);
 	if (!note)
 		return;
-	note->reaps_ns = bpf_ktime_get_ns();
+	note->call.reaps_ns = bpf_ktime_get_ns();
 	if (id == settings.io_submit)
 		aio_begins(FIRST_ARGUMENT(regs), SECOND_ARGUMENT(regs), THIRD_ARGUMENT(regs));
 }
@@ -178,5 +178,5 @@ static __always_inline void aio_exits(struct pt_regs *regs, long id, long result
 	task = bpf_get_current_task_btf();
 	note = IS_COMPAT(task) ? 0 : note_of(task);
 	if (note)
-		aio_reaped(FIRST_ARGUMENT(regs), result, FOURTH_ARGUMENT(regs), note->reaps_ns);
+		aio_reaped(FIRST_ARGUMENT(regs), result, FOURTH_ARGUMENT(regs), note->call.reaps_ns);
 }

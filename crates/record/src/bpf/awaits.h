@@ -116,9 +116,9 @@ static __noinline u32 awaited_by_semaphore(void)
 	struct task_note *mine = note_of(waker);
 	struct semaphore_change change = {};
 
-	if (!mine || !mine->took || !regs || first_change(regs, &change))
+	if (!mine || !mine->lock.semaphore || !regs || first_change(regs, &change))
 		return THREAD;
-	return mine->took == semaphore_of(FIRST_ARGUMENT(regs), change.number) ? LOCK : THREAD;
+	return mine->lock.semaphore == semaphore_of(FIRST_ARGUMENT(regs), change.number) ? LOCK : THREAD;
 }
 
 /* --- Waits of a task that works on a client's request. --- */
@@ -142,7 +142,7 @@ __noinline int has_client(struct task_note *note)
 
 	if (!note)
 		return 0;
-	if (note->owed || note->is_left)
+	if (note->messages.owed || note->messages.is_left)
 		return 1;
 	if (BPF_CORE_READ(task, signal, nr_threads) != 1)
 		return 0;
@@ -216,7 +216,7 @@ __noinline int is_asked_by(struct task_note *note, u64 fd)
 		end = (u64)BPF_CORE_READ(socket, sk);
 	}
 	for (at = 0; at < ASKED_PAIRS; at++) {
-		if (end && at < note->asked_pairs && note->pairs[at] == end)
+		if (end && at < note->messages.asked_pairs && note->messages.pairs[at] == end)
 			return 1;
 	}
 	return 0;
@@ -228,7 +228,7 @@ __noinline int may_answer_by_pair(struct task_note *note)
 {
 	u64 fd;
 
-	if (!note || !note->asked_pairs)
+	if (!note || !note->messages.asked_pairs)
 		return 0;
 	for (fd = 0; fd < PAIR_AT; fd++) {
 		if (is_asked_by(note, fd))
@@ -259,15 +259,15 @@ static __always_inline u32 awaited_by_server(struct task_struct *waker)
 {
 	struct task_note *mine = note_of(waker);
 
-	return mine && (mine->owed || mine->is_left) ? LOCK : FOR_CLIENT;
+	return mine && (mine->messages.owed || mine->messages.is_left) ? LOCK : FOR_CLIENT;
 }
 
 /* Whether the task may wait for somebody though a timer or an interrupt ends its sleep: it will sleep again. */
 static __always_inline int is_asking(struct task_note *note, u32 what)
 {
 	if (what & WAITS)
-		return note->asked || note->owed || note->met;
-	return what & WAITS_FOR_THREAD && note->owed;
+		return note->messages.asked || note->messages.owed || note->messages.met;
+	return what & WAITS_FOR_THREAD && note->messages.owed;
 }
 
 /* The server that a task has connected to ends its wait with the first thing that it sends. What the task connected for may come much
@@ -280,22 +280,22 @@ __noinline int awaited_of_met(struct task_note *note, u32 by_task)
 	struct file *file;
 	u64 connection;
 
-	if (!note || !note->met)
+	if (!note || !note->messages.met)
 		return NOBODY;
-	connection = note->met_by;
+	connection = note->messages.met_by;
 	if (by_task) {
 		file = regs ? file_of(waker, FIRST_ARGUMENT(regs)) : 0;
 		if (!file || side_of(file) != SERVER || connection_at((u64)file, SERVER) != connection)
 			return NOBODY;
 	} else {
 		sender = bpf_map_lookup_elem(&senders, &connection);
-		if (!sender || sender->sent_ns < note->met_ns)
+		if (!sender || sender->sent_ns < note->messages.met_ns)
 			return NOBODY;
-		note->waker_tid = sender->tid;
-		note->waker_pid = sender->pid;
-		__builtin_memcpy(note->waker, sender->comm, NAME_BYTES);
+		note->waker.tid = sender->tid;
+		note->waker.pid = sender->pid;
+		__builtin_memcpy(note->waker.comm, sender->comm, NAME_BYTES);
 	}
-	note->asked_ns = note->met_ns;
+	note->messages.asked_ns = note->messages.met_ns;
 	return ANSWER;
 }
 
@@ -325,11 +325,11 @@ static __always_inline u32 awaited_by(struct task_struct *task, struct task_note
 	u32 what, by_task, awaits;
 	s32 call;
 
-	if (!note->out_state)
+	if (!note->wait.out_state)
 		return NOBODY;
 	if (gives_page(waker))
 		return THREAD;
-	if (note->out_state & TASK_UNINTERRUPTIBLE)
+	if (note->wait.out_state & TASK_UNINTERRUPTIBLE)
 		return NOBODY;
 	call = call_in_registers(task);
 	if (call < 0 || call >= CALLS)
@@ -341,7 +341,7 @@ static __always_inline u32 awaited_by(struct task_struct *task, struct task_note
 		return NOBODY;
 	by_task = is_by_task(waker);
 	if (!by_task && what & WAITS && may_ask_again(note)) {
-		note->waker_tid = 0;
+		note->waker.tid = 0;
 		return INTERRUPT;
 	}
 	if (!by_task && !is_asking(note, what))
@@ -352,10 +352,10 @@ static __always_inline u32 awaited_by(struct task_struct *task, struct task_note
 	if (is_on_file(task, what))
 		return NOBODY;
 	if (!by_task && what & WAITS_FOR_THREAD) {
-		note->waker_tid = 0;
+		note->waker.tid = 0;
 		return FOR_CLIENT;
 	}
-	if (!by_task && !note->asked && !note->owed)
+	if (!by_task && !note->messages.asked && !note->messages.owed)
 		return awaited_of_met(note, by_task);
 	if (!by_task)
 		find_sender(note);
@@ -365,24 +365,24 @@ static __always_inline u32 awaited_by(struct task_struct *task, struct task_note
 		awaits = awaited_by_futex(task, waker);
 		if (awaits == THREAD && is_ending_thread(task))
 			return CHILD;
-		return awaits == WORK && note->owed ? awaited_by_server(waker) : awaits;
+		return awaits == WORK && note->messages.owed ? awaited_by_server(waker) : awaits;
 	}
 	if (what & (SENDS | QUEUES))
 		return ROOM;
 	if (by_task && answers_datagram(note)) {
-		note->asked_ns = note->datagram_ns;
+		note->messages.asked_ns = note->messages.datagram_ns;
 		return ANSWER;
 	}
-	if (note->asked) {
+	if (note->messages.asked) {
 		if (by_task && answers_nothing(task))
-			note->waker_tid = 0;
+			note->waker.tid = 0;
 		return ANSWER;
 	}
-	if (note->answered)
+	if (note->messages.answered)
 		return PART;
-	if (by_task && note->met && awaited_of_met(note, by_task))
+	if (by_task && note->messages.met && awaited_of_met(note, by_task))
 		return ANSWER;
-	if (note->owed)
+	if (note->messages.owed)
 		return by_task ? awaited_for_client(task) : FOR_CLIENT;
 	return is_below(waker, task) && may_answer_by_pair(note) ? ANSWER_OF_CHILD : MESSAGE;
 }
@@ -395,26 +395,26 @@ static __always_inline int is_for_client(u32 awaits)
 
 static __always_inline void add_awaited(struct event *event, struct task_note *note)
 {
-	event->awaits = note->awaits;
-	if (note->awaits == ANSWER || note->awaits == PART || note->awaits == ANSWER_OF_CHILD)
-		event->asked_ns = note->asked_ns;
-	else if (note->awaits == ROOM)
-		event->asked_ns = note->sent_ns ? note->sent_ns : began_ns;
-	else if (note->awaits == INTERRUPT)
-		event->asked_ns = note->datagram_ns;
-	else if (note->owed && is_for_client(note->awaits))
-		event->asked_ns = note->owed_ns;
+	event->awaits = note->wait.awaits;
+	if (note->wait.awaits == ANSWER || note->wait.awaits == PART || note->wait.awaits == ANSWER_OF_CHILD)
+		event->asked_ns = note->messages.asked_ns;
+	else if (note->wait.awaits == ROOM)
+		event->asked_ns = note->messages.sent_ns ? note->messages.sent_ns : began_ns;
+	else if (note->wait.awaits == INTERRUPT)
+		event->asked_ns = note->messages.datagram_ns;
+	else if (note->messages.owed && is_for_client(note->wait.awaits))
+		event->asked_ns = note->messages.owed_ns;
 }
 
 /* A sleep that nobody may have to know of: a timer ended it. */
 static __always_inline void remember_sleep(struct task_struct *task, struct task_note *note, u64 out_ns, u64 now)
 {
-	note->slept_ns = out_ns;
-	note->awoke_ns = now;
-	note->slept_call = call_in_registers(task);
-	note->slept_state = note->out_state;
-	note->slept_cpu_ns = task->se.sum_exec_runtime;
-	note->slept_run_delay_ns = run_delay_of(task);
+	note->slept.from_ns = out_ns;
+	note->slept.until_ns = now;
+	note->slept.call = call_in_registers(task);
+	note->slept.state = note->wait.out_state;
+	note->slept.cpu_ns = task->se.sum_exec_runtime;
+	note->slept.run_delay_ns = run_delay_of(task);
 }
 
 static __always_inline struct event *begin_sleep(struct task_struct *task, struct task_note *note, u64 out_ns, u64 now)
@@ -433,16 +433,16 @@ static __noinline int emit_slept(u64 least_ns)
 	struct task_note *note = current_note(task);
 	struct event *event;
 
-	if (!note || !note->awoke_ns || note->awoke_ns - note->slept_ns < least_ns)
+	if (!note || !note->slept.until_ns || note->slept.until_ns - note->slept.from_ns < least_ns)
 		return 0;
-	event = begin_sleep(task, note, note->slept_ns, note->awoke_ns);
-	note->awoke_ns = 0;
+	event = begin_sleep(task, note, note->slept.from_ns, note->slept.until_ns);
+	note->slept.until_ns = 0;
 	if (!event)
 		return 0;
-	event->state = note->slept_state;
-	event->call = note->slept_call;
-	event->cpu_ns = note->slept_cpu_ns;
-	event->run_delay_ns = note->slept_run_delay_ns;
+	event->state = note->slept.state;
+	event->call = note->slept.call;
+	event->cpu_ns = note->slept.cpu_ns;
+	event->run_delay_ns = note->slept.run_delay_ns;
 	event->awaits = INTERRUPT;
 	end_event(event);
 	return 0;
@@ -464,9 +464,9 @@ static __noinline int emit_waker(u64 now)
 		return 0;
 	event->cpu_ns = waker->se.sum_exec_runtime;
 	event->run_delay_ns = run_delay_of(waker);
-	if (note->owed) {
+	if (note->messages.owed) {
 		event->awaits = INTERRUPT;
-		event->asked_ns = note->owed_ns;
+		event->asked_ns = note->messages.owed_ns;
 	}
 	end_event(event);
 	return 0;

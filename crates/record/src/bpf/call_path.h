@@ -13,13 +13,13 @@
 /* Before the program goes on. */
 static __always_inline void save_argument(struct task_note *note, u32 names)
 {
-	u64 text = names == BY_FIRST ? note->first : note->second;
+	u64 text = names == BY_FIRST ? note->call.first : note->call.second;
 	long bytes = 0;
 
 	if (names == BY_FIRST || names == BY_SECOND || names == BY_AT)
-		bytes = bpf_probe_read_user_str(note->path, sizeof(note->path), (void *)text);
+		bytes = bpf_probe_read_user_str(note->call.path, sizeof(note->call.path), (void *)text);
 	if (bytes <= 0 || bytes >= SAVED_PATH)
-		note->path[0] = 0;
+		note->call.path[0] = 0;
 }
 
 /* A path that the program passed, followed by the folder that it is relative to. */
@@ -29,8 +29,8 @@ static __always_inline void add_argument(struct event *event, struct task_struct
 	struct file *file;
 	long bytes;
 
-	if (note->adopted == AFTER_EXIT)
-		bytes = bpf_probe_read_kernel_str(event->path, sizeof(note->path), note->path);
+	if (note->call.adopted == AFTER_EXIT)
+		bytes = bpf_probe_read_kernel_str(event->path, sizeof(note->call.path), note->call.path);
 	else
 		bytes = bpf_probe_read_user_str(event->path, sizeof(event->path), (void *)text);
 	if (bytes <= 0 || event->path[0] == '/')
@@ -72,10 +72,10 @@ static __always_inline void add_name(struct event *event, struct task_struct *ta
 	} else if (file) {
 		add_path(event, file);
 	} else if (names == BY_FIRST || names == BY_PROGRAM) {
-		add_argument(event, task, note, note->first, AT_FDCWD);
+		add_argument(event, task, note, note->call.first, AT_FDCWD);
 	} else if (names == BY_SECOND) {
-		add_argument(event, task, note, note->second, AT_FDCWD);
+		add_argument(event, task, note, note->call.second, AT_FDCWD);
 	} else if (names == BY_AT || names == BY_RESULT) {
-		add_argument(event, task, note, note->second, note->first);
+		add_argument(event, task, note, note->call.second, note->call.first);
 	}
 }

@@ -70,7 +70,7 @@ static __always_inline void name_fault(struct task_struct *task, struct task_not
 {
 	u64 registers;
 
-	if (!is_blocked(note->out_state) || note->call || task->flags & PF_KTHREAD || call_in_registers(task) >= 0)
+	if (!is_blocked(note->wait.out_state) || note->call.number || task->flags & PF_KTHREAD || call_in_registers(task) >= 0)
 		return;
 	registers = address_of((void *)bpf_task_pt_regs(task), OF_FAULT);
 	emit_fault(file_of_fault(registers, (u64)BPF_CORE_READ(task, mm)), task->pid);

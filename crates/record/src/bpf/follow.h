@@ -31,7 +31,7 @@ int follow_tasks(struct bpf_iter__task *context)
 	if (!note)
 		return 0;
 	note->watched = 1;
-	if (!note->out_ns && is_asleep(task))
+	if (!note->wait.out_ns && is_asleep(task))
 		note_asleep(task, note);
 	return 0;
 }

@@ -38,33 +38,33 @@ __noinline int emit_old_request(u64 answered_ns)
  * what it sends before it receives anything is an answer to what it received before the recording. */
 static __always_inline void note_served(struct task_note *note, u32 what, u64 bit, long result, struct file *file, u64 now)
 {
-	if (!(what & SENDS) && note->unasked & bit)
-		emit_old_request(note->sent_ns);
-	note->unasked = (what & SENDS) && !note->owed_ns ? note->unasked | bit : 0;
+	if (!(what & SENDS) && note->messages.unasked & bit)
+		emit_old_request(note->messages.sent_ns);
+	note->messages.unasked = (what & SENDS) && !note->messages.owed_ns ? note->messages.unasked | bit : 0;
 	if (what & SENDS)
-		note->sent_ns = now;
-	note->answers |= what & SENDS;
+		note->messages.sent_ns = now;
+	note->messages.answers |= what & SENDS;
 	/* Another one of its threads may have received the request. */
 	if (what & SENDS)
 		note_sender(connection_at((u64)file, SERVER), now);
-	note->is_left = !(what & SENDS) && !result;
+	note->messages.is_left = !(what & SENDS) && !result;
 	if ((what & SENDS) || !result) {
-		note->owed &= ~bit;
+		note->messages.owed &= ~bit;
 		return;
 	}
 	/* What it waited for before was for the rest of the request. */
-	note->owed_ns = now;
-	note->owed |= bit;
+	note->messages.owed_ns = now;
+	note->messages.owed |= bit;
 }
 
 static __always_inline void note_pair(struct task_note *note, u32 what, struct file *file)
 {
 	if (!(what & SENDS)) {
-		note->asked_pairs = 0;
+		note->messages.asked_pairs = 0;
 		return;
 	}
-	note->pairs[note->asked_pairs & (ASKED_PAIRS - 1)] = other_end_of(file);
-	note->asked_pairs++;
+	note->messages.pairs[note->messages.asked_pairs & (ASKED_PAIRS - 1)] = other_end_of(file);
+	note->messages.asked_pairs++;
 }
 
 static __always_inline void note_asked(struct task_note *note, u32 what, u64 bit, u32 side, long result, struct file *file,
@@ -74,19 +74,19 @@ static __always_inline void note_asked(struct task_note *note, u32 what, u64 bit
 
 	if (connection && result)
 		note_exchange(BPF_CORE_READ(file, f_inode, i_ino), connection, what & SENDS ? HAS_SENT : HAS_RECEIVED);
-	note->met &= ~bit;
+	note->messages.met &= ~bit;
 	if (what & SENDS) {
-		note->asked_ns = note->sent_ns = now;
-		note->asked_by = connection;
+		note->messages.asked_ns = note->messages.sent_ns = now;
+		note->messages.asked_by = connection;
 	}
 	if (side == EITHER) {
 		note_pair(note, what, file);
 	} else if (what & SENDS) {
-		note->asked |= bit;
-		note->answered &= ~bit;
+		note->messages.asked |= bit;
+		note->messages.answered &= ~bit;
 	} else {
-		note->answered |= note->asked & bit;
-		note->asked &= ~bit;
+		note->messages.answered |= note->messages.asked & bit;
+		note->messages.asked &= ~bit;
 	}
 }
 
@@ -98,9 +98,9 @@ __noinline int note_met(struct task_note *note, u64 fd)
 
 	if (!note || !connection)
 		return 0;
-	note->met |= 1ull << (fd & 63);
-	note->met_by = connection;
-	note->met_ns = note->sent_ns;
+	note->messages.met |= 1ull << (fd & 63);
+	note->messages.met_by = connection;
+	note->messages.met_ns = note->messages.sent_ns;
 	note_exchange(BPF_CORE_READ(file, f_inode, i_ino), connection, HAS_CONNECTED);
 	return 0;
 }
@@ -114,14 +114,14 @@ static __always_inline void note_message(struct task_note *note, u32 what, u64 f
 
 	if (what & CLOSES) {
 		/* It was asked to close. */
-		if (note->owed & bit)
-			note->is_left = 1;
-		note->asked &= ~bit;
-		note->answered &= ~bit;
-		note->owed &= ~bit;
-		note->met &= ~bit;
+		if (note->messages.owed & bit)
+			note->messages.is_left = 1;
+		note->messages.asked &= ~bit;
+		note->messages.answered &= ~bit;
+		note->messages.owed &= ~bit;
+		note->messages.met &= ~bit;
 		if (what & SENDS)
-			note->sent_ns = bpf_ktime_get_ns();
+			note->messages.sent_ns = bpf_ktime_get_ns();
 		if (what & SENDS && (!result || result == -EINPROGRESS))
 			note_met(note, fd);
 		return;

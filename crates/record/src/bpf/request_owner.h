@@ -90,7 +90,7 @@ static __always_inline int may_dirty(struct task_struct *task)
 	if (task->flags & PF_WQ_WORKER)
 		return 0;
 	note = note_of(task);
-	return !note || !note->call || !(how_followed(note->call) & DIRTIES_NOTHING);
+	return !note || !note->call.number || !(how_followed(note->call.number) & DIRTIES_NOTHING);
 }
 
 static __always_inline void note_dirtier(struct inode *inode)

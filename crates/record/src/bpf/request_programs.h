@@ -70,9 +70,9 @@ static __always_inline u64 queued_at(struct task_struct *task, u64 got)
 		return got;
 	note = note_of(task);
 	/* A request allocated earlier is not the one that the task waited for. */
-	if (!note || !note->queued_ns || note->queued_ns > got)
+	if (!note || !note->wait.queued_ns || note->wait.queued_ns > got)
 		return got;
-	queued = note->queued_ns;
+	queued = note->wait.queued_ns;
 	forget_bio(note);
 	return queued;
 }

@@ -30,8 +30,8 @@ static __noinline int note_semaphore(struct task_note *note, struct pt_regs *reg
 	if (!note || !regs || first_change(regs, &change))
 		return 0;
 	if (change.change < 0)
-		note->took = semaphore_of(FIRST_ARGUMENT(regs), change.number);
+		note->lock.semaphore = semaphore_of(FIRST_ARGUMENT(regs), change.number);
 	else if (change.change > 0)
-		note->took = 0;
+		note->lock.semaphore = 0;
 	return 0;
 }

@@ -40,13 +40,13 @@ static __always_inline void note_sender(u64 connection, u64 now)
 /* Puts the sender of the answer in the waker's place, if it is known. */
 static __always_inline void find_sender(struct task_note *note)
 {
-	u64 connection = note->asked_by;
+	u64 connection = note->messages.asked_by;
 	struct sender *sender = connection ? bpf_map_lookup_elem(&senders, &connection) : 0;
 
-	note->waker_tid = 0;
-	if (!sender || sender->sent_ns < note->asked_ns)
+	note->waker.tid = 0;
+	if (!sender || sender->sent_ns < note->messages.asked_ns)
 		return;
-	note->waker_tid = sender->tid;
-	note->waker_pid = sender->pid;
-	__builtin_memcpy(note->waker, sender->comm, NAME_BYTES);
+	note->waker.tid = sender->tid;
+	note->waker.pid = sender->pid;
+	__builtin_memcpy(note->waker.comm, sender->comm, NAME_BYTES);
 }
