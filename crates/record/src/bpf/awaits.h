@@ -7,6 +7,7 @@
 #include "descriptor.h"
 #include "event.h"
 #include "path.h"
+#include "queue_note.h"
 #include "registers.h"
 #include "ring.h"
 #include "semaphore.h"
@@ -40,7 +41,8 @@ static __always_inline int is_by_task(struct task_struct *waker)
 	s32 call = call_in_registers(waker);
 
 	return call >= 0 && call < CALLS &&
-	       (settings.others[call] & (SENDS | RECEIVES | CLOSES | WAITS_FOR_THREAD | SIGNALS | SEMAPHORE | DEQUEUES));
+	       (settings.others[call] & (SENDS | RECEIVES | CLOSES | WAITS_FOR_THREAD | SIGNALS | SEMAPHORE | QUEUES |
+				      DEQUEUES));
 }
 
 /* Whether the call works on a file, which a FUSE server may serve. */
@@ -142,7 +144,7 @@ __noinline int has_client(struct task_note *note)
 
 	if (!note)
 		return 0;
-	if (note->messages.owed || note->messages.is_left)
+	if (note->messages.channels.owed || note->messages.is_left)
 		return 1;
 	if (BPF_CORE_READ(task, signal, nr_threads) != 1)
 		return 0;
@@ -259,15 +261,15 @@ static __always_inline u32 awaited_by_server(struct task_struct *waker)
 {
 	struct task_note *mine = note_of(waker);
 
-	return mine && (mine->messages.owed || mine->messages.is_left) ? LOCK : FOR_CLIENT;
+	return mine && (mine->messages.channels.owed || mine->messages.is_left) ? LOCK : FOR_CLIENT;
 }
 
 /* Whether the task may wait for somebody though a timer or an interrupt ends its sleep: it will sleep again. */
 static __always_inline int is_asking(struct task_note *note, u32 what)
 {
 	if (what & WAITS)
-		return note->messages.asked || note->messages.owed || note->messages.met;
-	return what & WAITS_FOR_THREAD && note->messages.owed;
+		return note->messages.channels.asked || note->messages.channels.owed || note->messages.channels.met;
+	return what & WAITS_FOR_THREAD && note->messages.channels.owed;
 }
 
 /* The server that a task has connected to ends its wait with the first thing that it sends. What the task connected for may come much
@@ -280,7 +282,7 @@ __noinline int awaited_of_met(struct task_note *note, u32 by_task)
 	struct file *file;
 	u64 connection;
 
-	if (!note || !note->messages.met)
+	if (!note || !note->messages.channels.met)
 		return NOBODY;
 	connection = note->messages.met_by;
 	if (by_task) {
@@ -318,6 +320,17 @@ static __always_inline int gives_page(struct task_struct *pager)
 	return regs && call_in_registers(pager) == settings.ioctl && (SECOND_ARGUMENT(regs) >> 8 & 0xff) == USERFAULTFD;
 }
 
+/* A task waits for a message in a queue, and the current task sends one there. */
+static __always_inline u32 awaited_by_queue(struct task_note *note)
+{
+	struct task_note *mine = note_of(bpf_get_current_task_btf());
+
+	if (!mine || !answers_by_queue(&note->messages.queues, &mine->messages.queues))
+		return NOBODY;
+	note->messages.asked_ns = note->messages.queues.asked_ns;
+	return ANSWER;
+}
+
 /* Call this for the task that is about to be woken by the current one. */
 static __always_inline u32 awaited_by(struct task_struct *task, struct task_note *note)
 {
@@ -337,6 +350,8 @@ static __always_inline u32 awaited_by(struct task_struct *task, struct task_note
 	what = settings.others[call];
 	if (what & WAITS_FOR_CHILD)
 		return is_ending_child(task) ? CHILD : NOBODY;
+	if (what & DEQUEUES)
+		return awaited_by_queue(note);
 	if (!(what & (WAITS | WAITS_FOR_THREAD | SENDS | SEMAPHORE | QUEUES)))
 		return NOBODY;
 	by_task = is_by_task(waker);
@@ -355,7 +370,7 @@ static __always_inline u32 awaited_by(struct task_struct *task, struct task_note
 		note->waker.tid = 0;
 		return FOR_CLIENT;
 	}
-	if (!by_task && !note->messages.asked && !note->messages.owed)
+	if (!by_task && !note->messages.channels.asked && !note->messages.channels.owed)
 		return awaited_of_met(note, by_task);
 	if (!by_task)
 		find_sender(note);
@@ -365,7 +380,7 @@ static __always_inline u32 awaited_by(struct task_struct *task, struct task_note
 		awaits = awaited_by_futex(task, waker);
 		if (awaits == THREAD && is_ending_thread(task))
 			return CHILD;
-		return awaits == WORK && note->messages.owed ? awaited_by_server(waker) : awaits;
+		return awaits == WORK && note->messages.channels.owed ? awaited_by_server(waker) : awaits;
 	}
 	if (what & (SENDS | QUEUES))
 		return ROOM;
@@ -373,16 +388,16 @@ static __always_inline u32 awaited_by(struct task_struct *task, struct task_note
 		note->messages.asked_ns = note->messages.datagram_ns;
 		return ANSWER;
 	}
-	if (note->messages.asked) {
+	if (note->messages.channels.asked) {
 		if (by_task && answers_nothing(task))
 			note->waker.tid = 0;
 		return ANSWER;
 	}
-	if (note->messages.answered)
+	if (note->messages.channels.answered)
 		return PART;
-	if (by_task && note->messages.met && awaited_of_met(note, by_task))
+	if (by_task && note->messages.channels.met && awaited_of_met(note, by_task))
 		return ANSWER;
-	if (note->messages.owed)
+	if (note->messages.channels.owed)
 		return by_task ? awaited_for_client(task) : FOR_CLIENT;
 	return is_below(waker, task) && may_answer_by_pair(note) ? ANSWER_OF_CHILD : MESSAGE;
 }
@@ -402,7 +417,7 @@ static __always_inline void add_awaited(struct event *event, struct task_note *n
 		event->asked_ns = note->messages.sent_ns ? note->messages.sent_ns : began_ns;
 	else if (note->wait.awaits == INTERRUPT)
 		event->asked_ns = note->messages.datagram_ns;
-	else if (note->messages.owed && is_for_client(note->wait.awaits))
+	else if (note->messages.channels.owed && is_for_client(note->wait.awaits))
 		event->asked_ns = note->messages.owed_ns;
 }
 
@@ -464,7 +479,7 @@ static __noinline int emit_waker(u64 now)
 		return 0;
 	event->cpu_ns = waker->se.sum_exec_runtime;
 	event->run_delay_ns = run_delay_of(waker);
-	if (note->messages.owed) {
+	if (note->messages.channels.owed) {
 		event->awaits = INTERRUPT;
 		event->asked_ns = note->messages.owed_ns;
 	}

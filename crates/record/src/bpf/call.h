@@ -10,6 +10,7 @@
 #include "event.h"
 #include "path.h"
 #include "message.h"
+#include "queue.h"
 #include "registers.h"
 #include "ring.h"
 #include "semaphore.h"
@@ -180,8 +181,12 @@ int BPF_PROG(sys_enter, struct pt_regs *regs, long id)
 	if (!how)
 		return 0;
 	begin_call(note, id + 1, regs, bpf_ktime_get_ns());
-	if ((how & NAMES) == BY_CLOSED)
+	if ((how & NAMES) == BY_CLOSED) {
 		note->call.second = current_file(note->call.first);
+		/* The call's end no longer knows of what. */
+		if (is_any_channel(&note->messages.channels))
+			note_closed(note, note->call.second);
+	}
 	return 0;
 }
 
@@ -198,7 +203,10 @@ int BPF_PROG(sys_exit, struct pt_regs *regs, long result)
 		return 0;
 	if (id == settings.ioctl)
 		exits_ioctl(regs, result);
-	what = settings.others[id] & (SENDS | RECEIVES | CLOSES | SEMAPHORE | QUEUES);
+	what = settings.others[id] & (SENDS | RECEIVES | CLOSES | SEMAPHORE | QUEUES | DEQUEUES);
+	/* What it closed is known at its begin. */
+	if (what == CLOSES)
+		what = 0;
 	how = settings.calls[id];
 	if (!what && !how && !adopted_calls && !owed_user_stacks)
 		return 0;
@@ -208,9 +216,9 @@ int BPF_PROG(sys_exit, struct pt_regs *regs, long result)
 		return 0;
 	if (what & (SENDS | RECEIVES | CLOSES))
 		note_message(note, what, FIRST_ARGUMENT(regs), result);
-	else if (what & QUEUES)
-		note->messages.sent_ns = bpf_ktime_get_ns();
-	else if (what && !result)
+	else if (what & (QUEUES | DEQUEUES) && result >= 0)
+		note_queue(note, what);
+	else if (what & SEMAPHORE && !result)
 		note_semaphore(note, regs);
 	end_call_of_user(note, how, result);
 	if (note->call.number != (s32)id + 1)

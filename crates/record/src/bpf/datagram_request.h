@@ -2,6 +2,8 @@
 #pragma once
 
 #include "bpf.h"
+#include "channel_note.h"
+#include "channel_table.h"
 #include "connection.h"
 #include "datagram.h"
 #include "descriptor.h"
@@ -42,7 +44,7 @@ static __always_inline void note_datagrams_answered(struct task_note *note, u32 
 }
 
 /* The current task sent something by a socket of datagrams, or received something. Verified once. */
-__noinline int note_datagrams(struct task_note *note, u64 address, u32 what, u64 fd, long result)
+__noinline int note_datagrams(struct task_note *note, u64 address, u32 what, long result)
 {
 	struct file *file = (struct file *)address;
 	struct socket *socket = BPF_CORE_READ(file, private_data);
@@ -53,7 +55,7 @@ __noinline int note_datagrams(struct task_note *note, u64 address, u32 what, u64
 	if (!note)
 		return 0;
 	if (side & SERVER) {
-		note->messages.owed = sends ? note->messages.owed & ~(1ull << (fd & 63)) : note->messages.owed | 1ull << (fd & 63);
+		use_channel(note, (u64)sock, sends ? ANSWER_SENT : REQUEST_RECEIVED);
 		if (sends) {
 			note->messages.sent_ns = now;
 			note->messages.answers = 1;

@@ -289,7 +289,7 @@ static __always_inline u32 fate_of_other(struct task_struct *task, struct task_n
 	/* A worker that sleeps within its work, and not for storage, waits for a server: that of a disk of the network (NBD). */
 	if ((task->flags & PF_WQ_WORKER) && !(note->wait.out_state & TASK_NOLOAD))
 		return EMITTED;
-	return note->messages.owed && rests(task) ? EMITTED : REMEMBERED;
+	return note->messages.channels.owed && rests(task) ? EMITTED : REMEMBERED;
 }
 
 static __always_inline u32 fate_of_wait(struct task_struct *task, struct task_note *note, u64 asleep_ns, u64 runnable_ns)
