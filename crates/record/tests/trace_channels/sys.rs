@@ -4,7 +4,7 @@ use std::ffi::CString;
 use std::io;
 
 /// One message at a time.
-pub trait Queue: Send + Sync {
+pub(crate) trait Queue: Send + Sync {
     fn send(&self);
     fn receive(&self);
 }
@@ -17,7 +17,7 @@ struct Message {
 
 struct SystemV(i32);
 
-pub fn system_v() -> Box<dyn Queue> {
+pub(crate) fn system_v() -> Box<dyn Queue> {
     // SAFETY: a call without pointers.
     let id = unsafe { libc::msgget(libc::IPC_PRIVATE, 0o600) };
     assert!(id >= 0, "msgget: {}", io::Error::last_os_error());
@@ -50,7 +50,7 @@ impl Drop for SystemV {
 struct Posix(i32);
 
 /// Its name is gone at once; the descriptor keeps it.
-pub fn posix() -> Box<dyn Queue> {
+pub(crate) fn posix() -> Box<dyn Queue> {
     let name = CString::new(format!("/stallscope-test-{}", std::process::id())).expect("no NUL in it");
     // SAFETY: the name lives as long as the calls; attributes are those of the system.
     let queue = unsafe {
