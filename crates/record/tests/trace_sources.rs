@@ -27,12 +27,7 @@ fn reclaim_in_a_small_memory_cgroup_and_what_it_shrinks() {
     let Some(seen) = trace(&most_of_it(), &command) else { return };
     let reclaims = seen.of(StallKind::Span, "mm_vmscan_memcg_reclaim");
     assert!(!reclaims.is_empty());
-    assert!(
-        reclaims
-            .iter()
-            .all(|row| row.duration_ns > 0
-                && matches!(row.detail, Some(Detail::PagesReclaimed(_))))
-    );
+    assert!(reclaims.iter().all(|row| row.duration_ns > 0 && matches!(row.detail, Some(Detail::PagesReclaimed(_)))));
     let shrunk = seen.details(StallKind::Span, "mm_shrink_slab");
     assert!(shrunk.iter().any(|text| text.contains("super_cache_scan of ext4 on loop")), "{shrunk:?}");
     let is_skipped = |lost: &record::LostEvents| lost.what.starts_with("events (the kernel skips") && lost.count < 100;

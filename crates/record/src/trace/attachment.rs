@@ -192,7 +192,10 @@ impl Attachment {
     pub(super) fn usage(&mut self, last: bool, rows: &mut RowBuilder, traced: &mut Traced) {
         let now_ns = monotonic_ns();
         if last || self.usage.is_due(now_ns) {
-            self.usage.take(&self.objects[0], now_ns, rows, traced);
+            let usage = self.usage.take(&self.objects[0], now_ns);
+            rows.tasks.learn(&usage, |pid| self.usage.relative(&self.objects[0], pid));
+            rows.tasks.emit_users(&usage, traced);
+            traced.usage.extend(usage.rows);
         }
     }
 

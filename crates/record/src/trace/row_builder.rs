@@ -13,8 +13,8 @@ use super::bounded_cache::BoundedCache;
 use super::cpu_quota::CpuQuotas;
 use super::earlier_locks::EarlierLocks;
 use super::event::{
-    ASYNCHRONOUS, CUT, FAULT_FILE, HELD, OFF_CPU, REQUEST, RequestNote, SHORT_SLEEPS, SHORT_SPANS, SPAN, STILL_OFF_CPU,
-    SYSTEM_CALL, TraceEvent, row_flags,
+    ASYNCHRONOUS, CUT, FAULT_FILE, HELD, OFF_CPU, REQUEST, RequestNote, SHORT_SPANS, SPAN, STILL_OFF_CPU, SYSTEM_CALL,
+    TraceEvent, row_flags,
 };
 use super::freezers::Freezers;
 use super::kinds::kind_of;
@@ -104,24 +104,7 @@ impl RowBuilder {
             self.fault = self.path(event).map(|path| (event.tid, path));
         }
         let Some(kind) = kind_of(event) else { return };
-        // An asynchronous operation may complete in any context.
-        let by_other = event.kind == ASYNCHRONOUS && event.comm.is_empty();
-        let name = match event.kind {
-            _ if by_other => Name::Unknown,
-            // A sum is sent when the next long wait begins: its end is older than its name.
-            SHORT_SLEEPS..=SHORT_SPANS => Name::Remembered(&event.comm),
-            _ => Name::Current(&event.comm),
-        };
-        self.tasks.emit(event.tid, event.pid, name, event.end_ns, traced);
-        if event.waker_tid != 0 {
-            // The waker's name dates from the wakeup; the woken task may have run much later. That of a message's sender dates from the
-            // message.
-            let (name, seen_ns) = match event.woken_ns {
-                0 => (Name::Remembered(&event.waker), event.end_ns),
-                woken_ns => (Name::Current(&event.waker), woken_ns),
-            };
-            self.tasks.emit(event.waker_tid, event.waker_pid, name, seen_ns, traced);
-        }
+        self.tasks.emit_of(event, traced);
         let mut row = StallRecord {
             busy_ns: event.busy_ns,
             count: u64::from(event.count),

@@ -7,9 +7,11 @@ use model::stall::{TaskRecord, Traced};
 use super::bounded_cache::BoundedCache;
 use super::cgroup_path::{memory_cgroup, other_io_cgroup};
 use super::containers::Containers;
+use super::event::{ASYNCHRONOUS, SHORT_SLEEPS, SHORT_SPANS, TraceEvent};
+use super::relative::Relative;
 use super::roles::Roles;
 use super::starters::Starters;
-use super::usage::Relative;
+use super::usage::Usage;
 use crate::bytes::read_text;
 
 const TASKS: usize = 16_384;
@@ -71,20 +73,46 @@ impl TaskRows {
         self.known.get(&tid).is_some_and(|known| known.is_emitted)
     }
 
-    /// Looks for who started a process.
-    pub(super) fn learn_starter(&mut self, pid: u32, start_ns: u64, relative: &impl Fn(u32) -> Option<Relative>) {
-        self.starters.learn(pid, start_ns, relative);
+    /// Looks for who started processes, and for what those that used something say that they are.
+    pub(super) fn learn(&mut self, usage: &Usage, relative: impl Fn(u32) -> Option<Relative>) {
+        usage.users.iter().for_each(|(pid, start_ns)| self.roles.learn(*pid, *start_ns));
+        usage.started.iter().for_each(|(pid, start_ns)| self.starters.learn(*pid, *start_ns, &relative));
     }
 
-    /// Looks for what a process that used something says that it is.
-    pub(super) fn learn_role(&mut self, pid: u32, start_ns: u64) {
-        self.roles.learn(pid, start_ns);
+    /// Emits the processes that used something.
+    pub(super) fn emit_users(&mut self, usage: &Usage, traced: &mut Traced) {
+        for (pid, name) in &usage.names {
+            let name = name.as_deref().map_or(Name::Unknown, Name::Current);
+            self.emit(*pid, *pid, name, usage.now_ns, traced);
+        }
     }
 
     /// The thread's name now.
     pub(super) fn name_in_proc(&self, tid: u32) -> Option<String> {
         let name = read_text(self.proc.join(format!("{tid}/comm"))).ok()?;
         Some(name.trim_end().to_owned())
+    }
+
+    /// Emits the thread of an event, and its waker.
+    pub(super) fn emit_of(&mut self, event: &TraceEvent, traced: &mut Traced) {
+        // An asynchronous operation may complete in any context.
+        let by_other = event.kind == ASYNCHRONOUS && event.comm.is_empty();
+        let name = match event.kind {
+            _ if by_other => Name::Unknown,
+            // A sum is sent when the next long wait begins: its end is older than its name.
+            SHORT_SLEEPS..=SHORT_SPANS => Name::Remembered(&event.comm),
+            _ => Name::Current(&event.comm),
+        };
+        self.emit(event.tid, event.pid, name, event.end_ns, traced);
+        if event.waker_tid != 0 {
+            // The waker's name dates from the wakeup; the woken task may have run much later. That of a message's sender dates from the
+            // message.
+            let (name, seen_ns) = match event.woken_ns {
+                0 => (Name::Remembered(&event.waker), event.end_ns),
+                woken_ns => (Name::Current(&event.waker), woken_ns),
+            };
+            self.emit(event.waker_tid, event.waker_pid, name, seen_ns, traced);
+        }
     }
 
     /// Emits a thread that was not emitted under this name before, or without who started it and what it is. A missing name is read from
