@@ -12,13 +12,23 @@ const PROGRAMS: [&str; 4] = ["early", "floor", "funclat", "stall"];
 /// The first with the compare-and-exchange that the table of requests needs (Linux 5.12).
 const PROCESSOR: &str = "-mcpu=v3";
 /// `-g` adds the types that libbpf adapts the programs by. The kernel accepts no code of a stack protector. Some kernels refuse a program that
-/// takes a pointer for a number, and others calculate with it.
-const FLAGS: [&str; 8] =
-    ["-g", "-O2", "-target", "bpf", PROCESSOR, "-fno-stack-protector", "-Werror=int-conversion", "-c"];
+/// takes a pointer for a number, and others calculate with it. A function that is not declared is a missing include.
+const FLAGS: [&str; 8] = [
+    "-g",
+    "-O2",
+    "-target",
+    "bpf",
+    PROCESSOR,
+    "-fno-stack-protector",
+    "-Werror=int-conversion",
+    "-Werror=implicit-function-declaration",
+];
 const NEEDED: &str = "It needs clang and a C compiler (Debian: apt-get install clang gcc libelf-dev zlib1g-dev)";
 
 /// What the programs share with the model, generated from it.
 const HEADER: &str = "model.h";
+/// The compiler's arguments, one on each line, for `tests/bpf_headers.rs`.
+const ARGUMENTS: &str = "arguments";
 /// What removes the debugger's part of an object.
 const STRIP: &str = "src/bpf/strip.c";
 
@@ -29,9 +39,11 @@ fn main() {
     std::fs::write(out.join(HEADER), header()).unwrap_or_else(|error| panic!("{HEADER} cannot be written: {error}"));
     let libbpf = PathBuf::from(env::var_os("DEP_BPF_INCLUDE").expect("libbpf-sys says where its headers are"));
     let strip = out.join("strip");
+    let arguments = arguments(&libbpf, &out);
+    std::fs::write(out.join(ARGUMENTS), arguments.join("\n")).expect("the output folder is writable");
     let mut started = vec![start(&mut compiler_of_strip(&libbpf, &strip))];
     for name in PROGRAMS {
-        started.push(start(&mut compiler_of_program(&libbpf, name, &out)));
+        started.push(start(&mut compiler_of_program(name, &arguments, &out)));
     }
     started.into_iter().for_each(finish);
     for name in PROGRAMS {
@@ -48,14 +60,20 @@ fn compiler_of_strip(libbpf: &Path, strip: &Path) -> Command {
     command
 }
 
-fn compiler_of_program(libbpf: &Path, name: &str, out: &Path) -> Command {
+fn arguments(libbpf: &Path, out: &Path) -> Vec<String> {
     // The programs carry the names of their sources: not where those lie here, so that they are the same wherever they are built.
     let here = env::current_dir().expect("cargo starts it in the crate's folder");
     let map = |folder: &Path| format!("-ffile-prefix-map={}=record", folder.display());
+    let mut arguments = FLAGS.map(str::to_owned).to_vec();
+    arguments.extend([format!("-D__TARGET_ARCH_{}", architecture()), map(&here), map(out)]);
+    arguments.extend([out, libbpf].map(|folder| format!("-I{}", folder.display())));
+    arguments
+}
+
+fn compiler_of_program(name: &str, arguments: &[String], out: &Path) -> Command {
     let mut command = Command::new("clang");
-    command.args(FLAGS).arg(format!("-D__TARGET_ARCH_{}", architecture())).arg(map(&here)).arg(map(out));
-    command.arg("-I").arg(out).arg("-I").arg(libbpf);
-    command.arg(Path::new(FOLDER).join(format!("{name}.bpf.c"))).arg("-o").arg(unstripped(name, out));
+    command.args(arguments).arg("-c").arg(Path::new(FOLDER).join(format!("{name}.bpf.c")));
+    command.arg("-o").arg(unstripped(name, out));
     command
 }
 

@@ -30,6 +30,7 @@ mod open_file_locks;
 mod options;
 mod paths;
 mod programs;
+mod relative;
 mod requests;
 mod roles;
 mod row_builder;

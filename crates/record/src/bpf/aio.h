@@ -1,6 +1,15 @@
 /* Asynchronous operations of libaio. Neither their submission nor their end has a tracepoint. */
 #pragma once
 
+#include "bpf.h"
+#include "descriptor.h"
+#include "direct.h"
+#include "operation_link.h"
+#include "operation_table.h"
+#include "path.h"
+#include "settings.h"
+#include "task.h"
+
 /* iocbs of one io_submit, and events of one io_getevents, that are seen. */
 #define MOST_IOCBS 256
 
@@ -91,10 +100,10 @@ static __always_inline void aio_ended(struct operation *operation, u64 iocb, s64
 		return;
 	bpf_probe_read_user(&user, sizeof(user), (void *)iocb);
 	note = note_of(task);
-	if ((user.code == IOCB_FSYNC || user.code == IOCB_FDSYNC) && note && note->woken_ns >= since) {
+	if ((user.code == IOCB_FSYNC || user.code == IOCB_FDSYNC) && note && note->wait.woken_ns >= since) {
 		/* The work queue's worker that executed it woke this task. */
-		operation->worker_tid = note->waker_tid;
-		operation->worker_pid = note->waker_pid;
+		operation->worker_tid = note->waker.tid;
+		operation->worker_pid = note->waker.pid;
 	}
 	file = file_of(task, user.fd);
 	if (file && is_storage(file))
@@ -154,7 +163,7 @@ static __always_inline void aio_enters(struct pt_regs *regs, long id)
 	note = IS_COMPAT(task) ? 0 : current_note(task);
 	if (!note)
 		return;
-	note->reaps_ns = bpf_ktime_get_ns();
+	note->call.reaps_ns = bpf_ktime_get_ns();
 	if (id == settings.io_submit)
 		aio_begins(FIRST_ARGUMENT(regs), SECOND_ARGUMENT(regs), THIRD_ARGUMENT(regs));
 }
@@ -169,5 +178,5 @@ static __always_inline void aio_exits(struct pt_regs *regs, long id, long result
 	task = bpf_get_current_task_btf();
 	note = IS_COMPAT(task) ? 0 : note_of(task);
 	if (note)
-		aio_reaped(FIRST_ARGUMENT(regs), result, FOURTH_ARGUMENT(regs), note->reaps_ns);
+		aio_reaped(FIRST_ARGUMENT(regs), result, FOURTH_ARGUMENT(regs), note->call.reaps_ns);
 }

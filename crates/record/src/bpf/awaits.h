@@ -1,6 +1,22 @@
 /* Whom a task waits for in a system call that ends when another task acts: the answer of its server, a thread. */
 #pragma once
 
+#include "bpf.h"
+#include "datagram_request.h"
+#include "connection.h"
+#include "descriptor.h"
+#include "event.h"
+#include "path.h"
+#include "queue_note.h"
+#include "registers.h"
+#include "ring.h"
+#include "semaphore.h"
+#include "sender.h"
+#include "settings.h"
+#include "side.h"
+#include "task.h"
+#include "task_state.h"
+
 /* Generations of descendants that are searched. */
 #define GENERATIONS 4
 
@@ -25,7 +41,8 @@ static __always_inline int is_by_task(struct task_struct *waker)
 	s32 call = call_in_registers(waker);
 
 	return call >= 0 && call < CALLS &&
-	       (settings.others[call] & (SENDS | RECEIVES | CLOSES | WAITS_FOR_THREAD | SIGNALS | SEMAPHORE | DEQUEUES));
+	       (settings.others[call] & (SENDS | RECEIVES | CLOSES | WAITS_FOR_THREAD | SIGNALS | SEMAPHORE | QUEUES |
+				      DEQUEUES));
 }
 
 /* Whether the call works on a file, which a FUSE server may serve. */
@@ -50,8 +67,6 @@ static __always_inline int is_on_file(struct task_struct *task, u32 what)
 /* FUTEX_WAITERS: the rest of the word is the holder's thread id (robust and PI mutexes, those of musl). */
 #define FUTEX_HELD 0x80000000u
 #define FUTEX_HOLDER 0x3fffffffu
-/* PID_MAX_LIMIT. A thread of Rust that is parked has a word of all bits. */
-#define MOST_TIDS (4u << 20)
 /* A contended mutex of glibc, bionic, Rust, Go. */
 #define MUTEX_CONTENDED 2
 
@@ -67,6 +82,7 @@ static __always_inline int is_mutex(struct task_struct *waker)
 	return value <= MUTEX_CONTENDED;
 }
 
+/* A thread of Rust that is parked has a word of all bits. */
 static __always_inline int names_holder(u32 value)
 {
 	u32 holder = value & FUTEX_HOLDER;
@@ -102,9 +118,9 @@ static __noinline u32 awaited_by_semaphore(void)
 	struct task_note *mine = note_of(waker);
 	struct semaphore_change change = {};
 
-	if (!mine || !mine->took || !regs || first_change(regs, &change))
+	if (!mine || !mine->lock.semaphore || !regs || first_change(regs, &change))
 		return THREAD;
-	return mine->took == semaphore_of(FIRST_ARGUMENT(regs), change.number) ? LOCK : THREAD;
+	return mine->lock.semaphore == semaphore_of(FIRST_ARGUMENT(regs), change.number) ? LOCK : THREAD;
 }
 
 /* --- Waits of a task that works on a client's request. --- */
@@ -128,7 +144,7 @@ __noinline int has_client(struct task_note *note)
 
 	if (!note)
 		return 0;
-	if (note->owed || note->is_left)
+	if (note->messages.channels.owed || note->messages.is_left)
 		return 1;
 	if (BPF_CORE_READ(task, signal, nr_threads) != 1)
 		return 0;
@@ -202,7 +218,7 @@ __noinline int is_asked_by(struct task_note *note, u64 fd)
 		end = (u64)BPF_CORE_READ(socket, sk);
 	}
 	for (at = 0; at < ASKED_PAIRS; at++) {
-		if (end && at < note->asked_pairs && note->pairs[at] == end)
+		if (end && at < note->messages.asked_pairs && note->messages.pairs[at] == end)
 			return 1;
 	}
 	return 0;
@@ -214,7 +230,7 @@ __noinline int may_answer_by_pair(struct task_note *note)
 {
 	u64 fd;
 
-	if (!note || !note->asked_pairs)
+	if (!note || !note->messages.asked_pairs)
 		return 0;
 	for (fd = 0; fd < PAIR_AT; fd++) {
 		if (is_asked_by(note, fd))
@@ -245,15 +261,15 @@ static __always_inline u32 awaited_by_server(struct task_struct *waker)
 {
 	struct task_note *mine = note_of(waker);
 
-	return mine && (mine->owed || mine->is_left) ? LOCK : FOR_CLIENT;
+	return mine && (mine->messages.channels.owed || mine->messages.is_left) ? LOCK : FOR_CLIENT;
 }
 
 /* Whether the task may wait for somebody though a timer or an interrupt ends its sleep: it will sleep again. */
 static __always_inline int is_asking(struct task_note *note, u32 what)
 {
 	if (what & WAITS)
-		return note->asked || note->owed || note->met;
-	return what & WAITS_FOR_THREAD && note->owed;
+		return note->messages.channels.asked || note->messages.channels.owed || note->messages.channels.met;
+	return what & WAITS_FOR_THREAD && note->messages.channels.owed;
 }
 
 /* The server that a task has connected to ends its wait with the first thing that it sends. What the task connected for may come much
@@ -266,22 +282,22 @@ __noinline int awaited_of_met(struct task_note *note, u32 by_task)
 	struct file *file;
 	u64 connection;
 
-	if (!note || !note->met)
+	if (!note || !note->messages.channels.met)
 		return NOBODY;
-	connection = note->met_by;
+	connection = note->messages.met_by;
 	if (by_task) {
 		file = regs ? file_of(waker, FIRST_ARGUMENT(regs)) : 0;
 		if (!file || side_of(file) != SERVER || connection_at((u64)file, SERVER) != connection)
 			return NOBODY;
 	} else {
 		sender = bpf_map_lookup_elem(&senders, &connection);
-		if (!sender || sender->sent_ns < note->met_ns)
+		if (!sender || sender->sent_ns < note->messages.met_ns)
 			return NOBODY;
-		note->waker_tid = sender->tid;
-		note->waker_pid = sender->pid;
-		__builtin_memcpy(note->waker, sender->comm, NAME_BYTES);
+		note->waker.tid = sender->tid;
+		note->waker.pid = sender->pid;
+		__builtin_memcpy(note->waker.comm, sender->comm, NAME_BYTES);
 	}
-	note->asked_ns = note->met_ns;
+	note->messages.asked_ns = note->messages.met_ns;
 	return ANSWER;
 }
 
@@ -304,6 +320,17 @@ static __always_inline int gives_page(struct task_struct *pager)
 	return regs && call_in_registers(pager) == settings.ioctl && (SECOND_ARGUMENT(regs) >> 8 & 0xff) == USERFAULTFD;
 }
 
+/* A task waits for a message in a queue, and the current task sends one there. */
+static __always_inline u32 awaited_by_queue(struct task_note *note)
+{
+	struct task_note *mine = note_of(bpf_get_current_task_btf());
+
+	if (!mine || !answers_by_queue(&note->messages.queues, &mine->messages.queues))
+		return NOBODY;
+	note->messages.asked_ns = note->messages.queues.asked_ns;
+	return ANSWER;
+}
+
 /* Call this for the task that is about to be woken by the current one. */
 static __always_inline u32 awaited_by(struct task_struct *task, struct task_note *note)
 {
@@ -311,11 +338,11 @@ static __always_inline u32 awaited_by(struct task_struct *task, struct task_note
 	u32 what, by_task, awaits;
 	s32 call;
 
-	if (!note->out_state)
+	if (!note->wait.out_state)
 		return NOBODY;
 	if (gives_page(waker))
 		return THREAD;
-	if (note->out_state & TASK_UNINTERRUPTIBLE)
+	if (note->wait.out_state & TASK_UNINTERRUPTIBLE)
 		return NOBODY;
 	call = call_in_registers(task);
 	if (call < 0 || call >= CALLS)
@@ -323,11 +350,13 @@ static __always_inline u32 awaited_by(struct task_struct *task, struct task_note
 	what = settings.others[call];
 	if (what & WAITS_FOR_CHILD)
 		return is_ending_child(task) ? CHILD : NOBODY;
+	if (what & DEQUEUES)
+		return awaited_by_queue(note);
 	if (!(what & (WAITS | WAITS_FOR_THREAD | SENDS | SEMAPHORE | QUEUES)))
 		return NOBODY;
 	by_task = is_by_task(waker);
 	if (!by_task && what & WAITS && may_ask_again(note)) {
-		note->waker_tid = 0;
+		note->waker.tid = 0;
 		return INTERRUPT;
 	}
 	if (!by_task && !is_asking(note, what))
@@ -338,10 +367,10 @@ static __always_inline u32 awaited_by(struct task_struct *task, struct task_note
 	if (is_on_file(task, what))
 		return NOBODY;
 	if (!by_task && what & WAITS_FOR_THREAD) {
-		note->waker_tid = 0;
+		note->waker.tid = 0;
 		return FOR_CLIENT;
 	}
-	if (!by_task && !note->asked && !note->owed)
+	if (!by_task && !note->messages.channels.asked && !note->messages.channels.owed)
 		return awaited_of_met(note, by_task);
 	if (!by_task)
 		find_sender(note);
@@ -351,24 +380,24 @@ static __always_inline u32 awaited_by(struct task_struct *task, struct task_note
 		awaits = awaited_by_futex(task, waker);
 		if (awaits == THREAD && is_ending_thread(task))
 			return CHILD;
-		return awaits == WORK && note->owed ? awaited_by_server(waker) : awaits;
+		return awaits == WORK && note->messages.channels.owed ? awaited_by_server(waker) : awaits;
 	}
 	if (what & (SENDS | QUEUES))
 		return ROOM;
 	if (by_task && answers_datagram(note)) {
-		note->asked_ns = note->datagram_ns;
+		note->messages.asked_ns = note->messages.datagram_ns;
 		return ANSWER;
 	}
-	if (note->asked) {
+	if (note->messages.channels.asked) {
 		if (by_task && answers_nothing(task))
-			note->waker_tid = 0;
+			note->waker.tid = 0;
 		return ANSWER;
 	}
-	if (note->answered)
+	if (note->messages.channels.answered)
 		return PART;
-	if (by_task && note->met && awaited_of_met(note, by_task))
+	if (by_task && note->messages.channels.met && awaited_of_met(note, by_task))
 		return ANSWER;
-	if (note->owed)
+	if (note->messages.channels.owed)
 		return by_task ? awaited_for_client(task) : FOR_CLIENT;
 	return is_below(waker, task) && may_answer_by_pair(note) ? ANSWER_OF_CHILD : MESSAGE;
 }
@@ -381,26 +410,26 @@ static __always_inline int is_for_client(u32 awaits)
 
 static __always_inline void add_awaited(struct event *event, struct task_note *note)
 {
-	event->awaits = note->awaits;
-	if (note->awaits == ANSWER || note->awaits == PART || note->awaits == ANSWER_OF_CHILD)
-		event->asked_ns = note->asked_ns;
-	else if (note->awaits == ROOM)
-		event->asked_ns = note->sent_ns ? note->sent_ns : began_ns;
-	else if (note->awaits == INTERRUPT)
-		event->asked_ns = note->datagram_ns;
-	else if (note->owed && is_for_client(note->awaits))
-		event->asked_ns = note->owed_ns;
+	event->awaits = note->wait.awaits;
+	if (note->wait.awaits == ANSWER || note->wait.awaits == PART || note->wait.awaits == ANSWER_OF_CHILD)
+		event->asked_ns = note->messages.asked_ns;
+	else if (note->wait.awaits == ROOM)
+		event->asked_ns = note->messages.sent_ns ? note->messages.sent_ns : began_ns;
+	else if (note->wait.awaits == INTERRUPT)
+		event->asked_ns = note->messages.datagram_ns;
+	else if (note->messages.channels.owed && is_for_client(note->wait.awaits))
+		event->asked_ns = note->messages.owed_ns;
 }
 
 /* A sleep that nobody may have to know of: a timer ended it. */
 static __always_inline void remember_sleep(struct task_struct *task, struct task_note *note, u64 out_ns, u64 now)
 {
-	note->slept_ns = out_ns;
-	note->awoke_ns = now;
-	note->slept_call = call_in_registers(task);
-	note->slept_state = note->out_state;
-	note->slept_cpu_ns = task->se.sum_exec_runtime;
-	note->slept_run_delay_ns = run_delay_of(task);
+	note->slept.from_ns = out_ns;
+	note->slept.until_ns = now;
+	note->slept.call = call_in_registers(task);
+	note->slept.state = note->wait.out_state;
+	note->slept.cpu_ns = task->se.sum_exec_runtime;
+	note->slept.run_delay_ns = run_delay_of(task);
 }
 
 static __always_inline struct event *begin_sleep(struct task_struct *task, struct task_note *note, u64 out_ns, u64 now)
@@ -419,16 +448,16 @@ static __noinline int emit_slept(u64 least_ns)
 	struct task_note *note = current_note(task);
 	struct event *event;
 
-	if (!note || !note->awoke_ns || note->awoke_ns - note->slept_ns < least_ns)
+	if (!note || !note->slept.until_ns || note->slept.until_ns - note->slept.from_ns < least_ns)
 		return 0;
-	event = begin_sleep(task, note, note->slept_ns, note->awoke_ns);
-	note->awoke_ns = 0;
+	event = begin_sleep(task, note, note->slept.from_ns, note->slept.until_ns);
+	note->slept.until_ns = 0;
 	if (!event)
 		return 0;
-	event->state = note->slept_state;
-	event->call = note->slept_call;
-	event->cpu_ns = note->slept_cpu_ns;
-	event->run_delay_ns = note->slept_run_delay_ns;
+	event->state = note->slept.state;
+	event->call = note->slept.call;
+	event->cpu_ns = note->slept.cpu_ns;
+	event->run_delay_ns = note->slept.run_delay_ns;
 	event->awaits = INTERRUPT;
 	end_event(event);
 	return 0;
@@ -450,9 +479,9 @@ static __noinline int emit_waker(u64 now)
 		return 0;
 	event->cpu_ns = waker->se.sum_exec_runtime;
 	event->run_delay_ns = run_delay_of(waker);
-	if (note->owed) {
+	if (note->messages.channels.owed) {
 		event->awaits = INTERRUPT;
-		event->asked_ns = note->owed_ns;
+		event->asked_ns = note->messages.owed_ns;
 	}
 	end_event(event);
 	return 0;

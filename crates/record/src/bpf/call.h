@@ -2,8 +2,23 @@
  * wait for storage on. Work after sys_exit, on the way back to user space, belongs to the call. */
 #pragma once
 
-#include "peer.h"
+#include "bpf.h"
+#include "aio.h"
+#include "call_path.h"
+#include "clock.h"
+#include "descriptor.h"
+#include "event.h"
+#include "path.h"
+#include "message.h"
+#include "queue.h"
+#include "registers.h"
+#include "ring.h"
 #include "semaphore.h"
+#include "settings.h"
+#include "stopper.h"
+#include "task.h"
+#include "task_state.h"
+#include "user_stack.h"
 
 /* Functions that are not static work on the current task, which is the one that leaves the CPU in `sched_switch`. The verifier
  * checks them once, not for each path that leads to them. */
@@ -16,19 +31,19 @@ __noinline int emit_call(struct task_note *note, u32 names, u64 until)
 	if (!note)
 		return 0;
 	if (names == BY_FD || names == BY_CONTEXT)
-		file = file_of(task, note->first);
-	else if (names == BY_RESULT && note->result >= 0)
-		file = file_of(task, note->result);
-	else if (names == BY_PROGRAM && !note->result)
+		file = file_of(task, note->call.first);
+	else if (names == BY_RESULT && note->call.result >= 0)
+		file = file_of(task, note->call.result);
+	else if (names == BY_PROGRAM && !note->call.result)
 		file = BPF_CORE_READ(task, mm, exe_file);
 	if (names != BY_CONTEXT && (file ? !is_storage(file) : names == BY_FD))
 		return 0;
 	event = begin_event(SYSTEM_CALL, WITH_STACK);
 	if (!event)
 		return 0;
-	describe(event, task, note, note->entered_ns, until);
-	event->result = note->result;
-	event->argument = names == BY_RESULT ? note->result : note->first;
+	describe(event, task, note, note->call.entered_ns, until);
+	event->result = note->call.result;
+	event->argument = names == BY_RESULT ? note->call.result : note->call.first;
 	add_name(event, task, note, file, names);
 	end_event(event);
 	return 0;
@@ -37,19 +52,19 @@ __noinline int emit_call(struct task_note *note, u32 names, u64 until)
 /* Whether a call that lasted until then is an operation. A task that was stopped lost no time to storage. */
 static __always_inline int is_slow(struct task_note *note, u32 how, u64 until)
 {
-	if (until <= note->entered_ns || until - note->entered_ns - note->stopped_ns < settings.slow_ns)
+	if (until <= note->call.entered_ns || until - note->call.entered_ns - note->call.stopped_ns < settings.slow_ns)
 		return 0;
 	/* Such a call may idle as well. */
-	if (note->adopted == FROM_WAIT)
-		return note->waited_ns >= settings.slow_ns;
-	return !(how & IF_WAITED) || note->waited & FOR_STORAGE;
+	if (note->call.adopted == FROM_WAIT)
+		return note->call.waited_ns >= settings.slow_ns;
+	return !(how & IF_WAITED) || note->call.waited & FOR_STORAGE;
 }
 
 /* Its return to user space was late, but not so late that it counts. */
 static __always_inline void abandon_call(struct task_note *note)
 {
-	note->call = 0;
-	note->adopted = FROM_ENTRY;
+	note->call.number = 0;
+	note->call.adopted = FROM_ENTRY;
 	__sync_fetch_and_add(&adopted_calls, -1);
 }
 
@@ -61,49 +76,32 @@ __noinline int end_followed(struct task_note *note)
 
 	if (!note)
 		return 0;
-	how = how_followed(note->call);
-	until = note->waited_until_ns;
+	how = how_followed(note->call.number);
+	until = note->call.waited_until_ns;
 	if (is_slow(note, how, until)) {
 		emit_all_gathered(note);
 		emit_call(note, how & NAMES, until);
 	}
-	note->call = 0;
-	note->last_call = 0;
-	if (note->adopted)
+	note->call.number = 0;
+	note->call.last = 0;
+	if (note->call.adopted)
 		__sync_fetch_and_add(&adopted_calls, -1);
-	note->adopted = FROM_ENTRY;
+	note->call.adopted = FROM_ENTRY;
 	return 0;
 }
 
-/* The number of the system call that a task is in, or on its way back from; -1: none. An exception leaves none there. */
-static __always_inline s32 call_in_registers(struct task_struct *task)
-{
-	struct pt_regs *regs;
-	u64 id;
-
-	if (task->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER) || IS_COMPAT(task))
-		return -1;
-	regs = (struct pt_regs *)bpf_task_pt_regs(task);
-	if (!regs)
-		return -1;
-	id = CALL_NUMBER(regs);
-	return id < CALLS ? (s32)id : -1;
-}
-
-#include "user_stack.h"
-
 static __always_inline void begin_call(struct task_note *note, s32 call, struct pt_regs *regs, u64 now)
 {
-	note->entered_ns = now;
-	note->entered_tick = ticks();
-	note->call = call;
-	note->first = FIRST_ARGUMENT(regs);
+	note->call.entered_ns = now;
+	note->call.entered_tick = ticks();
+	note->call.number = call;
+	note->call.first = FIRST_ARGUMENT(regs);
 	/* What a program passes is no file. */
-	note->second = (how_followed(call) & NAMES) == BY_CLOSED ? 0 : SECOND_ARGUMENT(regs);
-	note->waited = 0;
-	note->waited_ns = 0;
-	note->stopped_ns = 0;
-	note->result = 0;
+	note->call.second = (how_followed(call) & NAMES) == BY_CLOSED ? 0 : SECOND_ARGUMENT(regs);
+	note->call.waited = 0;
+	note->call.waited_ns = 0;
+	note->call.stopped_ns = 0;
+	note->call.result = 0;
 }
 
 /* A task leaves the CPU, and is in no call that sys_enter began: follow the one that it is in. */
@@ -118,23 +116,23 @@ __noinline int follow_call(struct task_note *note, u32 state, u64 now)
 	if (state & TASK_DEAD)
 		return end_followed(note);
 	call = call_in_registers(task) + 1;
-	if (note->adopted) {
-		if (note->call == call)
+	if (note->call.adopted) {
+		if (note->call.number == call)
 			return 0;
 		end_followed(note);
 	}
 	if (!call)
 		return 0;
-	if (call == note->last_call) {
-		note->call = call;
-		note->adopted = AFTER_EXIT;
+	if (call == note->call.last) {
+		note->call.number = call;
+		note->call.adopted = AFTER_EXIT;
 		save_argument(note, how_followed(call) & NAMES);
 	} else if (is_blocked(state)) {
 		regs = (struct pt_regs *)bpf_task_pt_regs(task);
 		if (!regs)
 			return 0;
 		begin_call(note, call, regs, now);
-		note->adopted = FROM_WAIT;
+		note->call.adopted = FROM_WAIT;
 	} else {
 		return 0;
 	}
@@ -145,16 +143,16 @@ __noinline int follow_call(struct task_note *note, u32 state, u64 now)
 /* A wait within a call ends. */
 static __always_inline void add_to_call(struct task_note *note, u64 out_ns, u64 now)
 {
-	if (is_stopped(note->out_state)) {
-		note->waited |= STOPPED;
-		note->stopped_ns += now - out_ns;
-	} else if (is_blocked(note->out_state) || note->request.key || note->out_mark || note->spans || note->served) {
-		note->waited |= FOR_STORAGE;
-		note->waited_ns += now - out_ns;
-	} else if (!note->held && note->adopted != AFTER_EXIT) {
+	if (is_stopped(note->wait.out_state)) {
+		note->call.waited |= STOPPED;
+		note->call.stopped_ns += now - out_ns;
+	} else if (is_blocked(note->wait.out_state) || note->request.key || note->wait.out_mark || note->signal.spans || note->wait.served) {
+		note->call.waited |= FOR_STORAGE;
+		note->call.waited_ns += now - out_ns;
+	} else if (!note->wait.held && note->call.adopted != AFTER_EXIT) {
 		return;
 	}
-	note->waited_until_ns = now;
+	note->call.waited_until_ns = now;
 }
 
 SEC("tp_btf/sys_enter")
@@ -178,13 +176,17 @@ int BPF_PROG(sys_enter, struct pt_regs *regs, long id)
 	note = how ? current_note(task) : note_of(task);
 	if (!note)
 		return 0;
-	if (note->adopted)
+	if (note->call.adopted)
 		end_followed(note);
 	if (!how)
 		return 0;
 	begin_call(note, id + 1, regs, bpf_ktime_get_ns());
-	if ((how & NAMES) == BY_CLOSED)
-		note->second = current_file(note->first);
+	if ((how & NAMES) == BY_CLOSED) {
+		note->call.second = current_file(note->call.first);
+		/* The call's end no longer knows of what. */
+		if (is_any_channel(&note->messages.channels))
+			note_closed(note, note->call.second);
+	}
 	return 0;
 }
 
@@ -201,7 +203,10 @@ int BPF_PROG(sys_exit, struct pt_regs *regs, long result)
 		return 0;
 	if (id == settings.ioctl)
 		exits_ioctl(regs, result);
-	what = settings.others[id] & (SENDS | RECEIVES | CLOSES | SEMAPHORE | QUEUES);
+	what = settings.others[id] & (SENDS | RECEIVES | CLOSES | SEMAPHORE | QUEUES | DEQUEUES);
+	/* What it closed is known at its begin. */
+	if (what == CLOSES)
+		what = 0;
 	how = settings.calls[id];
 	if (!what && !how && !adopted_calls && !owed_user_stacks)
 		return 0;
@@ -211,25 +216,25 @@ int BPF_PROG(sys_exit, struct pt_regs *regs, long result)
 		return 0;
 	if (what & (SENDS | RECEIVES | CLOSES))
 		note_message(note, what, FIRST_ARGUMENT(regs), result);
-	else if (what & QUEUES)
-		note->sent_ns = bpf_ktime_get_ns();
-	else if (what && !result)
+	else if (what & (QUEUES | DEQUEUES) && result >= 0)
+		note_queue(note, what);
+	else if (what & SEMAPHORE && !result)
 		note_semaphore(note, regs);
 	end_call_of_user(note, how, result);
-	if (note->call != (s32)id + 1)
+	if (note->call.number != (s32)id + 1)
 		return 0;
-	note->result = result;
-	if (note->adopted) {
+	note->call.result = result;
+	if (note->call.adopted) {
 		end_followed(note);
 		return 0;
 	}
 	/* This program runs most often, and the clock costs most of it. */
-	now = may_be_slow(note->entered_tick) ? bpf_ktime_get_ns() : 0;
+	now = may_be_slow(note->call.entered_tick) ? bpf_ktime_get_ns() : 0;
 	if (now && is_slow(note, how, now)) {
 		emit_all_gathered(note);
 		emit_call(note, how & NAMES, now);
 	}
-	note->call = 0;
-	note->last_call = id + 1;
+	note->call.number = 0;
+	note->call.last = id + 1;
 	return 0;
 }

@@ -1,6 +1,9 @@
 /* What costs less than the kernel's clock: its ticks, and the clock's last readings. */
 #pragma once
 
+#include "bpf.h"
+#include "settings.h"
+
 /* Of CONFIG_HZ=100. */
 #define LONGEST_TICK_NS 10000000ull
 /* Operations that begin on a CPU within a tick, each of which reads the clock; of more, one of so many does. */

@@ -1,6 +1,11 @@
 /* Whether a wakeup is part of the completion of a block request. */
 #pragma once
 
+#include "bpf.h"
+#include "event.h"
+#include "settings.h"
+#include "this_cpu.h"
+
 /* A completion wakes the waiting task at once. Later wakeups from the same context have another reason, unless the stack shows the
  * completion; after the second time it is not looked at. */
 #define WAKE_WINDOW_NS 100000ull

@@ -1,9 +1,13 @@
 /* What a request's completion starts: wakeups, and the work of kernel workers. */
 #pragma once
 
+#include "bpf.h"
 #include "completing.h"
+#include "event.h"
 #include "nfs.h"
-#include "works.h"
+#include "task.h"
+#include "this_cpu.h"
+#include "queued_work.h"
 
 /* The request whose completion queued the work that a worker does; 0: none. */
 static __always_inline struct request_note *request_of_work(struct task_struct *task)

@@ -2,6 +2,9 @@
  * the server sends something to the port that the task's datagram came from. */
 #pragma once
 
+#include "bpf.h"
+#include "side.h"
+
 #define SOCK_DGRAM 2
 /* SOCK_BINDPORT_LOCK: a program asked for this port. */
 #define CHOSE_PORT 8

@@ -4,6 +4,8 @@
  * compiler places the relocation before the check that the type exists. */
 #pragma once
 
+#include "bpf.h"
+
 struct drivers {
 	u64 loop_end_io;	/* address of lo_rw_aio_complete; 0: unknown */
 	u16 loop_iocb;		/* offset in struct loop_cmd; 0: unknown, as below */

@@ -1,7 +1,12 @@
 /* Slow system calls before Linux 5.17: those that often work on files, timed from their begin. */
 #pragma once
 
+#include "bpf.h"
+#include "early_task.h"
+#include "event.h"
 #include "path.h"
+#include "ring.h"
+#include "settings.h"
 
 static __always_inline struct file *file_of(struct task_struct *task, u64 fd)
 {

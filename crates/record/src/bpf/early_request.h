@@ -1,6 +1,12 @@
 /* Block requests before Linux 5.17, kept by address in a hash map. */
 #pragma once
+
+#include "bpf.h"
+#include "event.h"
 #include "failed.h"
+#include "ring.h"
+#include "settings.h"
+#include "this_cpu.h"
 
 #define REQUESTS_IN_FLIGHT 8192
 /* blk_status_t: as `errno_of` of `trace/requests.rs` reads them. */
@@ -25,27 +31,6 @@ struct {
 	__type(key, u64);
 	__type(value, struct in_flight);
 } requests SEC(".maps");
-
-/* The request that this CPU completed last, and the task in whose context. */
-struct on_cpu {
-	u32 tid;
-	u32 unused;
-	struct request_note done;
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, u32);
-	__type(value, struct on_cpu);
-} cpus SEC(".maps");
-
-static __always_inline struct on_cpu *this_cpu(void)
-{
-	u32 zero = 0;
-
-	return bpf_map_lookup_elem(&cpus, &zero);
-}
 
 /* Whether the running task is the worker that dispatches I/O throttled by a limit of a cgroup. */
 static __always_inline u32 is_throttle_worker(void)

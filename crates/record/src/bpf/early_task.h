@@ -1,6 +1,10 @@
 /* The state of each thread before Linux 5.17: by thread id, since programs like these cannot store it with the task. */
 #pragma once
 
+#include "bpf.h"
+#include "event.h"
+#include "ring.h"
+
 /* Short waits are emitted as sums over at least this time, if they come to a 64th of it. */
 #define GATHER_NS 100000000ull
 #define THREADS 16384

@@ -1,6 +1,16 @@
 /* Time off the CPU before Linux 5.17: from the switch away from a task to the switch back, and the task's waker. */
 #pragma once
 
+#include "bpf.h"
+#include "completing.h"
+#include "early_task.h"
+#include "early_work.h"
+#include "event.h"
+#include "ring.h"
+#include "settings.h"
+#include "task_state.h"
+#include "this_cpu.h"
+
 static __always_inline int is_of_interest(struct thread *thread)
 {
 	if (thread->call || is_blocked(thread->out_state) || thread->watched || is_stopped(thread->out_state))
@@ -205,7 +215,7 @@ int BPF_PROG(sched_process_exit, struct task_struct *task)
 
 /* A task that is blocked or stopped is taken to have fallen asleep now. */
 SEC("iter/task")
-int first_look(struct bpf_iter__task *context)
+int tasks_at_start(struct bpf_iter__task *context)
 {
 	struct task_struct *task = context->task;
 	struct thread *thread;
@@ -226,7 +236,7 @@ int first_look(struct bpf_iter__task *context)
 }
 
 SEC("iter/task")
-int last_look(struct bpf_iter__task *context)
+int tasks_at_end(struct bpf_iter__task *context)
 {
 	struct task_struct *task = context->task;
 	struct thread *thread;

@@ -1,7 +1,12 @@
 /* Works of kernel workers before Linux 5.17, and the requests whose completion leads to them: `completion.h`. */
 #pragma once
 
-#include "works.h"
+#include "bpf.h"
+#include "completing.h"
+#include "early_task.h"
+#include "event.h"
+#include "this_cpu.h"
+#include "queued_work.h"
 
 /* The request that the work of the running worker leads back to; 0: none. */
 static __always_inline struct request_note *request_of_work(struct task_struct *task)

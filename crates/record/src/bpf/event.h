@@ -1,7 +1,7 @@
 /* Layout of the rings' events, as `trace/event.rs` parses them: every field at its natural alignment, no padding. */
 #pragma once
 
-#include "model.h"
+#include "bpf.h"
 
 #define STACK_FRAMES 40
 #define WAKER_FRAMES 24

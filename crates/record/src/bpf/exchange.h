@@ -2,6 +2,14 @@
  * received. The thread that waits in between may be another one, or wait for several servers. */
 #pragma once
 
+#include "bpf.h"
+#include "datagram.h"
+#include "event.h"
+#include "ring.h"
+#include "sender.h"
+#include "settings.h"
+#include "task.h"
+
 struct exchange {
 	u64 since_ns;	/* it sent a request, or received a part of the answer */
 	u32 is_answered;	/* in part at least */

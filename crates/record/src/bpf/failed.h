@@ -1,6 +1,10 @@
 /* What is known of the failures of one request. */
 #pragma once
+
+#include "bpf.h"
 #include "driver.h"
+#include "event.h"
+#include "settings.h"
 
 /* blk_status_t. */
 #define NOT_SUPPORTED 1

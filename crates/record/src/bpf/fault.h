@@ -2,6 +2,15 @@
  * exception: searched only where the wait is recorded, so that a fault that does not wait costs nothing. */
 #pragma once
 
+#include "bpf.h"
+#include "event.h"
+#include "event_path.h"
+#include "address_hash.h"
+#include "registers.h"
+#include "ring.h"
+#include "task.h"
+#include "task_state.h"
+
 /* Words of the stack that are looked at: from the exception to the file system. */
 #define FAULT_WORDS 256
 #define LEAST_PAGE 4096ull
@@ -61,7 +70,7 @@ static __always_inline void name_fault(struct task_struct *task, struct task_not
 {
 	u64 registers;
 
-	if (!is_blocked(note->out_state) || note->call || task->flags & PF_KTHREAD || call_in_registers(task) >= 0)
+	if (!is_blocked(note->wait.out_state) || note->call.number || task->flags & PF_KTHREAD || call_in_registers(task) >= 0)
 		return;
 	registers = address_of((void *)bpf_task_pt_regs(task), OF_FAULT);
 	emit_fault(file_of_fault(registers, (u64)BPF_CORE_READ(task, mm)), task->pid);

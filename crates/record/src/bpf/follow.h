@@ -1,6 +1,9 @@
 /* Tasks of other programs that are watched like the recorded command. */
 #pragma once
 
+#include "bpf.h"
+#include "task.h"
+
 /* Processes at once. */
 #define FOLLOWED 1024
 
@@ -28,7 +31,7 @@ int follow_tasks(struct bpf_iter__task *context)
 	if (!note)
 		return 0;
 	note->watched = 1;
-	if (!note->out_ns && is_asleep(task))
+	if (!note->wait.out_ns && is_asleep(task))
 		note_asleep(task, note);
 	return 0;
 }

@@ -1,6 +1,15 @@
 /* Asynchronous operations of io_uring. */
 #pragma once
 
+#include "bpf.h"
+#include "clock.h"
+#include "operation_link.h"
+#include "operation_table.h"
+#include "path.h"
+#include "address_hash.h"
+#include "settings.h"
+#include "task.h"
+
 /* Where a kernel thread polls the ring and submits, the submitter is the process that the thread belongs to. */
 static __always_inline void io_uring_begins(struct io_kiocb *request, struct task_struct *task)
 {

@@ -312,6 +312,10 @@ struct signal_struct {
 	int nr_threads;
 };
 
+struct nsproxy {
+	void *ipc_ns;
+};
+
 /* Without CONFIG_SCHED_INFO it is empty. */
 struct sched_info {
 	unsigned long long run_delay;
@@ -333,6 +337,7 @@ struct task_struct {
 	struct mm_struct *mm;
 	struct files_struct *files;
 	struct fs_struct *fs;
+	struct nsproxy *nsproxy;
 	struct signal_struct *signal;
 	struct sched_entity se;
 	struct sched_info sched_info;
@@ -596,6 +601,8 @@ enum cgroup_subsys_id {
 #define FIFTH_ARGUMENT(regs) ((regs)->r8)
 #define CALL_NUMBER(regs) ((regs)->orig_ax)
 #define CALL_SENDTO 44
+#define CALL_MSGSND 69
+#define CALL_MSGRCV 70
 #define CALL_SENDMSG 46
 #define CALL_RECVMMSG 299
 #define CALL_SENDMMSG 307
@@ -612,6 +619,8 @@ enum cgroup_subsys_id {
 #define FOURTH_ARGUMENT(regs) ((regs)->regs[3])
 #define FIFTH_ARGUMENT(regs) ((regs)->regs[4])
 #define CALL_NUMBER(regs) ((u64)(s64)(regs)->syscallno)
+#define CALL_MSGRCV 188
+#define CALL_MSGSND 189
 #define CALL_SENDTO 206
 #define CALL_SENDMSG 211
 #define CALL_RECVMMSG 243
@@ -637,3 +646,9 @@ enum cgroup_subsys_id {
 #define PF_USER_WORKER 0x4000
 #define PF_KTHREAD 0x200000
 #define AT_FDCWD (-100)
+/* PID_MAX_LIMIT. */
+#define MOST_TIDS (4u << 20)
+/* REQ_OP_MASK, REQ_OP_WRITE and REQ_OP_FLUSH. */
+#define OPERATION 0xff
+#define WRITE 1
+#define FLUSH 2

@@ -3,6 +3,12 @@
  * process. The percpu locks of a frozen file system are held by the task that froze it. */
 #pragma once
 
+#include "bpf.h"
+#include "event.h"
+#include "model.h"
+#include "stopper.h"
+#include "task.h"
+
 /* LCB_F_* of <trace/events/lock.h> */
 #define LOCK_SPINS 1
 #define LOCK_READ 2
@@ -13,8 +19,6 @@
 /* The low bits of an owner are flags. */
 #define OWNER_FLAGS 7ull
 #define OWNED_BY_READERS 1ull
-/* Highest thread id. */
-#define MOST_TIDS (4u << 20)
 /* What posix_lock_inode and flock_lock_inode return where another lock is in the way. */
 #define FILE_LOCK_DEFERRED 1
 #define FILE_LOCK_REFUSED (-11)
@@ -59,20 +63,20 @@ static __noinline int note_owner(struct task_note *note)
 
 	if (!note)
 		return 0;
-	note->holder.tid = 0;
-	note->holder.was_tried = 0;
-	note->holder.lock = note->lock_address;
-	if (note->lock & LOCK_PERCPU) {
-		stopper = stopper_of(note->lock_address);
+	note->lock.holder.tid = 0;
+	note->lock.holder.was_tried = 0;
+	note->lock.holder.lock = note->lock.address;
+	if (note->lock.flags & LOCK_PERCPU) {
+		stopper = stopper_of(note->lock.address);
 		if (!stopper)
 			return 0;
-		note->holder.tid = stopper->tid;
-		note->holder.pid = stopper->pid;
-		note->holder.is_hint = 0;
-		__builtin_memcpy(note->holder.comm, stopper->comm, NAME_BYTES);
+		note->lock.holder.tid = stopper->tid;
+		note->lock.holder.pid = stopper->pid;
+		note->lock.holder.is_hint = 0;
+		__builtin_memcpy(note->lock.holder.comm, stopper->comm, NAME_BYTES);
 		return 0;
 	}
-	word = owner_word(note->lock_address, note->lock & ~LOCKED);
+	word = owner_word(note->lock.address, note->lock.flags & ~LOCKED);
 	owner = (struct task_struct *)(word & ~OWNER_FLAGS);
 	if (!owner)
 		return 0;
@@ -80,20 +84,20 @@ static __noinline int note_owner(struct task_note *note)
 	pid = BPF_CORE_READ(owner, tgid);
 	if (!tid || tid > MOST_TIDS || !pid || pid > MOST_TIDS)
 		return 0;
-	note->holder.tid = tid;
-	note->holder.pid = pid;
-	note->holder.is_hint = !(note->lock & (LOCK_MUTEX | LOCK_RT)) && word & OWNED_BY_READERS;
-	bpf_probe_read_kernel_str(note->holder.comm, NAME_BYTES, &owner->comm);
+	note->lock.holder.tid = tid;
+	note->lock.holder.pid = pid;
+	note->lock.holder.is_hint = !(note->lock.flags & (LOCK_MUTEX | LOCK_RT)) && word & OWNED_BY_READERS;
+	bpf_probe_read_kernel_str(note->lock.holder.comm, NAME_BYTES, &owner->comm);
 	return 0;
 }
 
 static __always_inline void add_holder(struct event *event, struct task_note *note)
 {
-	event->lock = note->holder.lock;
-	event->holder_tid = note->holder.tid;
-	event->holder_pid = note->holder.pid;
-	__builtin_memcpy(event->holder, note->holder.comm, NAME_BYTES);
-	if (note->holder.is_hint)
+	event->lock = note->lock.holder.lock;
+	event->holder_tid = note->lock.holder.tid;
+	event->holder_pid = note->lock.holder.pid;
+	__builtin_memcpy(event->holder, note->lock.holder.comm, NAME_BYTES);
+	if (note->lock.holder.is_hint)
 		event->flags |= HOLDER_IS_HINT;
 }
 
@@ -202,13 +206,13 @@ static __always_inline u64 blocker_of(u64 request)
 /* A task waits for a lock of a file. Of its holder only the process is known. */
 static __always_inline void note_holder_of_file(struct task_note *note, u64 inode, u32 pid)
 {
-	__builtin_memset(&note->detail, 0, sizeof(note->detail));
-	note->holder.lock = inode;
-	note->holder.tid = pid;
-	note->holder.pid = pid;
-	note->holder.is_hint = 0;
-	note->holder.was_tried = 0;
-	note->holder.comm[0] = 0;
+	__builtin_memset(&note->signal.detail, 0, sizeof(note->signal.detail));
+	note->lock.holder.lock = inode;
+	note->lock.holder.tid = pid;
+	note->lock.holder.pid = pid;
+	note->lock.holder.is_hint = 0;
+	note->lock.holder.was_tried = 0;
+	note->lock.holder.comm[0] = 0;
 }
 
 /* The current task is going to sleep because of a lock of a file. */
@@ -218,10 +222,10 @@ static __always_inline void announce_file_lock(u32 mark, u64 inode, u32 pid, u32
 
 	if (!note)
 		return;
-	note->mark = mark;
-	note->mark_ns = bpf_ktime_get_ns();
+	note->signal.mark = mark;
+	note->signal.mark_ns = bpf_ktime_get_ns();
 	note_holder_of_file(note, inode, pid);
-	note->holder.was_tried = was_tried;
+	note->lock.holder.was_tried = was_tried;
 }
 
 /* It waits until the lock in the way is given up. */
@@ -257,9 +261,9 @@ static __noinline int note_file_lock(u64 inode, u64 request)
 		return 0;
 	read_file_lock(request, &range);
 	if (!range.is_given_back)
-		note->locked = inode;
-	else if (note->locked == inode)
-		note->locked = 0;
+		note->lock.file = inode;
+	else if (note->lock.file == inode)
+		note->lock.file = 0;
 	return 0;
 }
 

@@ -1,14 +1,20 @@
 /* Marks: tracepoints that announce a wait. The task's next time off the CPU is that wait. */
 #pragma once
 
+#include "bpf.h"
+#include "event.h"
+#include "lock.h"
+#include "model.h"
+#include "task.h"
+
 static __always_inline struct task_note *announce(u32 mark)
 {
 	struct task_note *note = current_note(bpf_get_current_task_btf());
 
 	if (note) {
-		note->mark = mark;
-		note->mark_ns = bpf_ktime_get_ns();
-		__builtin_memset(&note->detail, 0, sizeof(note->detail));
+		note->signal.mark = mark;
+		note->signal.mark_ns = bpf_ktime_get_ns();
+		__builtin_memset(&note->signal.detail, 0, sizeof(note->signal.detail));
 	}
 	return note;
 }
@@ -22,7 +28,7 @@ static __always_inline struct task_note *announce(u32 mark)
 		struct task_note *note = announce(mark); \
 \
 		if (note && from) \
-			note->detail.word[0] = from->dev; \
+			note->signal.detail.word[0] = from->dev; \
 		return 0; \
 	}
 
@@ -40,8 +46,8 @@ int BPF_PROG(xfs_buf_lock_done)
 {
 	struct task_note *note = note_of(bpf_get_current_task_btf());
 
-	if (note && note->mark == XFS_BUF_LOCK)
-		note->mark = NO_MARK;
+	if (note && note->signal.mark == XFS_BUF_LOCK)
+		note->signal.mark = NO_MARK;
 	return 0;
 }
 
@@ -51,7 +57,7 @@ int BPF_PROG(xfs_inodegc_throttle, struct xfs_mount *mount)
 	struct task_note *note = announce(XFS_INODEGC_THROTTLE);
 
 	if (note && mount)
-		note->detail.word[0] = mount->m_super->s_dev;
+		note->signal.detail.word[0] = mount->m_super->s_dev;
 	return 0;
 }
 
@@ -66,10 +72,10 @@ int BPF_PROG(contention_begin, void *lock, unsigned int flags)
 	note = current_note(bpf_get_current_task_btf());
 	if (!note)
 		return 0;
-	if (!note->lock)
+	if (!note->lock.flags)
 		__sync_fetch_and_add(&waiting_locks, 1);
-	note->lock = flags | LOCKED;
-	note->lock_address = (u64)lock;
+	note->lock.flags = flags | LOCKED;
+	note->lock.address = (u64)lock;
 	return 0;
 }
 
@@ -82,7 +88,7 @@ int BPF_PROG(contention_end)
 	if (!waiting_locks)
 		return 0;
 	note = note_of(bpf_get_current_task_btf());
-	if (note && note->lock)
+	if (note && note->lock.flags)
 		forget_lock(note);
 	return 0;
 }
@@ -98,8 +104,8 @@ static __always_inline int announce_dirty(struct bdi_writeback *wb, long pause, 
 	if (!note)
 		return 0;
 	for (at = 0; at < WORDS; at++)
-		note->detail.word[at] = pages[at];
-	bpf_probe_read_kernel_str(note->detail.name, NAME_BYTES, &wb->bdi->dev_name);
+		note->signal.detail.word[at] = pages[at];
+	bpf_probe_read_kernel_str(note->signal.detail.name, NAME_BYTES, &wb->bdi->dev_name);
 	return 0;
 }
 
@@ -131,7 +137,7 @@ int BPF_PROG(folio_wait_writeback, void *folio, struct address_space *mapping)
 
 	if (!note || !mapping)
 		return 0;
-	note->detail.word[0] = mapping->host->i_sb->s_dev;
-	note->detail.word[1] = mapping->host->i_ino;
+	note->signal.detail.word[0] = mapping->host->i_sb->s_dev;
+	note->signal.detail.word[1] = mapping->host->i_ino;
 	return 0;
 }

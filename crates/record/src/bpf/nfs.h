@@ -3,6 +3,8 @@
  * leads to the thread that answered, and the client's wait to the waits of the server. */
 #pragma once
 
+#include "bpf.h"
+
 #define REPLIES 1024
 
 struct reply {

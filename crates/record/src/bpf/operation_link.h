@@ -1,6 +1,14 @@
 /* Asynchronous operations: how they are emitted, and the block requests that they waited for. */
 #pragma once
 
+#include "bpf.h"
+#include "direct.h"
+#include "event.h"
+#include "event_path.h"
+#include "operation_table.h"
+#include "ring.h"
+#include "settings.h"
+
 __noinline int emit_operation(struct operation *operation, u32 code, u64 file, s64 result, u64 now)
 {
 	struct task_struct *current = bpf_get_current_task_btf();
@@ -40,6 +48,7 @@ static __always_inline void aio_requests_end(struct operation *operation, struct
 		emit_operation(operation, AIO_CODE + (flags & 1), (u64)BPF_CORE_READ(iocb, ki_filp), 0, now);
 }
 
+/* This and other functions that are not static are verified separately and once, not for each path of each caller. */
 __noinline int link_bio(u64 bio, struct request_note *note)
 {
 	struct operation *operation;
@@ -56,5 +65,26 @@ __noinline int link_bio(u64 bio, struct request_note *note)
 	operation->request = *note;
 	if ((key & 1) && direct.left <= 1)
 		aio_requests_end(operation, direct.iocb, note->flags, note->completed_ns);
+	return 0;
+}
+
+/* Remembers a slow request with the operations whose bios it completes. */
+__noinline int link_operations(struct request_note *note)
+{
+	struct request *request;
+	struct bio *bio, *last;
+	int at;
+
+	if (!note)
+		return 0;
+	request = (struct request *)note->key;
+	bio = BPF_CORE_READ(request, bio);
+	last = BPF_CORE_READ(request, biotail);
+	for (at = 0; at < MOST_BIOS && bio; at++) {
+		link_bio((u64)bio, note);
+		if (bio == last)
+			break;
+		bio = BPF_CORE_READ(bio, bi_next);
+	}
 	return 0;
 }

@@ -1,16 +1,16 @@
 /* The table of asynchronous operations in flight, from their submission to their completion, and their block requests. */
 #pragma once
 
+#include "bpf.h"
 #include "clock.h"
-#include "place.h"
+#include "event.h"
+#include "address_hash.h"
+#include "ring.h"
 
 #define OPERATIONS_BITS 14
 /* How far apart io_uring's requests and user space's iocbs are at least: 256 and 64 bytes. */
 #define IO_URING_BITS 8
 #define IOCB_BITS 6
-/* Bios of one request, merged, whose operations are linked. */
-#define MOST_BIOS 16
-
 /* What begins and ends with each operation is in one cache line. */
 struct operation {
 	u64 key;		/* address of the kernel's io_uring request, or `aio_key`; 0: free */
@@ -37,9 +37,9 @@ struct {
 /* Set with the first operation: until then no request looks for one. */
 u32 any_operation SEC(".data.operations") = 0;
 
-static __always_inline u32 place_of_operation(u64 key)
+static __always_inline u32 first_way_of_operation(u64 key)
 {
-	return place_of(key, key & 1 ? IOCB_BITS : IO_URING_BITS, OPERATIONS_BITS);
+	return first_way_of(key, key & 1 ? IOCB_BITS : IO_URING_BITS, OPERATIONS_BITS);
 }
 
 static __always_inline struct operation *operation_at(u32 place)
@@ -49,7 +49,7 @@ static __always_inline struct operation *operation_at(u32 place)
 
 static __always_inline struct operation *operation_of(u64 key)
 {
-	u32 place = place_of_operation(key), other;
+	u32 place = first_way_of_operation(key), other;
 	struct operation *operation = operation_at(place);
 
 	if (!operation || operation->key == key)
@@ -68,7 +68,7 @@ static __always_inline struct operation *operation_of(u64 key)
 /* An operation that was canceled, or reaped without a system call, has no end. Its place is taken when there is no other. */
 static __always_inline struct operation *new_operation(u64 key)
 {
-	u32 place = place_of_operation(key), other;
+	u32 place = first_way_of_operation(key), other;
 	struct operation *oldest = operation_at(place), *operation;
 
 	if (!oldest || oldest->key == key || !oldest->key)
@@ -112,96 +112,4 @@ static __always_inline void operation_begins(struct submission *submission)
 	operation->key = submission->key;
 	if (!any_operation)
 		any_operation = 1;
-}
-
-/* Of libaio, by user space's address of the iocb in that context: odd, unlike an address. */
-static __always_inline u64 aio_key(u64 context, u64 iocb)
-{
-	return (context * 31 ^ iocb) | 1;
-}
-
-static __always_inline u64 key_of(struct kiocb *iocb)
-{
-	struct aio_kiocb *aio = (struct aio_kiocb *)iocb;
-	u64 complete = (u64)BPF_CORE_READ(iocb, ki_complete);
-
-	/* None: the call is synchronous. */
-	if (!complete)
-		return 0;
-	if (complete != settings.aio_complete)
-		return (u64)iocb;
-	return aio_key((u64)BPF_CORE_READ(aio, ki_ctx), BPF_CORE_READ(aio, ki_res.obj));
-}
-
-/* Direct I/O of a bio: its iocb, and its bios that have not completed. */
-struct direct {
-	struct kiocb *iocb;
-	s32 left;
-};
-
-/* The bio that this one was split off from, maybe several times. */
-static __always_inline struct bio *whole_bio(struct bio *bio)
-{
-	int at;
-
-	for (at = 0; at < MOST_BIOS && (u64)BPF_CORE_READ(bio, bi_end_io) == settings.chain_end_io; at++)
-		bio = BPF_CORE_READ(bio, bi_private);
-	return bio;
-}
-
-/* The call of direct I/O that a bio, by its address, is a part of; 0: of none. */
-static __always_inline struct kiocb *call_of_bio(struct bio *bio)
-{
-	u64 end_io = (u64)BPF_CORE_READ(bio, bi_end_io);
-	void *owner = BPF_CORE_READ(bio, bi_private);
-
-	if (end_io == settings.iomap_end_io)
-		return BPF_CORE_READ((struct iomap_dio *)owner, iocb);
-	/* One bio, which the kernel allocates with its owner. */
-	if (end_io == settings.device_end_io_async)
-		owner = (void *)bio - bpf_core_field_offset(struct blkdev_dio, bio);
-	else if (end_io != settings.device_end_io)
-		return 0;
-	return BPF_CORE_READ((struct blkdev_dio *)owner, iocb);
-}
-
-static __always_inline void find_direct(struct bio *bio, struct direct *direct)
-{
-	u64 end_io;
-	void *owner;
-
-	bio = whole_bio(bio);
-	end_io = (u64)BPF_CORE_READ(bio, bi_end_io);
-	owner = BPF_CORE_READ(bio, bi_private);
-	direct->iocb = call_of_bio(bio);
-	direct->left = 1;
-	if (end_io == settings.iomap_end_io)
-		direct->left = BPF_CORE_READ((struct iomap_dio *)owner, ref.counter);
-	else if (end_io == settings.device_end_io)
-		direct->left = BPF_CORE_READ((struct blkdev_dio *)owner, ref.counter);
-	direct->left += BPF_CORE_READ(bio, __bi_remaining.counter) - 1;
-}
-
-/* This and other functions that are not static are verified separately and once, not for each path of each caller. */
-__noinline int link_bio(u64 bio, struct request_note *note);
-
-/* Remembers a slow request with the operations whose bios it completes. */
-__noinline int link_operations(struct request_note *note)
-{
-	struct request *request;
-	struct bio *bio, *last;
-	int at;
-
-	if (!note)
-		return 0;
-	request = (struct request *)note->key;
-	bio = BPF_CORE_READ(request, bio);
-	last = BPF_CORE_READ(request, biotail);
-	for (at = 0; at < MOST_BIOS && bio; at++) {
-		link_bio((u64)bio, note);
-		if (bio == last)
-			break;
-		bio = BPF_CORE_READ(bio, bi_next);
-	}
-	return 0;
 }

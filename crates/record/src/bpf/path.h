@@ -1,6 +1,9 @@
 /* A file by the names of its folders. */
 #pragma once
 
+#include "bpf.h"
+#include "event.h"
+
 /* Regular files, directories and block devices: what can stall on storage. */
 static __always_inline int is_storage(struct file *file)
 {

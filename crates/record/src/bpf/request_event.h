@@ -1,22 +1,15 @@
 /* Completed requests: what wakeups and the rings take from them. */
 #pragma once
 
+#include "bpf.h"
+#include "event.h"
+#include "request_table.h"
+#include "request_traffic.h"
+#include "ring.h"
+#include "this_cpu.h"
+
 #define MOST_MERGES 64
 #define NUMBERS 64
-
-/* The request that this CPU completed last, and the task in whose context. */
-struct on_cpu {
-	u32 tid;
-	u32 number;		/* of the request that it emitted last, with all requests recorded */
-	struct request_note done;	/* key 0: being written */
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, u32);
-	__type(value, struct on_cpu);
-} cpus SEC(".maps");
 
 /* With all requests recorded: each of them, in a separate ring. */
 struct {
@@ -33,13 +26,6 @@ struct lower {
 };
 
 u32 next_numbers SEC(".data.numbers") = 0;
-
-static __always_inline struct on_cpu *this_cpu(void)
-{
-	u32 zero = 0;
-
-	return bpf_map_lookup_elem(&cpus, &zero);
-}
 
 /* The bios of a request beyond its first. */
 __noinline int count_merges(u64 key)

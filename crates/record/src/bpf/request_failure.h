@@ -1,7 +1,11 @@
 /* Requests that failed at the device: they timed out, or came back with an error, and were issued again or not. Programs of requests that
  * succeed only test for it. */
 #pragma once
+
+#include "bpf.h"
+#include "event.h"
 #include "failed.h"
+#include "request_table.h"
 
 #define FAILING 1024
 /* Requests that failed at once: a disk that is gone fails all of them. */

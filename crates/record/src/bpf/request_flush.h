@@ -6,9 +6,14 @@
  * A request completes twice: its data, and as a whole, which is when its task wakes up. A bare flush completes once. */
 #pragma once
 
-#define OPERATION 0xff
-#define WRITE 1
-#define FLUSH 2
+#include "bpf.h"
+#include "event.h"
+#include "request_event.h"
+#include "request_table.h"
+#include "request_traffic.h"
+#include "settings.h"
+#include "this_cpu.h"
+
 #define FUA (1u << 17)
 #define PREFLUSH (1u << 18)
 /* Between two flush requests that follow each other. */

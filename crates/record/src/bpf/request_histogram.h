@@ -1,6 +1,13 @@
 /* Histograms of the times of completed requests, by device and class. */
 #pragma once
 
+#include "bpf.h"
+#include "event.h"
+#include "model.h"
+#include "request_table.h"
+#include "request_traffic.h"
+#include "ring.h"
+
 #define HISTOGRAMS 256
 
 struct histogram {

@@ -1,6 +1,16 @@
 /* Requests of loop devices and of the device mapper's multipath, and the requests of the disk beneath that complete them. */
 #pragma once
+
+#include "bpf.h"
+#include "completion.h"
+#include "direct.h"
 #include "driver.h"
+#include "event.h"
+#include "request_event.h"
+#include "request_flush.h"
+#include "request_table.h"
+#include "settings.h"
+#include "this_cpu.h"
 
 #define LOWERS 1024
 

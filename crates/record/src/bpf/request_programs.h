@@ -1,14 +1,23 @@
 /* The programs of block requests: matched here, emitted where they are slow or a task waited for them, always summed up. */
 #pragma once
 
+#include "bpf.h"
+#include "event.h"
+#include "failed.h"
+#include "operation_link.h"
+#include "operation_table.h"
+#include "request_owner.h"
+#include "address_hash.h"
+#include "request_event.h"
+#include "request_failure.h"
+#include "request_flush.h"
+#include "request_histogram.h"
+#include "request_lower.h"
 #include "request_table.h"
 #include "request_traffic.h"
-#include "request_histogram.h"
-#include "request_event.h"
-#include "request_flush.h"
-#include "request_failure.h"
-#include "completion.h"
-#include "request_lower.h"
+#include "settings.h"
+#include "task.h"
+#include "this_cpu.h"
 #include "usage.h"
 
 /* Whether issues must be traced: `Issues` of `trace/issues.rs`. */
@@ -61,9 +70,9 @@ static __always_inline u64 queued_at(struct task_struct *task, u64 got)
 		return got;
 	note = note_of(task);
 	/* A request allocated earlier is not the one that the task waited for. */
-	if (!note || !note->queued_ns || note->queued_ns > got)
+	if (!note || !note->wait.queued_ns || note->wait.queued_ns > got)
 		return got;
-	queued = note->queued_ns;
+	queued = note->wait.queued_ns;
 	forget_bio(note);
 	return queued;
 }

@@ -1,8 +1,12 @@
 /* The table of block requests in flight, from their arrival to their completion. */
 #pragma once
 
+#include "bpf.h"
 #include "clock.h"
-#include "place.h"
+#include "event.h"
+#include "address_hash.h"
+#include "ring.h"
+#include "settings.h"
 
 #define SLOTS_BITS 15
 /* Requests are at least as far apart: 256 bytes. */
@@ -151,7 +155,7 @@ static __always_inline int claims(u32 number, u64 key)
 /* The number of the first slot that a request may have, from 1 on. */
 static __always_inline u32 first_number(u64 key)
 {
-	return place_of(key, REQUEST_BITS, SLOTS_BITS) + 1;
+	return first_way_of(key, REQUEST_BITS, SLOTS_BITS) + 1;
 }
 
 /* The number of the slot of a request that has not the first one, from 1 on; 0: none. */

@@ -1,7 +1,13 @@
 /* Traffic of each device: requests that came and were completed, by class, and which of them overtook another. */
 #pragma once
 
-#define QUEUES 256
+#include "bpf.h"
+#include "event.h"
+#include "request_table.h"
+#include "ring.h"
+#include "settings.h"
+
+#define QUEUE_IDS 256
 #define EPOCHS 128
 #define MOST_CPUS 512
 
@@ -14,7 +20,7 @@ struct counts {
 /* By CPU and queue id. Counters shared by all CPUs would cost each request more than everything else. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, QUEUES);
+	__uint(max_entries, QUEUE_IDS);
 	__type(key, u32);
 	__type(value, struct counts);
 } counts SEC(".maps");
@@ -60,7 +66,7 @@ struct device {
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, QUEUES);
+	__uint(max_entries, QUEUE_IDS);
 	__type(key, u32);
 	__type(value, struct device);
 } devices SEC(".maps");
@@ -72,9 +78,9 @@ static __always_inline struct device *counters_of(u32 queue)
 
 static __always_inline struct counts *counts_of(u32 queue, u32 cpu)
 {
-	u32 at = cpu * QUEUES + queue;
+	u32 at = cpu * QUEUE_IDS + queue;
 
-	return queue < QUEUES ? bpf_map_lookup_elem(&counts, &at) : 0;
+	return queue < QUEUE_IDS ? bpf_map_lookup_elem(&counts, &at) : 0;
 }
 
 /* Adds up all CPUs. Completions are read first, so that none is counted without its arrival. */

@@ -1,6 +1,9 @@
 /* The ring of events, and the count of those that were lost. */
 #pragma once
 
+#include "bpf.h"
+#include "event.h"
+
 /* Losses, by enum kind. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);

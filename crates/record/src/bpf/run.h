@@ -1,6 +1,11 @@
 /* What ran on each CPU: those that others waited behind. The task that happened to run last may be any. */
 #pragma once
 
+#include "bpf.h"
+#include "event.h"
+#include "ring.h"
+#include "usage.h"
+
 /* Shorter runs are not noted. Runs of one task that are closer than GAP_NS are one. */
 #define LONG_RUN_NS 1000000ull
 #define GAP_NS 20000000ull

@@ -1,6 +1,9 @@
 /* Semaphores of System V: which one a task took last. The kernel says of none who holds it. */
 #pragma once
 
+#include "bpf.h"
+#include "task.h"
+
 struct semaphore_change {
 	u16 number;
 	short change;
@@ -27,8 +30,8 @@ static __noinline int note_semaphore(struct task_note *note, struct pt_regs *reg
 	if (!note || !regs || first_change(regs, &change))
 		return 0;
 	if (change.change < 0)
-		note->took = semaphore_of(FIRST_ARGUMENT(regs), change.number);
+		note->lock.semaphore = semaphore_of(FIRST_ARGUMENT(regs), change.number);
 	else if (change.change > 0)
-		note->took = 0;
+		note->lock.semaphore = 0;
 	return 0;
 }

@@ -1,6 +1,9 @@
 /* Servers in user space that the kernel calls: their own waits explain those of their clients. */
 #pragma once
 
+#include "bpf.h"
+#include "task.h"
+
 /* It runs in the server's task. The first answer shows that the task is one. */
 static __always_inline int note_server(void)
 {

@@ -1,6 +1,8 @@
 /* What the recorder sets before it loads the programs. */
 #pragma once
 
+#include "bpf.h"
+
 #define CALLS 512
 /* Operation codes of io_uring that are known; from AIO_CODE on, those of libaio. */
 #define CODES 64
@@ -42,7 +44,7 @@ struct settings {
 	u64 slow_ns;		/* threshold of system calls and requests */
 	u64 interval_ns;	/* waits from this length on are recorded individually */
 	u64 await_ns;		/* waits for another task from this length on are recorded */
-	u64 look_ns;		/* waits from this length on are reported while they last */
+	u64 report_ns;		/* waits from this length on are reported while they last */
 	u64 throttle_function;	/* address of blk_throtl_dispatch_work_fn; 0: unknown */
 	u64 shrink_function;	/* address of super_cache_scan; 0: unknown */
 	u64 epoch_ns;		/* interval between sums of a device's counts */

@@ -1,14 +1,21 @@
 /* Spans: time between two tracepoints of a task, or before a tracepoint that says how long a wait took. */
 #pragma once
 
+#include "bpf.h"
+#include "event.h"
+#include "model.h"
+#include "ring.h"
+#include "settings.h"
+#include "task.h"
+
 static __always_inline void span_begins(u32 span)
 {
 	struct task_note *note = current_note(bpf_get_current_task_btf());
 
 	if (!note || span >= PAIRED)
 		return;
-	note->span_ns[span] = bpf_ktime_get_ns();
-	note->spans |= 1 << span;
+	note->signal.span_ns[span] = bpf_ktime_get_ns();
+	note->signal.spans |= 1 << span;
 }
 
 /* The event of a span that is long enough to be recorded individually; a short one is summed up. */
@@ -39,9 +46,9 @@ static __always_inline struct event *span_ends(u32 span, const u64 bytes)
 
 	if (!note || span >= PAIRED)
 		return 0;
-	since = note->span_ns[span];
-	note->span_ns[span] = 0;
-	note->spans &= ~(1 << span);
+	since = note->signal.span_ns[span];
+	note->signal.span_ns[span] = 0;
+	note->signal.spans &= ~(1 << span);
 	return span_was(task, note, span, since, bpf_ktime_get_ns(), bytes);
 }
 

@@ -2,28 +2,13 @@
 /* Traces what tasks wait for. Pairing and filtering happen here: only long waits go through the ring, and short waits
  * of one task are summed up over a tenth of a second. One header for each subject, one object for all: they share the
  * state of a task. */
-#include "kernel.h"
-#include <bpf/bpf_helpers.h>
-#include <bpf/bpf_core_read.h>
-#include <bpf/bpf_tracing.h>
-#include "event.h"
-#include "settings.h"
-#include "ring.h"
-#include "task_state.h"
-#include "task.h"
-#include "operation_table.h"
+#include "bpf.h"
 #include "request_programs.h"
-#include "run.h"
-#include "call_file.h"
-#include "operation_link.h"
-#include "aio.h"
-#include "stop.h"
 #include "call.h"
-#include "lock.h"
 #include "wait.h"
 #include "io_uring.h"
 #include "server.h"
-#include "look.h"
+#include "task_iterator.h"
 #include "follow.h"
 #include "span.h"
 #include "mark.h"

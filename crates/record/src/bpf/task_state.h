@@ -1,6 +1,9 @@
 /* What a task that leaves the CPU goes on to do. */
 #pragma once
 
+#include "bpf.h"
+#include "settings.h"
+
 static __always_inline u32 state_of(struct task_struct *task)
 {
 	if (bpf_core_field_exists(task->__state))

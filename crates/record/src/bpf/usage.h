@@ -1,7 +1,12 @@
 /* Who used the devices and CPUs, and how much: sums that the tracer takes twice a second. */
 #pragma once
 
-#include "owner.h"
+#include "bpf.h"
+#include "event.h"
+#include "request_owner.h"
+#include "request_table.h"
+#include "request_traffic.h"
+#include "task.h"
 #include "usage_table.h"
 
 #define EXITED 4096

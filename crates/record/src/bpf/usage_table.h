@@ -1,7 +1,10 @@
 /* The sums of what was used: a table for each CPU, and a map for what finds no place there. */
 #pragma once
 
-#include "place.h"
+#include "bpf.h"
+#include "event.h"
+#include "address_hash.h"
+#include "ring.h"
 
 #define BPF_MAP_TYPE_PERCPU_HASH 5
 #define USAGES 4096

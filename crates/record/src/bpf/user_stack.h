@@ -2,6 +2,13 @@
  * alone, so the stack of a wait is taken when its system call returns: where it began. */
 #pragma once
 
+#include "bpf.h"
+#include "event.h"
+#include "registers.h"
+#include "ring.h"
+#include "settings.h"
+#include "task.h"
+
 #define BPF_F_USER_STACK (1ull << 8)
 
 /* Tasks whose stack is still to be taken: without any, the end of a system call that is not followed looks up no task. */
@@ -10,17 +17,17 @@ s32 owed_user_stacks SEC(".data") = 0;
 /* The task waited in a system call: its stack is taken at the call's end. */
 static __always_inline void owe_user_stack(struct task_struct *task, struct task_note *note, u64 out_ns)
 {
-	if (!settings.user_stacks || note->user_ns || call_in_registers(task) < 0)
+	if (!settings.user_stacks || note->call.user_ns || call_in_registers(task) < 0)
 		return;
-	note->user_ns = out_ns;
+	note->call.user_ns = out_ns;
 	__sync_fetch_and_add(&owed_user_stacks, 1);
 }
 
 static __always_inline void forget_user_stack(struct task_note *note)
 {
-	if (!note->user_ns)
+	if (!note->call.user_ns)
 		return;
-	note->user_ns = 0;
+	note->call.user_ns = 0;
 	__sync_fetch_and_add(&owed_user_stacks, -1);
 }
 
@@ -83,10 +90,10 @@ __noinline int emit_user_stack(u64 from, u64 until)
 /* A system call ends. The program that execve has begun did not wait. */
 static __always_inline void end_call_of_user(struct task_note *note, u32 how, long result)
 {
-	if (!settings.user_stacks || !note->user_ns)
+	if (!settings.user_stacks || !note->call.user_ns)
 		return;
 	if ((how & NAMES) != BY_PROGRAM || result)
-		emit_user_stack(note->user_ns, bpf_ktime_get_ns());
+		emit_user_stack(note->call.user_ns, bpf_ktime_get_ns());
 	forget_user_stack(note);
 }
 

@@ -1,8 +1,30 @@
 /* Time off the CPU: from the switch away from a task to the switch back, and the task's waker. */
 #pragma once
 
+#include "bpf.h"
 #include "awaits.h"
+#include "call.h"
+#include "closed_file.h"
+#include "completing.h"
+#include "completion.h"
+#include "descriptor.h"
+#include "event.h"
 #include "fault.h"
+#include "lock.h"
+#include "model.h"
+#include "nfs.h"
+#include "operation_table.h"
+#include "request_owner.h"
+#include "registers.h"
+#include "ring.h"
+#include "run.h"
+#include "settings.h"
+#include "stopper.h"
+#include "task.h"
+#include "task_state.h"
+#include "this_cpu.h"
+#include "usage.h"
+#include "user_stack.h"
 
 /* An announced wait begins at once, or not at all. */
 #define MARK_WINDOW_NS 1000000ull
@@ -12,18 +34,18 @@
 /* A preempted kernel thread keeps the request that it acts on, and did not wait for it. */
 static __always_inline int waited_for_request(struct task_note *note)
 {
-	return note->request.key && note->out_state;
+	return note->request.key && note->wait.out_state;
 }
 
 static __always_inline int is_of_interest(struct task_note *note)
 {
-	if (note->call || is_blocked(note->out_state) || note->watched || note->serves || note->served ||
-	    note->out_mark || note->spans)
+	if (note->call.number || is_blocked(note->wait.out_state) || note->watched || note->serves || note->wait.served ||
+	    note->wait.out_mark || note->signal.spans)
 		return 1;
-	if (is_stopped(note->out_state))
+	if (is_stopped(note->wait.out_state))
 		return 1;
 	/* Tasks that waited for a request, except idle workers. */
-	return waited_for_request(note) && !(note->out_state & TASK_NOLOAD);
+	return waited_for_request(note) && !(note->wait.out_state & TASK_NOLOAD);
 }
 
 /* A task within submit_bio has submitted a bio. The bio has no request yet, except with the few drivers that sleep on the
@@ -31,10 +53,10 @@ static __always_inline int is_of_interest(struct task_note *note)
 static __always_inline void note_bio(struct task_note *note, u64 submits, u64 now)
 {
 	if (!submits) {
-		if (note->queued_ns)
+		if (note->wait.queued_ns)
 			forget_bio(note);
-	} else if (!note->queued_ns) {
-		note->queued_ns = now;
+	} else if (!note->wait.queued_ns) {
+		note->wait.queued_ns = now;
 		__sync_fetch_and_add(&waiting_bios, 1);
 	}
 }
@@ -44,15 +66,15 @@ static __always_inline int is_announced(struct task_struct *task, struct task_no
 {
 	s32 call;
 
-	if (!note->mark)
+	if (!note->signal.mark)
 		return 0;
-	if (is_file_lock(note->mark) && note->holder.was_tried) {
+	if (is_file_lock(note->signal.mark) && note->lock.holder.was_tried) {
 		call = call_in_registers(task);
-		return now - note->mark_ns < TRY_WINDOW_NS && call >= 0 &&
+		return now - note->signal.mark_ns < TRY_WINDOW_NS && call >= 0 &&
 		       (call == settings.nanosleep || call == settings.clock_nanosleep ||
 			(call < CALLS && settings.others[call] & WAITS));
 	}
-	return now - note->mark_ns < MARK_WINDOW_NS && (is_blocked(state) || is_file_lock(note->mark));
+	return now - note->signal.mark_ns < MARK_WINDOW_NS && (is_blocked(state) || is_file_lock(note->signal.mark));
 }
 
 /* A task waits in a call on a file: a worker that dispatches requests for that file works for it. */
@@ -61,9 +83,9 @@ static __always_inline void note_user_of_file(struct task_struct *task, struct t
 	struct file *file;
 	u64 inode;
 
-	if ((how_followed(note->call) & NAMES) != BY_FD)
+	if ((how_followed(note->call.number) & NAMES) != BY_FD)
 		return;
-	file = file_of(task, note->first);
+	file = file_of(task, note->call.first);
 	inode = file ? (u64)BPF_CORE_READ(file, f_inode) : 0;
 	if (inode)
 		note_use(inode, task);
@@ -89,38 +111,38 @@ static __always_inline void left_cpu(struct task_struct *task, u32 state, u64 no
 	note = new_note_of(task);
 	if (!note)
 		return;
-	note->out_ns = now;
-	note->out_state = state;
-	note->out_cpu = bpf_get_smp_processor_id();
-	note->woken_ns = 0;
-	note->waker_frames = 0;
-	note->awaits = NOBODY;
-	note->served = 0;
+	note->wait.out_ns = now;
+	note->wait.out_state = state;
+	note->wait.out_cpu = bpf_get_smp_processor_id();
+	note->wait.woken_ns = 0;
+	note->waker.frames = 0;
+	note->wait.awaits = NOBODY;
+	note->wait.served = 0;
 	if (state || !(task->flags & PF_KTHREAD))
 		note->request.key = 0;
-	note->out_mark = 0;
+	note->wait.out_mark = 0;
 	note_bio(note, submits, now);
-	note->held = state ? 0 : is_held(task);
+	note->wait.held = state ? 0 : is_held(task);
 	if (!state) {
 		/* A call whose return to user space is late: its quota is used up, or another task runs first. */
-		if (note->call ? note->adopted : note->held || note->last_call)
+		if (note->call.number ? note->call.adopted : note->wait.held || note->call.last)
 			follow_call(note, state, now);
 		return;
 	}
-	if (note->call ? note->adopted || state & TASK_DEAD : is_blocked(state) || is_stopped(state))
+	if (note->call.number ? note->call.adopted || state & TASK_DEAD : is_blocked(state) || is_stopped(state))
 		follow_call(note, state, now);
-	if (any_throttled && note->call && is_blocked(state))
+	if (any_throttled && note->call.number && is_blocked(state))
 		note_reader(note);
-	if (note->call && note->second && (how_followed(note->call) & NAMES) == BY_CLOSED)
+	if (note->call.number && note->call.second && (how_followed(note->call.number) & NAMES) == BY_CLOSED)
 		save_closing(note);
 	if (is_announced(task, note, state, now)) {
-		note->out_mark = note->mark;
-	} else if (note->lock) {
-		note->out_mark = CONTENTION_BEGIN;
-		note->detail.word[0] = note->lock & ~LOCKED;
+		note->wait.out_mark = note->signal.mark;
+	} else if (note->lock.flags) {
+		note->wait.out_mark = CONTENTION_BEGIN;
+		note->signal.detail.word[0] = note->lock.flags & ~LOCKED;
 		note_owner(note);
 	}
-	note->mark = NO_MARK;
+	note->signal.mark = NO_MARK;
 }
 
 /* The task that was running before. The idle task has tid 0: none. */
@@ -134,9 +156,9 @@ static __always_inline void add_behind(struct event *event, struct task_struct *
 /* When the task became runnable. */
 static __always_inline u64 runnable_at(struct task_note *note, u64 out_ns, u64 now)
 {
-	if (!note->out_state)
+	if (!note->wait.out_state)
 		return out_ns;
-	return note->woken_ns > out_ns ? note->woken_ns : now;
+	return note->wait.woken_ns > out_ns ? note->wait.woken_ns : now;
 }
 
 /* The workqueue whose work a worker does. */
@@ -154,26 +176,26 @@ static __always_inline void describe_wait(struct event *event, struct task_struc
 					  u64 out_ns, u64 now)
 {
 	describe(event, task, note, out_ns, now);
-	if (note->call)
-		event->call_start_ns = note->entered_ns;
+	if (note->call.number)
+		event->call_start_ns = note->call.entered_ns;
 	else
 		event->call = call_in_registers(task);
 	event->cpu_ns = task->se.sum_exec_runtime;
 	event->run_delay_ns = run_delay_of(task);
 	add_awaited(event, note);
-	event->state = note->out_state;
-	event->argument = note->first;
-	event->cpu = note->out_cpu;
-	event->source = note->out_mark;
-	if (note->out_mark)
-		event->detail = note->detail;
-	if (is_lock(note->out_mark))
+	event->state = note->wait.out_state;
+	event->argument = note->call.first;
+	event->cpu = note->wait.out_cpu;
+	event->source = note->wait.out_mark;
+	if (note->wait.out_mark)
+		event->detail = note->signal.detail;
+	if (is_lock(note->wait.out_mark))
 		add_holder(event, note);
 	else
 		add_stopper(event, task, note);
 	if (out_ns == began_ns)
 		event->flags |= CUT;
-	if (note->held)
+	if (note->wait.held)
 		event->flags |= HELD;
 }
 
@@ -187,14 +209,14 @@ static __always_inline void emit_off_cpu(struct task_struct *task, struct task_n
 	if (!event)
 		return;
 	describe_wait(event, task, note, out_ns, now);
-	if (note->woken_ns) {
-		event->woken_ns = note->woken_ns;
-		event->waker_tid = note->waker_tid;
-		event->waker_pid = note->waker_pid;
-		__builtin_memcpy(event->waker, note->waker, NAME_BYTES);
-		event->waker_frames = note->waker_frames;
-		if (note->waker_frames)
-			__builtin_memcpy(event->waker_stack, note->waker_stack, sizeof(event->waker_stack));
+	if (note->wait.woken_ns) {
+		event->woken_ns = note->wait.woken_ns;
+		event->waker_tid = note->waker.tid;
+		event->waker_pid = note->waker.pid;
+		__builtin_memcpy(event->waker, note->waker.comm, NAME_BYTES);
+		event->waker_frames = note->waker.frames;
+		if (note->waker.frames)
+			__builtin_memcpy(event->waker_stack, note->waker.stack, sizeof(event->waker_stack));
 	}
 	if (waited_for_request(note))
 		event->request = note->request;
@@ -202,19 +224,19 @@ static __always_inline void emit_off_cpu(struct task_struct *task, struct task_n
 	if (now - runnable >= settings.interval_ns) {
 		add_behind(event, before);
 		add_longest_run(event, number, runnable, now);
-		if (note->out_cpu != number) {
-			add_longest_run(event, note->out_cpu, runnable, now);
+		if (note->wait.out_cpu != number) {
+			add_longest_run(event, note->wait.out_cpu, runnable, now);
 			/* It may have been moved when it got the CPU: it waited for the one that was taken. */
-			if (taken_since(note->out_cpu, runnable) > taken_since(number, runnable))
-				number = note->out_cpu;
+			if (taken_since(note->wait.out_cpu, runnable) > taken_since(number, runnable))
+				number = note->wait.out_cpu;
 		}
 		add_runs_behind(task->tgid, number, runnable);
 	}
-	if ((task->flags & PF_WQ_WORKER) && !(note->out_state & TASK_NOLOAD))
+	if ((task->flags & PF_WQ_WORKER) && !(note->wait.out_state & TASK_NOLOAD))
 		add_work(event, task);
 	add_stack(event, task);
 	end_event(event);
-	if (note->out_state)
+	if (note->wait.out_state)
 		owe_user_stack(task, note, out_ns);
 }
 
@@ -242,7 +264,7 @@ static __always_inline int is_server(struct task_struct *task, struct task_note 
 {
 	s32 call;
 
-	if (note->owed_ns)
+	if (note->messages.owed_ns)
 		return 1;
 	call = call_in_registers(task);
 	return call >= 0 && call < CALLS && settings.others[call] & ACCEPTS;
@@ -252,22 +274,22 @@ static __always_inline int is_server(struct task_struct *task, struct task_note 
  * request and sleeps all the same. */
 static __always_inline int delays_others(struct task_struct *task, struct task_note *note)
 {
-	return task->flags & PF_KTHREAD || note->held || note->answers || note->locked || note->took || is_server(task, note);
+	return task->flags & PF_KTHREAD || note->wait.held || note->messages.answers || note->lock.file || note->lock.semaphore || is_server(task, note);
 }
 
 static __always_inline u32 fate_of_other(struct task_struct *task, struct task_note *note, u64 asleep_ns, u64 runnable_ns)
 {
-	if (note->awaits)
+	if (note->wait.awaits)
 		return EMITTED;
 	/* For what else somebody may wait for a task is not always known: only what is slow is worth a row. */
 	if (runnable_ns >= settings.interval_ns && (runnable_ns >= settings.slow_ns || delays_others(task, note)))
 		return EMITTED;
-	if (!note->out_state || asleep_ns < settings.interval_ns)
+	if (!note->wait.out_state || asleep_ns < settings.interval_ns)
 		return FORGOTTEN;
 	/* A worker that sleeps within its work, and not for storage, waits for a server: that of a disk of the network (NBD). */
-	if ((task->flags & PF_WQ_WORKER) && !(note->out_state & TASK_NOLOAD))
+	if ((task->flags & PF_WQ_WORKER) && !(note->wait.out_state & TASK_NOLOAD))
 		return EMITTED;
-	return note->owed && rests(task) ? EMITTED : REMEMBERED;
+	return note->messages.channels.owed && rests(task) ? EMITTED : REMEMBERED;
 }
 
 static __always_inline u32 fate_of_wait(struct task_struct *task, struct task_note *note, u64 asleep_ns, u64 runnable_ns)
@@ -279,7 +301,7 @@ static __always_inline u32 fate_of_wait(struct task_struct *task, struct task_no
 	if (asleep_ns >= settings.interval_ns)
 		return EMITTED;
 	/* Within a span, the span is emitted. Short stops are a debugger's. */
-	return note->spans || is_stopped(note->out_state) ? FORGOTTEN : SUMMED;
+	return note->signal.spans || is_stopped(note->wait.out_state) ? FORGOTTEN : SUMMED;
 }
 
 static __always_inline void sum_up_wait(struct task_struct *task, struct task_note *note, u64 out_ns, u64 runnable_ns, u64 now)
@@ -300,15 +322,15 @@ static __always_inline void came_to_cpu(struct task_struct *task, struct task_st
 	if (!task->pid)
 		return;
 	note = note_of(task);
-	if (!note || !note->out_ns)
+	if (!note || !note->wait.out_ns)
 		return;
-	out_ns = note->out_ns;
-	note->out_ns = 0;
+	out_ns = note->wait.out_ns;
+	note->wait.out_ns = 0;
 	runnable_ns = runnable_at(note, out_ns, now);
-	if (note->call && (note->out_state || note->held || note->adopted == AFTER_EXIT))
+	if (note->call.number && (note->wait.out_state || note->wait.held || note->call.adopted == AFTER_EXIT))
 		add_to_call(note, out_ns, now);
-	if (note->adopted == AFTER_EXIT && !note->out_state && !note->held &&
-	    !is_slow(note, how_followed(note->call), now))
+	if (note->call.adopted == AFTER_EXIT && !note->wait.out_state && !note->wait.held &&
+	    !is_slow(note, how_followed(note->call.number), now))
 		abandon_call(note);
 	/* One place for each: the verifier follows each path that leads there. */
 	fate = fate_of_wait(task, note, now - out_ns, now - runnable_ns);
@@ -344,9 +366,9 @@ static __always_inline void link_request(void *ctx, struct task_note *note, u32 
 	struct on_cpu *cpu = this_cpu();
 	struct request_note *served;
 	struct task_note *mine;
-	u64 since = note->out_ns;
+	u64 since = note->wait.out_ns;
 
-	if (cpu && is_completing(ctx, cpu, waker, now, longest_completion(note->out_state, now - since))) {
+	if (cpu && is_completing(ctx, cpu, waker, now, longest_completion(note->wait.out_state, now - since))) {
 		note->request = cpu->done;
 		return;
 	}
@@ -370,7 +392,7 @@ static __always_inline u32 is_served(struct task_struct *task, struct task_note 
 	struct task_note *server;
 	s32 call;
 
-	if (!(note->out_state & TASK_INTERRUPTIBLE))
+	if (!(note->wait.out_state & TASK_INTERRUPTIBLE))
 		return 0;
 	call = call_in_registers(task);
 	if (call >= 0 && !(how_followed(call + 1) & IF_WAITED))
@@ -386,9 +408,9 @@ static __always_inline void wake_for_server(struct task_note *note)
 
 	if (!reply)
 		return;
-	note->waker_tid = reply->tid;
-	note->waker_pid = reply->pid;
-	__builtin_memcpy(note->waker, "nfsd", sizeof("nfsd"));
+	note->waker.tid = reply->tid;
+	note->waker.pid = reply->pid;
+	__builtin_memcpy(note->waker.comm, "nfsd", sizeof("nfsd"));
 }
 
 SEC("tp_btf/sched_waking")
@@ -398,43 +420,43 @@ int BPF_PROG(sched_waking, struct task_struct *task)
 	u64 now, id;
 	long bytes;
 
-	if (!note || !note->out_ns || note->woken_ns)
+	if (!note || !note->wait.out_ns || note->wait.woken_ns)
 		return 0;
 	now = bpf_ktime_get_ns();
 	id = bpf_get_current_pid_tgid();
-	note->held = is_held(task);
+	note->wait.held = is_held(task);
 	/* Frozen in its sleep, which was over before the thaw. */
 	if (state_of(task) & TASK_FROZEN)
-		note->out_state |= TASK_FROZEN;
-	note->woken_ns = now;
-	note->waker_tid = id;
-	note->waker_pid = id >> 32;
+		note->wait.out_state |= TASK_FROZEN;
+	note->wait.woken_ns = now;
+	note->waker.tid = id;
+	note->waker.pid = id >> 32;
 	/* Do not report the name of an earlier waker. */
-	note->waker[0] = 0;
+	note->waker.comm[0] = 0;
 	link_request(ctx, note, id, now);
-	if (now - note->out_ns < settings.interval_ns)
+	if (now - note->wait.out_ns < settings.interval_ns)
 		return 0;
 	wake_for_server(note);
-	note->served = is_served(task, note);
+	note->wait.served = is_served(task, note);
 	if (is_of_interest(note))
-		note->awaits = awaited_by(task, note);
-	else if (now - note->out_ns < settings.await_ns || !(note->awaits = awaited_by(task, note)))
+		note->wait.awaits = awaited_by(task, note);
+	else if (now - note->wait.out_ns < settings.await_ns || !(note->wait.awaits = awaited_by(task, note)))
 		return 0;
 	/* An idle server need not know how busy its clients are. The holder of a lock may have slept. A timer has not. */
-	if (note->awaits == INTERRUPT)
+	if (note->wait.awaits == INTERRUPT)
 		return 0;
-	if (note->awaits ? note->awaits != MESSAGE : is_lock(note->out_mark) && !note->holder.was_tried)
+	if (note->wait.awaits ? note->wait.awaits != MESSAGE : is_lock(note->wait.out_mark) && !note->lock.holder.was_tried)
 		emit_waker(now);
 	/* It may have a lock for its client, which did nothing. */
-	else if (note->awaits == MESSAGE && now - note->out_ns >= settings.slow_ns)
+	else if (note->wait.awaits == MESSAGE && now - note->wait.out_ns >= settings.slow_ns)
 		emit_slept(settings.slow_ns);
-	if (is_lock(note->out_mark) || note->awaits == LOCK)
+	if (is_lock(note->wait.out_mark) || note->wait.awaits == LOCK)
 		emit_user_stack(now, now);
 	/* The sender of an answer may stand for the waker. */
-	if (note->waker_tid == (u32)id)
-		bpf_get_current_comm(note->waker, NAME_BYTES);
-	bytes = bpf_get_stack(ctx, note->waker_stack, sizeof(note->waker_stack), 0);
-	note->waker_frames = bytes > 0 ? (u64)bytes / 8 : 0;
+	if (note->waker.tid == (u32)id)
+		bpf_get_current_comm(note->waker.comm, NAME_BYTES);
+	bytes = bpf_get_stack(ctx, note->waker.stack, sizeof(note->waker.stack), 0);
+	note->waker.frames = bytes > 0 ? (u64)bytes / 8 : 0;
 	return 0;
 }
 
@@ -445,7 +467,7 @@ int BPF_PROG(sched_process_fork, struct task_struct *parent, struct task_struct 
 {
 	struct task_note *note = note_of(parent);
 
-	u64 locked = note ? note->locked : 0;
+	u64 locked = note ? note->lock.file : 0;
 	u32 is_watched = parent->tgid == settings.recorder || (note && note->watched);
 
 	note = bpf_task_storage_get(&tasks, child, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
@@ -458,7 +480,7 @@ int BPF_PROG(sched_process_fork, struct task_struct *parent, struct task_struct 
 		note->watched = 1;
 	/* It has its parent's files: `flock FILE COMMAND`. */
 	if (locked)
-		note->locked = locked;
+		note->lock.file = locked;
 	return 0;
 }
 
@@ -470,9 +492,9 @@ int BPF_PROG(sched_process_exit, struct task_struct *task)
 	remember_exited(task);
 	if (!note)
 		return 0;
-	if (note->queued_ns)
+	if (note->wait.queued_ns)
 		forget_bio(note);
-	if (note->lock)
+	if (note->lock.flags)
 		forget_lock(note);
 	forget_user_stack(note);
 	emit_all_gathered(note);

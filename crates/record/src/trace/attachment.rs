@@ -14,7 +14,7 @@ use super::programs::{self, Kernel, Loaded, Missing};
 use super::requests::RequestHistograms;
 use super::row_builder::RowBuilder;
 use super::settings::ProgramSettings;
-use super::tracepoints::{FIRST_LOOK, FOLLOW, FOLLOWED, LAST_LOOK, LOOK, TraceSource, When};
+use super::tracepoints::{FOLLOW, FOLLOWED, LONG_WAITS, TASKS_AT_END, TASKS_AT_START, TraceSource, When};
 use super::usage::UsageReader;
 use super::user_stacks::UserStackEvent;
 use crate::clock::monotonic_ns;
@@ -75,7 +75,7 @@ impl Attachment {
         findings.extend(settings.user_stacks.then(|| user_stacks_finding(&loaded.object)));
         let (waiting, sources) = (waiting(&sources, &loaded), loaded.sources);
         // Where the kernel has no such programs, a finding says so.
-        let _ = programs::visit_tasks(&loaded.object, FIRST_LOOK);
+        let _ = programs::visit_tasks(&loaded.object, TASKS_AT_START);
         let issues = Issues::new(&loaded.object, &sources, &roots.sys);
         let now_ns = monotonic_ns();
         let (histograms, mut meter) = (RequestHistograms::new(now_ns), CostMeter::new(now_ns));
@@ -160,12 +160,12 @@ impl Attachment {
 
     /// Makes the kernel emit the waits that last for long, each after ever longer pauses.
     pub(super) fn look_for_long_waits(&self) {
-        let _ = programs::visit_tasks(self.object(), LOOK);
+        let _ = programs::visit_tasks(self.object(), LONG_WAITS);
     }
 
     /// Makes the kernel emit the waits that have not ended.
     pub(super) fn look_for_waits(&self) {
-        let _ = programs::visit_tasks(self.object(), LAST_LOOK);
+        let _ = programs::visit_tasks(self.object(), TASKS_AT_END);
     }
 
     /// Watches these processes like the recorded command, from now on.
@@ -192,7 +192,10 @@ impl Attachment {
     pub(super) fn usage(&mut self, last: bool, rows: &mut RowBuilder, traced: &mut Traced) {
         let now_ns = monotonic_ns();
         if last || self.usage.is_due(now_ns) {
-            self.usage.take(&self.objects[0], now_ns, rows, traced);
+            let usage = self.usage.take(&self.objects[0], now_ns);
+            rows.tasks.learn(&usage, |pid| self.usage.relative(&self.objects[0], pid));
+            rows.tasks.emit_users(&usage, traced);
+            traced.usage.extend(usage.rows);
         }
     }
 

@@ -31,7 +31,7 @@ const BATCH_FUNCTION: &str = "blk_mq_end_request_batch";
 pub(super) struct ProgramSettings {
     pub(super) slow_ns: u64,
     pub(super) interval_ns: u64,
-    look_ns: u64,
+    report_ns: u64,
     pub(super) all_requests: bool,
     throttle_function: u64,
     shrink_function: u64,
@@ -52,7 +52,7 @@ impl ProgramSettings {
         ProgramSettings {
             slow_ns: settings.slow_ns,
             interval_ns: settings.interval_ns,
-            look_ns: options.blocked_ns,
+            report_ns: options.blocked_ns,
             all_requests: settings.all_requests,
             throttle_function: address(THROTTLE_FUNCTION),
             shrink_function: address(SHRINK_FUNCTION),
@@ -81,11 +81,11 @@ impl ProgramSettings {
         ProgramSettings { has_prev_state, request, ..self }
     }
 
-    /// As `struct settings` of `bpf/task.h`.
+    /// As `struct settings` of `bpf/settings.h`.
     pub(super) fn bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         let [(complete, complete_bytes), (batch, batch_bytes)] = self.complete_functions;
-        let waits = [self.slow_ns, self.interval_ns, self.await_ns(), self.look_ns];
+        let waits = [self.slow_ns, self.interval_ns, self.await_ns(), self.report_ns];
         let words = [self.throttle_function, self.shrink_function, self.epoch_ns()];
         let more = [self.flush_function, complete, complete_bytes, batch, batch_bytes];
         let all = waits.into_iter().chain(words).chain(self.completions).chain(more);

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::bounded_cache::BoundedCache;
-use super::usage::Relative;
+use super::relative::Relative;
 use crate::bytes::shown;
 
 const PROCESSES: usize = 16_384;
@@ -101,7 +101,7 @@ fn last_name(path: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::{Part, Starters, part};
-    use crate::trace::usage::Relative;
+    use crate::trace::relative::Relative;
 
     #[test]
     fn a_parent_is_a_program_or_a_script() {

@@ -8,9 +8,10 @@ use super::bounded_cache::BoundedCache;
 use super::cgroup_path::{memory_cgroup, other_io_cgroup};
 use super::containers::Containers;
 use super::event::{ASYNCHRONOUS, SHORT_SLEEPS, SHORT_SPANS, TraceEvent};
+use super::relative::Relative;
 use super::roles::Roles;
 use super::starters::Starters;
-use super::usage::Relative;
+use super::usage::Usage;
 use crate::bytes::read_text;
 
 const TASKS: usize = 16_384;
@@ -81,14 +82,18 @@ impl TaskRows {
         self.known.get(&tid).is_some_and(|known| known.is_emitted)
     }
 
-    /// Looks for who started a process.
-    pub(super) fn learn_starter(&mut self, pid: u32, start_ns: u64, relative: &impl Fn(u32) -> Option<Relative>) {
-        self.starters.learn(pid, start_ns, relative);
+    /// Looks for who started processes, and for what those that used something say that they are.
+    pub(super) fn learn(&mut self, usage: &Usage, relative: impl Fn(u32) -> Option<Relative>) {
+        usage.users.iter().for_each(|(pid, start_ns)| self.roles.learn(*pid, *start_ns));
+        usage.started.iter().for_each(|(pid, start_ns)| self.starters.learn(*pid, *start_ns, &relative));
     }
 
-    /// Looks for what a process that used something says that it is.
-    pub(super) fn learn_role(&mut self, pid: u32, start_ns: u64) {
-        self.roles.learn(pid, start_ns);
+    /// Emits the processes that used something.
+    pub(super) fn emit_users(&mut self, usage: &Usage, traced: &mut Traced) {
+        for (pid, name) in &usage.names {
+            let name = name.as_deref().map_or(Name::Unknown, Name::Current);
+            self.emit(*pid, *pid, name, usage.now_ns, traced);
+        }
     }
 
     /// The thread's name now.
@@ -97,7 +102,7 @@ impl TaskRows {
         Some(name.trim_end().to_owned())
     }
 
-    /// Emits an event's task, and who woke it.
+    /// Emits the thread of an event, and its waker.
     pub(super) fn emit_of(&mut self, event: &TraceEvent, traced: &mut Traced) {
         // An asynchronous operation may complete in any context.
         let by_other = event.kind == ASYNCHRONOUS && event.comm.is_empty();

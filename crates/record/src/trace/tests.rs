@@ -57,6 +57,7 @@ fn a_stack_and_a_request_are_emitted_once() {
     let mut rows = RowBuilder::new("/nonexistent".into(), Path::new("/nonexistent"), Symbols::parse(KALLSYMS), false);
     let mut event =
         TraceEvent { kind: OFF_CPU, end_ns: 5, call: -1, stack: vec![0xffff_ffff_8100_0110], ..TraceEvent::default() };
+    // Without a name, and without a file in /proc, there is no row.
     event.comm = "dd".to_owned();
     event.request.key = 7;
     event.request.device = 7 << 20 | 3;

@@ -50,7 +50,7 @@ const fn exactly(name: &'static str, tracepoint: &'static str, arguments: usize)
 const WORKQUEUES: &str = "tracing: workqueues";
 const SCHEDULER: &str = capability::SCHEDULER;
 const SYSTEM_CALLS: &str = capability::SYSTEM_CALLS;
-const LOOKS: &str = "tracing: waits at the begin and the end";
+const TASK_ITERATORS: &str = "tracing: waits at the begin and the end";
 const BLOCK_REQUESTS: &str = capability::BLOCK_REQUESTS;
 const ISSUES: &str = "tracing: block request issues";
 const RETRIES: &str = "tracing: block request retries";
@@ -91,9 +91,13 @@ const TASKS: [TraceSource; 8] = [
     TraceSource {
         when: When::Asked,
         ..TraceSource::always(
-            LOOKS,
+            TASK_ITERATORS,
             "Waits that began before the recording, and those that had not ended with it",
-            &[program(FIRST_LOOK, FIRST_LOOK, 0), program(LOOK, LOOK, 0), program(LAST_LOOK, LAST_LOOK, 0)],
+            &[
+                program(TASKS_AT_START, TASKS_AT_START, 0),
+                program(LONG_WAITS, LONG_WAITS, 0),
+                program(TASKS_AT_END, TASKS_AT_END, 0),
+            ],
         )
     },
     TraceSource {
@@ -115,9 +119,9 @@ const TASKS: [TraceSource; 8] = [
 ];
 
 /// The programs that visit all tasks, at the begin and at the end.
-pub(super) const FIRST_LOOK: &str = "first_look";
-pub(super) const LOOK: &str = "look";
-pub(super) const LAST_LOOK: &str = "last_look";
+pub(super) const TASKS_AT_START: &str = "tasks_at_start";
+pub(super) const LONG_WAITS: &str = "long_waits";
+pub(super) const TASKS_AT_END: &str = "tasks_at_end";
 /// The program that marks the processes in the map of that name.
 pub(super) const FOLLOW: &str = "follow_tasks";
 pub(super) const FOLLOWED: &str = "followed";
@@ -228,7 +232,7 @@ const EARLY: [(&str, &[TracepointProgram]); 7] = [
         ],
     ),
     (SYSTEM_CALLS, &[program("sys_enter", "sys_enter", 2), program("sys_exit", "sys_exit", 2)]),
-    (LOOKS, &[program(FIRST_LOOK, FIRST_LOOK, 0), program(LAST_LOOK, LAST_LOOK, 0)]),
+    (TASK_ITERATORS, &[program(TASKS_AT_START, TASKS_AT_START, 0), program(TASKS_AT_END, TASKS_AT_END, 0)]),
     (
         BLOCK_REQUESTS,
         &[

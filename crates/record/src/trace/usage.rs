@@ -14,15 +14,12 @@ use std::path::PathBuf;
 
 use libbpf_rs::Object;
 use model::block::DeviceNumber;
-use model::stall::Traced;
 use model::usage::{Resource, UsageRecord};
 
-use super::row_builder::RowBuilder;
-use super::task_rows::Name;
+use super::relative::Relative;
 use crate::roots::Roots;
 use cgroups::Cgroups;
 use processes::Processes;
-pub(super) use processes::Relative;
 use rows::{largest, within_life};
 use sums::{Sums, Used};
 
@@ -30,6 +27,18 @@ use sums::{Sums, Used};
 const INTERVAL_NS: u64 = 500_000_000;
 /// The cgroup of a process that ran for less in an interval is not looked up: it uses up no quota.
 const LEAST_CPU_NS: u64 = 1_000_000;
+
+/// What was used between two looks. A process comes with the time at which it began.
+pub(super) struct Usage {
+    pub(super) now_ns: u64,
+    /// All processes that are known, also those that used nothing.
+    pub(super) started: Vec<(u32, u64)>,
+    /// Those that used something.
+    pub(super) users: BTreeSet<(u32, u64)>,
+    /// The process of each row, and its name as far as known.
+    pub(super) names: Vec<(u32, Option<String>)>,
+    pub(super) rows: Vec<UsageRecord>,
+}
 
 /// The last look, with which the next one is compared.
 pub(super) struct UsageReader {
@@ -58,8 +67,8 @@ impl UsageReader {
         now_ns.saturating_sub(self.since_ns) >= INTERVAL_NS
     }
 
-    /// Adds what was used since the last look, and the tasks that used it.
-    pub(super) fn take(&mut self, object: &Object, now_ns: u64, builder: &mut RowBuilder, traced: &mut Traced) {
+    /// What was used since the last look, and by whom.
+    pub(super) fn take(&mut self, object: &Object, now_ns: u64) -> Usage {
         let span_ns = (std::mem::replace(&mut self.since_ns, now_ns), now_ns);
         self.cgroups.age();
         let processes = self.processes.take(object, span_ns);
@@ -85,19 +94,21 @@ impl UsageReader {
             let life_ns = row.pid.map(|pid| self.processes.life(object, pid));
             life_ns.into_iter().for_each(|life_ns| within_life(row, life_ns));
         }
-        let relative = |pid| self.processes.relative(object, pid);
-        let used = rows.iter().filter_map(|row| row.pid.and_then(|pid| Some((pid, relative(pid)?.start_ns))));
-        // A process has a row for each resource, and is looked at once.
-        let used: BTreeSet<_> = used.collect();
-        used.iter().for_each(|(pid, start_ns)| builder.tasks.learn_role(*pid, *start_ns));
-        let known = self.processes.all().chain(used);
-        known.for_each(|(pid, start_ns)| builder.tasks.learn_starter(pid, start_ns, &relative));
-        for pid in rows.iter().filter_map(|row| row.pid) {
-            let name = names.remove(&pid).flatten().or_else(|| self.processes.name(pid));
-            let name = name.as_deref().map_or(Name::Unknown, Name::Current);
-            builder.tasks.emit(pid, pid, name, now_ns, traced);
-        }
-        traced.usage.extend(rows);
+        let users = self.users(object, &rows);
+        let mut name_of = |pid| names.remove(&pid).flatten().or_else(|| self.processes.name(pid));
+        let names = rows.iter().filter_map(|row| row.pid).map(|pid| (pid, name_of(pid))).collect();
+        Usage { now_ns, started: self.processes.all().chain(users.iter().copied()).collect(), users, names, rows }
+    }
+
+    /// A process has a row for each resource, and is looked at once.
+    fn users(&self, object: &Object, rows: &[UsageRecord]) -> BTreeSet<(u32, u64)> {
+        let begun = |pid| Some((pid, self.relative(object, pid)?.start_ns));
+        rows.iter().filter_map(|row| row.pid.and_then(begun)).collect()
+    }
+
+    /// A process that is known, or was at its end.
+    pub(super) fn relative(&self, object: &Object, pid: u32) -> Option<Relative> {
+        self.processes.relative(object, pid)
     }
 
     /// What processes had made dirty shortly before the recording.

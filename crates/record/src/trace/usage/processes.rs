@@ -6,6 +6,7 @@ use libbpf_rs::{MapCore, MapFlags, Object};
 use model::usage::Resource;
 
 use super::super::programs;
+use super::super::relative::Relative;
 use crate::bytes::shown;
 
 /// The program that visits all tasks.
@@ -23,13 +24,6 @@ struct Process {
     pages: u64,
     name: String,
     parent: u32,
-}
-
-/// A process of which others are descended.
-pub(in crate::trace) struct Relative {
-    pub(in crate::trace) name: String,
-    pub(in crate::trace) start_ns: u64,
-    pub(in crate::trace) parent: u32,
 }
 
 /// What a process used since the last look.

@@ -1,5 +1,21 @@
-/* Looks at all tasks: at the begin of the recording for waits that began before it, at its end for those that have not ended. */
+/* Iterators over all tasks: at the start of the recording for waits that began before it, while it lasts for long waits, at its end for waits
+ * that have not ended. */
 #pragma once
+
+#include "bpf.h"
+#include "call.h"
+#include "descriptor.h"
+#include "event.h"
+#include "lock.h"
+#include "model.h"
+#include "path.h"
+#include "registers.h"
+#include "ring.h"
+#include "settings.h"
+#include "task.h"
+#include "task_state.h"
+#include "user_stack.h"
+#include "wait.h"
 
 /* A wait for flock(2) that began before the recording: the file's list has the locks that are in the way. */
 static __noinline int note_earlier_flock(struct task_note *note, struct file *file)
@@ -15,9 +31,9 @@ static __noinline int note_earlier_flock(struct task_note *note, struct file *fi
 	if (!entry || entry == list)
 		return 0;
 	read_file_lock(lock_of_entry(entry), &held);
-	note->out_mark = FLOCK_LOCK_INODE;
+	note->wait.out_mark = FLOCK_LOCK_INODE;
 	note_holder_of_file(note, inode, held.pid <= MOST_TIDS ? held.pid : 0);
-	note->holder.is_hint = held.is_shared;
+	note->lock.holder.is_hint = held.is_shared;
 	return 0;
 }
 
@@ -32,7 +48,7 @@ static __always_inline int may_be_awaited(s32 call)
 /* A task that is asleep is taken to have fallen asleep now. One that waits for storage, is stopped, is in a call that sys_enter would
  * have begun, or may be waited for. */
 SEC("iter/task")
-int first_look(struct bpf_iter__task *context)
+int tasks_at_start(struct bpf_iter__task *context)
 {
 	struct task_struct *task = context->task;
 	struct task_note *note;
@@ -52,21 +68,21 @@ int first_look(struct bpf_iter__task *context)
 	if (!how && !is_blocked(state_of(task)) && !is_stopped(state_of(task)) && !may_be_awaited(call - 1))
 		return 0;
 	note = new_note_of(task);
-	if (!note || note->out_ns || note->call)
+	if (!note || note->wait.out_ns || note->call.number)
 		return 0;
 	if (call && (how || is_blocked(state_of(task)))) {
 		regs = (struct pt_regs *)bpf_task_pt_regs(task);
 		if (!regs)
 			return 0;
 		begin_call(note, call, regs, began_ns);
-		note->adopted = how ? FROM_ENTRY : FROM_WAIT;
+		note->call.adopted = how ? FROM_ENTRY : FROM_WAIT;
 		if (!how)
 			__sync_fetch_and_add(&adopted_calls, 1);
 		else if (is_blocked(state_of(task)))
 			note_user_of_file(task, note);
 	}
 	if (call == settings.flock + 1) {
-		file = file_of(task, note->first);
+		file = file_of(task, note->call.first);
 		if (file)
 			note_earlier_flock(note, file);
 	}
@@ -80,14 +96,14 @@ static __always_inline int may_be_for_storage(struct task_struct *task, struct t
 	struct file *file;
 	u32 how;
 
-	if (is_blocked(note->out_state) || is_stopped(note->out_state) || note->out_mark || note->spans)
+	if (is_blocked(note->wait.out_state) || is_stopped(note->wait.out_state) || note->wait.out_mark || note->signal.spans)
 		return 1;
-	if (!note->call)
+	if (!note->call.number)
 		return 0;
-	how = how_followed(note->call);
+	how = how_followed(note->call.number);
 	if ((how & NAMES) != BY_FD)
 		return how && !(how & IF_WAITED);
-	file = file_of(task, note->first);
+	file = file_of(task, note->call.first);
 	return file && is_storage(file);
 }
 
@@ -98,10 +114,10 @@ static __always_inline int report_wait(struct task_struct *task, struct task_not
 
 	if (!event)
 		return 0;
-	describe_wait(event, task, note, note->out_ns, now);
+	describe_wait(event, task, note, note->wait.out_ns, now);
 	add_stack(event, task);
 	end_event(event);
-	emit_sleeping_user(task, note->out_ns, now);
+	emit_sleeping_user(task, note->wait.out_ns, now);
 	return 0;
 }
 
@@ -110,23 +126,23 @@ static __always_inline struct task_note *note_of_wait(struct task_struct *task)
 {
 	struct task_note *note = task && is_asleep(task) ? note_of(task) : 0;
 
-	return note && note->out_ns ? note : 0;
+	return note && note->wait.out_ns ? note : 0;
 }
 
 SEC("iter/task")
-int last_look(struct bpf_iter__task *context)
+int tasks_at_end(struct bpf_iter__task *context)
 {
 	struct task_struct *task = context->task;
 	struct task_note *note = note_of_wait(task);
 	u64 now = bpf_ktime_get_ns();
 
-	if (!note || now - note->out_ns < settings.interval_ns)
+	if (!note || now - note->wait.out_ns < settings.interval_ns)
 		return 0;
 	if (!may_be_for_storage(task, note)) {
 		/* Of a watched task every wait is reported: one that hangs has no other end. It may idle as well. */
 		if (!note->watched)
 			return 0;
-		note->awaits = MESSAGE;
+		note->wait.awaits = MESSAGE;
 	}
 	return report_wait(task, note, now);
 }
@@ -137,20 +153,20 @@ int last_look(struct bpf_iter__task *context)
 
 static __always_inline int is_report_due(struct task_note *note, u64 now)
 {
-	u64 lasted = now - note->out_ns, pause = lasted / 8;
+	u64 lasted = now - note->wait.out_ns, pause = lasted / 8;
 
-	if (lasted < settings.look_ns || (s64)lasted < 0)
+	if (lasted < settings.report_ns || (s64)lasted < 0)
 		return 0;
 	if (pause < REPEAT_NS)
 		pause = REPEAT_NS;
 	if (pause > LONGEST_REPEAT_NS)
 		pause = LONGEST_REPEAT_NS;
-	return note->looked_ns < note->out_ns || now - note->looked_ns >= pause;
+	return note->wait.reported_ns < note->wait.out_ns || now - note->wait.reported_ns >= pause;
 }
 
 /* While the recording lasts: from their begin, and with the holders of locks. */
 SEC("iter/task")
-int look(struct bpf_iter__task *context)
+int long_waits(struct bpf_iter__task *context)
 {
 	struct task_struct *task = context->task;
 	struct task_note *note = note_of_wait(task);
@@ -158,6 +174,6 @@ int look(struct bpf_iter__task *context)
 
 	if (!note || !is_report_due(note, now) || !may_be_for_storage(task, note))
 		return 0;
-	note->looked_ns = now;
+	note->wait.reported_ns = now;
 	return report_wait(task, note, now);
 }

@@ -2,6 +2,11 @@
  * wait that this explains. */
 #pragma once
 
+#include "bpf.h"
+#include "descriptor.h"
+#include "event.h"
+#include "task.h"
+
 /* Acts that are remembered. */
 #define STOPS 1024
 #define SIGSTOP 19
@@ -109,10 +114,10 @@ static __always_inline void add_tracer(struct event *event, struct task_struct *
 		event->holder_tid = BPF_CORE_READ(tracer, pid);
 		event->holder_pid = BPF_CORE_READ(tracer, tgid);
 		BPF_CORE_READ_STR_INTO(&event->holder, tracer, comm);
-	} else if (note->woken_ns) {
-		event->holder_tid = note->waker_tid;
-		event->holder_pid = note->waker_pid;
-		__builtin_memcpy(event->holder, note->waker, NAME_BYTES);
+	} else if (note->wait.woken_ns) {
+		event->holder_tid = note->waker.tid;
+		event->holder_pid = note->waker.pid;
+		__builtin_memcpy(event->holder, note->waker.comm, NAME_BYTES);
 	}
 }
 
@@ -121,11 +126,11 @@ static __always_inline void add_stopper(struct event *event, struct task_struct 
 {
 	struct stopper *stopper = 0;
 
-	if (note->out_state & TASK_TRACED) {
+	if (note->wait.out_state & TASK_TRACED) {
 		add_tracer(event, task, note);
-	} else if (note->out_state & TASK_STOPPED) {
+	} else if (note->wait.out_state & TASK_STOPPED) {
 		stopper = stopper_of(task->tgid);
-	} else if (note->out_state & TASK_FROZEN) {
+	} else if (note->wait.out_state & TASK_FROZEN) {
 		stopper = stopper_of((u64)BPF_CORE_READ(task, cgroups, dfl_cgrp));
 	}
 	if (!stopper)

@@ -1,6 +1,14 @@
 /* The task that a block request is for. Kernel threads submit requests for others: writeback, throttled bios, loop devices. */
 #pragma once
 
+#include "bpf.h"
+#include "direct.h"
+#include "operation_table.h"
+#include "request_lower.h"
+#include "request_table.h"
+#include "settings.h"
+#include "task.h"
+
 #define DIRTY_INODES 16384
 #define READ_INODES 8192
 /* Loop devices on loop devices. */
@@ -82,7 +90,7 @@ static __always_inline int may_dirty(struct task_struct *task)
 	if (task->flags & PF_WQ_WORKER)
 		return 0;
 	note = note_of(task);
-	return !note || !note->call || !(how_followed(note->call) & DIRTIES_NOTHING);
+	return !note || !note->call.number || !(how_followed(note->call.number) & DIRTIES_NOTHING);
 }
 
 static __always_inline void note_dirtier(struct inode *inode)

@@ -1,5 +1,8 @@
-/* Works of kernel workers, and the requests whose completion leads to them. */
+/* Kernel work that the completion of a block request queued, and that request. */
 #pragma once
+
+#include "bpf.h"
+#include "event.h"
 
 #define WORKS 1024
 

@@ -1,6 +1,8 @@
 /* Where a table keeps what the kernel has in flight, by address. */
 #pragma once
 
+#include "bpf.h"
+
 /* Programs that calculate with an address. */
 enum addresser {
 	OF_START = 0,
@@ -48,7 +50,7 @@ static __always_inline u64 address_of(const void *pointer, enum addresser progra
 /* The first place, in a table of 1 << `bits`. What the kernel allocates together lies 1 << `apart` bytes apart or more, and has
  * neighbouring groups, one for each: all that is in flight takes few pages, whose addresses the CPU still knows at its end. Each
  * row begins anywhere, so that a group overflows as rarely as if all places were random. */
-static __always_inline u32 place_of(u64 address, u32 apart, u32 bits)
+static __always_inline u32 first_way_of(u64 address, u32 apart, u32 bits)
 {
 	u32 shift = apart - WAY_BITS;
 	u32 row = (u32)(address >> (shift + ROW_BITS)) * 0x9e3779b1u >> (32 - (bits - ROW_BITS));

@@ -1,6 +1,12 @@
 /* The file of close(2): gone from the descriptors when the call ends, it is named at the call's first sleep. */
 #pragma once
 
+#include "bpf.h"
+#include "event.h"
+#include "event_path.h"
+#include "path.h"
+#include "task.h"
+
 #define CLOSINGS 1024
 
 struct closing {
@@ -37,8 +43,8 @@ __noinline int save_closing(struct task_note *note)
 
 	if (!note)
 		return 0;
-	file = (struct file *)note->second;
-	note->second = 0;
+	file = (struct file *)note->call.second;
+	note->call.second = 0;
 	closing = bpf_map_lookup_elem(&next_closing, &zero);
 	if (!closing || !file || !is_storage(file))
 		return 0;
@@ -46,7 +52,7 @@ __noinline int save_closing(struct task_note *note)
 	bytes = bpf_probe_read_kernel_str(closing->path.text, FILE_NAME, BPF_CORE_READ(dentry, d_name.name));
 	if (bytes > 0 && bytes <= FILE_NAME)
 		at = bytes;
-	closing->entered_ns = note->entered_ns;
+	closing->entered_ns = note->call.entered_ns;
 	closing->found = write_folders(&closing->path, (u64)BPF_CORE_READ(dentry, d_parent), at);
 	bpf_map_update_elem(&closings, &tid, closing, BPF_ANY);
 	return 0;
@@ -57,7 +63,7 @@ static __always_inline void add_closed(struct event *event, struct task_struct *
 	u32 tid = task->pid;
 	struct closing *closing = bpf_map_lookup_elem(&closings, &tid);
 
-	if (!closing || closing->entered_ns != note->entered_ns)
+	if (!closing || closing->entered_ns != note->call.entered_ns)
 		return;
 	__builtin_memcpy(event->path, closing->path.text, sizeof(event->path));
 	event->state = closing->found >> 32;

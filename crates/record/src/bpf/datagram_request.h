@@ -1,6 +1,18 @@
 /* What the datagrams that a task sends and receives say of its requests. */
 #pragma once
 
+#include "bpf.h"
+#include "channel_note.h"
+#include "channel_table.h"
+#include "connection.h"
+#include "datagram.h"
+#include "descriptor.h"
+#include "exchange.h"
+#include "sender.h"
+#include "settings.h"
+#include "side.h"
+#include "task.h"
+
 /* How many datagrams a call sent or received. */
 static __always_inline u32 datagrams(long result)
 {
@@ -14,25 +26,25 @@ static __always_inline u32 datagrams(long result)
  * while it has no answer is the same again, also from another socket. */
 static __always_inline void note_datagrams_asked(struct task_note *note, u32 from, u32 to, u32 count, u64 now)
 {
-	if (to != note->asked_to || !note->unanswered || now - note->datagram_ns > GIVEN_UP_NS) {
-		note->unanswered = 0;
-		note->datagram_ns = now;
+	if (to != note->messages.asked_to || !note->messages.unanswered || now - note->messages.datagram_ns > GIVEN_UP_NS) {
+		note->messages.unanswered = 0;
+		note->messages.datagram_ns = now;
 	}
-	note->asked_port = from;
-	note->asked_to = to;
-	note->unanswered += count;
+	note->messages.asked_port = from;
+	note->messages.asked_to = to;
+	note->messages.unanswered += count;
 }
 
 static __always_inline void note_datagrams_answered(struct task_note *note, u32 port, u32 count, u64 now)
 {
-	if (port != note->asked_port)
+	if (port != note->messages.asked_port)
 		return;
-	note->unanswered -= count < note->unanswered ? count : note->unanswered;
-	note->datagram_ns = now;
+	note->messages.unanswered -= count < note->messages.unanswered ? count : note->messages.unanswered;
+	note->messages.datagram_ns = now;
 }
 
 /* The current task sent something by a socket of datagrams, or received something. Verified once. */
-__noinline int note_datagrams(struct task_note *note, u64 address, u32 what, u64 fd, long result)
+__noinline int note_datagrams(struct task_note *note, u64 address, u32 what, long result)
 {
 	struct file *file = (struct file *)address;
 	struct socket *socket = BPF_CORE_READ(file, private_data);
@@ -43,13 +55,13 @@ __noinline int note_datagrams(struct task_note *note, u64 address, u32 what, u64
 	if (!note)
 		return 0;
 	if (side & SERVER) {
-		note->owed = sends ? note->owed & ~(1ull << (fd & 63)) : note->owed | 1ull << (fd & 63);
+		use_channel(note, (u64)sock, sends ? ANSWER_SENT : REQUEST_RECEIVED);
 		if (sends) {
-			note->sent_ns = now;
-			note->answers = 1;
+			note->messages.sent_ns = now;
+			note->messages.answers = 1;
 			note_sender(datagrams_of(sock, SERVER), now);
 		} else {
-			note->owed_ns = now;
+			note->messages.owed_ns = now;
 		}
 		return 0;
 	}
@@ -67,8 +79,8 @@ __noinline int note_datagrams(struct task_note *note, u64 address, u32 what, u64
 /* Whether a task may go on waiting for the answer to a datagram, though a timer of its own ended this long sleep: then it asks again. */
 static __always_inline int may_ask_again(struct task_note *note)
 {
-	return note->unanswered && note->woken_ns - note->out_ns >= settings.slow_ns &&
-	       note->woken_ns - note->datagram_ns < GIVEN_UP_NS;
+	return note->messages.unanswered && note->wait.woken_ns - note->wait.out_ns >= settings.slow_ns &&
+	       note->wait.woken_ns - note->messages.datagram_ns < GIVEN_UP_NS;
 }
 
 /* Whether the current task sends an answer to what that one asked by a datagram. Then it is known as its sender before its call returns. */
@@ -78,9 +90,9 @@ static __always_inline int answers_datagram(struct task_note *note)
 	struct socket *socket;
 	struct file *file;
 	struct sock *sock;
-	u64 connection = BY_DATAGRAM | note->asked_port;
+	u64 connection = BY_DATAGRAM | note->messages.asked_port;
 
-	if (!note->unanswered || !regs)
+	if (!note->messages.unanswered || !regs)
 		return 0;
 	file = (struct file *)current_file(FIRST_ARGUMENT(regs));
 	if (!file || !(side_of(file) & OF_DATAGRAMS))

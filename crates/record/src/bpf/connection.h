@@ -1,0 +1,96 @@
+/* Connections: sockets, pipes and socket pairs by which tasks of this machine exchange messages. */
+#pragma once
+
+#include "bpf.h"
+#include "datagram.h"
+#include "side.h"
+
+#define AF_UNIX 1
+#define AF_INET 2
+#define AF_INET6 10
+#define SOCK_STREAM 1
+#define SOCK_SEQPACKET 5
+/* S_IFMT, S_IFIFO and S_IFSOCK of i_mode. */
+#define FILE_KIND 0170000
+#define FIFO 0010000
+#define SOCKET 0140000
+
+/* An accepted socket inherits the address of the one that listened; that of the client mostly has none. */
+static __always_inline u32 unix_side(struct unix_sock *socket)
+{
+	struct unix_sock *peer = (struct unix_sock *)BPF_CORE_READ(socket, peer);
+	void *own = BPF_CORE_READ(socket, addr), *theirs;
+
+	if (!peer)
+		return NO_SIDE;
+	theirs = BPF_CORE_READ(peer, addr);
+	if (!own == !theirs)
+		return EITHER;
+	return own ? SERVER : CLIENT;
+}
+
+static __always_inline u32 side_of_socket(struct sock *sock)
+{
+	u16 family = BPF_CORE_READ(sock, __sk_common.skc_family), type = BPF_CORE_READ(sock, sk_type);
+	struct inet_sock *inet = (struct inet_sock *)sock;
+
+	if (type == SOCK_DGRAM && (family == AF_INET || family == AF_INET6))
+		return side_of_datagrams(sock);
+	if (type != SOCK_STREAM && type != SOCK_SEQPACKET)
+		return NO_SIDE;
+	if (family == AF_UNIX)
+		return unix_side((struct unix_sock *)sock);
+	/* The kernel notes the interface that a connection was accepted on where that of multicasts belongs. */
+	if (family == AF_INET)
+		return BPF_CORE_READ(inet, mc_index) ? SERVER : CLIENT;
+	if (family != AF_INET6 || !bpf_core_field_exists(inet->pinet6))
+		return NO_SIDE;
+	CHECKED();
+	return BPF_CORE_READ(inet, pinet6, mcast_oif) ? SERVER : CLIENT;
+}
+
+static __always_inline u32 side_of(struct file *file)
+{
+	u16 type = BPF_CORE_READ(file, f_inode, i_mode) & FILE_KIND;
+	struct socket *socket;
+
+	if (type == FIFO)
+		return EITHER;
+	if (type != SOCKET)
+		return NO_SIDE;
+	socket = BPF_CORE_READ(file, private_data);
+	return side_of_socket(BPF_CORE_READ(socket, sk));
+}
+
+/* A connection within this machine, the same number from either side; 0: of another kind. By the address of a file: verified
+ * once, not for each caller. */
+__noinline u64 connection_at(u64 file, u32 side)
+{
+	struct socket *socket = BPF_CORE_READ((struct file *)file, private_data);
+	struct sock *sock = BPF_CORE_READ(socket, sk);
+	u16 family = BPF_CORE_READ(sock, __sk_common.skc_family), theirs;
+	u64 own, address;
+
+	if (family == AF_UNIX)
+		return side == SERVER ? (u64)BPF_CORE_READ((struct unix_sock *)sock, peer) : (u64)sock;
+	if (family != AF_INET && family != AF_INET6)
+		return 0;
+	own = BPF_CORE_READ(sock, __sk_common.skc_num);
+	theirs = host_order(BPF_CORE_READ(sock, __sk_common.skc_dport));
+	/* That of the server; none of IPv6. */
+	address = side == SERVER ? BPF_CORE_READ(sock, __sk_common.skc_rcv_saddr) : BPF_CORE_READ(sock, __sk_common.skc_daddr);
+	return address << 32 | (side == SERVER ? (u64)theirs << 16 | own : own << 16 | theirs);
+}
+
+/* The other end of a pipe, which has the same inode, or of a socket pair. */
+static __always_inline u64 other_end_of(struct file *file)
+{
+	struct socket *socket;
+	struct unix_sock *sock;
+
+	if ((BPF_CORE_READ(file, f_inode, i_mode) & FILE_KIND) == FIFO)
+		return (u64)BPF_CORE_READ(file, f_inode);
+	socket = BPF_CORE_READ(file, private_data);
+	sock = (struct unix_sock *)BPF_CORE_READ(socket, sk);
+	return (u64)BPF_CORE_READ(sock, peer);
+}

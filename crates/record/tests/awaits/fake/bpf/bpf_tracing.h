@@ -1,0 +1,2 @@
+/* In place of libbpf's: no program is compiled. */
+#pragma once
