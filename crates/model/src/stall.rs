@@ -49,11 +49,14 @@ pub enum StallKind {
     /// What a thread still waited for when the recording ended, as /proc showed it then: [`StallRecord::detail`] is the object (a
     /// connection, a pipe, a FUSE server), [`StallRecord::holder_tid`] who has its other end. The wait lasted at least since the start.
     Standing,
+    /// No loss, but a moment at which a task ran, of 1 ns: it woke another one, or answered a request that had come before the recording.
+    /// [`StallRecord::cpu_ns`] is what it had used until then; `awaits` and `asked_ns` say whose request it worked on.
+    OnCpu,
 }
 
 impl StallKind {
     /// All kinds.
-    pub const ALL: [StallKind; 12] = [
+    pub const ALL: [StallKind; 13] = [
         StallKind::SystemCall,
         StallKind::OffCpu,
         StallKind::Blocked,
@@ -66,6 +69,7 @@ impl StallKind {
         StallKind::Asynchronous,
         StallKind::ServerRequest,
         StallKind::Standing,
+        StallKind::OnCpu,
     ];
 
     /// The name stored in the archive.
@@ -83,6 +87,7 @@ impl StallKind {
             StallKind::Asynchronous => "asynchronous",
             StallKind::ServerRequest => "server_request",
             StallKind::Standing => "standing",
+            StallKind::OnCpu => "on_cpu",
         }
     }
 

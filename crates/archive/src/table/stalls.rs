@@ -22,8 +22,8 @@ impl Table for StallTable {
 
     columns! { StallRecord;
         /// `system_call` `off_cpu` `blocked` `still_blocked` `span` `short_sleeps` `short_cpu_waits` `short_spans`
-        /// `short_request_waits` `asynchronous` `server_request` `standing`
-        kind: StallKind, "text";
+        /// `short_request_waits` `asynchronous` `server_request` `standing` `on_cpu`
+        kind: StallKind = |row| row.kind.name(), "text";
         /// the task that lost the time: a row of `tasks`
         tid: u32, "id";
         /// start
@@ -95,7 +95,7 @@ impl Table for StallTable {
         /// thread that held the lock when the wait began; of a file's locks, the process; of a stopped task, who stopped it; of a
         /// standing wait, who has the other end
         holder_tid: Later<u32>, "id";
-        read { detail: detail_of(detail, detail_device, &detail_numbers, detail_names) }
+        read { kind: kind_of(kind, duration_ns, detail_names.is_some()), detail: detail_of(detail, detail_device, &detail_numbers, detail_names) }
     }
 
     fn span_ns(row: &StallRecord) -> Option<(u64, u64)> {
@@ -109,6 +109,12 @@ impl Table for StallTable {
     }
 }
 
+/// The kind of a row. Older runs had a moment at which a task ran as an interval of 1 ns off the CPU: only long ones are recorded.
+fn kind_of(kind: StallKind, duration_ns: u64, is_new: bool) -> StallKind {
+    let is_moment = !is_new && kind == StallKind::OffCpu && duration_ns == 1;
+    if is_moment { StallKind::OnCpu } else { kind }
+}
+
 /// A detail of its columns. Runs without the column of names have words.
 fn detail_of(
     type_name: Option<String>,
@@ -120,5 +126,20 @@ fn detail_of(
     match names {
         Some(names) => Detail::of_stored(&type_name, device, numbers, &names),
         None => Some(words::detail(&type_name)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use model::stall::StallKind;
+
+    use super::kind_of;
+
+    #[test]
+    fn an_older_run_has_moments_as_intervals_of_a_nanosecond() {
+        let of = |duration_ns, is_new| kind_of(StallKind::OffCpu, duration_ns, is_new);
+        assert_eq!(of(1, false), StallKind::OnCpu);
+        assert_eq!((of(1, true), of(2, false)), (StallKind::OffCpu, StallKind::OffCpu));
+        assert_eq!(kind_of(StallKind::Span, 1, false), StallKind::Span);
     }
 }

@@ -50,6 +50,8 @@ pub(super) struct Row {
     pub(super) switched: bool,
     /// It had not ended with the recording; its waker is the task that it waited for.
     pub(super) standing: bool,
+    /// It is no wait, but a moment at which its task ran.
+    pub(super) is_moment: bool,
     /// It, or its system call, began before the recording.
     pub(super) cut: bool,
     /// While it was runnable, the CPU quota of its cgroup held it.
@@ -107,6 +109,7 @@ impl Row {
             switched: record.state.is_some(),
             stop: is_stopped(record).then(|| Stop::of(record.state.unwrap_or(0))),
             standing: false,
+            is_moment: record.kind == StallKind::OnCpu,
             cut: is(record, stall_flags::CUT | stall_flags::CALL_CUT),
             held: is(record, stall_flags::CPU_QUOTA),
             watched: is(record, stall_flags::WATCHED),
@@ -153,7 +156,12 @@ impl Accounted {
 
 /// A wait reported while it lasts counts as a wait until the whole wait is recorded.
 fn kind(record: &StallRecord) -> StallKind {
-    if record.kind == StallKind::StillBlocked { StallKind::Blocked } else { record.kind }
+    match record.kind {
+        StallKind::StillBlocked => StallKind::Blocked,
+        // It ran before and after: the CPU time until then is as good as that of a switch.
+        StallKind::OnCpu => StallKind::OffCpu,
+        kind => kind,
+    }
 }
 
 fn end_ns(record: &StallRecord) -> Option<u64> {
@@ -182,7 +190,7 @@ pub(super) fn is_stopped(record: &StallRecord) -> bool {
 }
 
 fn runnable_ns(record: &StallRecord, end_ns: u64) -> u64 {
-    let preempted = record.kind == StallKind::OffCpu && record.state == Some(0);
+    let preempted = kind(record) == StallKind::OffCpu && record.state == Some(0);
     match record.woken_ns {
         _ if preempted => record.start_ns,
         // A wakeup may come just before the task leaves the CPU.

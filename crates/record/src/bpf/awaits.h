@@ -432,28 +432,22 @@ static __always_inline void remember_sleep(struct task_struct *task, struct task
 	note->slept.run_delay_ns = run_delay_of(task);
 }
 
-static __always_inline struct event *begin_sleep(struct task_struct *task, struct task_note *note, u64 out_ns, u64 now)
-{
-	struct event *event = begin_event(OFF_CPU, BARE);
-
-	if (event)
-		describe(event, task, note, out_ns, now);
-	return event;
-}
-
 /* The last sleep of the current task that was not emitted, if it was so long. */
 static __noinline int emit_slept(u64 least_ns)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct task_note *note = current_note(task);
 	struct event *event;
+	u64 until_ns;
 
 	if (!note || !note->slept.until_ns || note->slept.until_ns - note->slept.from_ns < least_ns)
 		return 0;
-	event = begin_sleep(task, note, note->slept.from_ns, note->slept.until_ns);
+	until_ns = note->slept.until_ns;
 	note->slept.until_ns = 0;
+	event = begin_event(OFF_CPU, BARE);
 	if (!event)
 		return 0;
+	describe(event, task, note, note->slept.from_ns, until_ns);
 	event->state = note->slept.state;
 	event->call = note->slept.call;
 	event->cpu_ns = note->slept.cpu_ns;
@@ -464,7 +458,7 @@ static __noinline int emit_slept(u64 least_ns)
 }
 
 /* The current task wakes one that waited for it. Since its own last sleep it was awake. For how much of that time it ran, the
- * CPU time shows that it had used until now: it comes with a preemption that takes no time. */
+ * CPU time shows that it had used until now. */
 static __noinline int emit_waker(u64 now)
 {
 	struct task_struct *waker = bpf_get_current_task_btf();
@@ -474,9 +468,10 @@ static __noinline int emit_waker(u64 now)
 	if (!note)
 		return 0;
 	emit_slept(0);
-	event = begin_sleep(waker, note, now - 1, now);
+	event = begin_event(ON_CPU, BARE);
 	if (!event)
 		return 0;
+	describe(event, waker, note, now - 1, now);
 	event->cpu_ns = waker->se.sum_exec_runtime;
 	event->run_delay_ns = run_delay_of(waker);
 	if (note->messages.channels.owed) {

@@ -32,7 +32,8 @@ enum kind {
 	USAGE_SUMS = 15,
 	USER_STACK = 16,	/* struct user_stack */
 	FAULT_FILE = 17,	/* of the next event of its task */
-	LOSSES = 18,
+	ON_CPU = 18,		/* no wait: a moment at which the task ran */
+	LOSSES = 19,
 };
 
 enum flags {

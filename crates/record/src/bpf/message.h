@@ -23,7 +23,7 @@ __noinline int emit_old_request(u64 answered_ns)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct task_note *note = note_of(task);
-	struct event *event = note ? begin_event(OFF_CPU, BARE) : 0;
+	struct event *event = note ? begin_event(ON_CPU, BARE) : 0;
 
 	if (!event)
 		return 0;

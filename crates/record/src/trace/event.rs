@@ -6,7 +6,7 @@ use model::stall::stall_flags;
 use crate::bytes::shown;
 
 /// Names of losses, numbered by `enum kind`. Those named so did not fit into the kernel's ring.
-pub(super) const LOSSES: [&str; 18] = [
+pub(super) const LOSSES: [&str; 19] = [
     "slow system calls (the kernel's ring was full)",
     "off-CPU intervals (the kernel's ring was full)",
     "spans (the kernel's ring was full)",
@@ -25,6 +25,7 @@ pub(super) const LOSSES: [&str; 18] = [
     "sums of usage (too many processes and devices)",
     "user stacks (the kernel's ring was full)",
     "files of page faults (the kernel's ring was full)",
+    "moments at which tasks ran (the kernel's ring was full)",
 ];
 
 /// A loss that the programs cannot count: mostly a request's completion that interrupts another one's.
@@ -51,6 +52,8 @@ pub(super) const STILL_OFF_CPU: u32 = 12;
 pub(super) const ASYNCHRONOUS: u32 = 13;
 /// The file of a page fault, whose wait is the next event of its task.
 pub(super) const FAULT_FILE: u32 = 17;
+/// A moment at which the task ran.
+pub(super) const ON_CPU: u32 = 18;
 
 /// Classes of requests that are counted separately: `CLASSES` of the programs.
 pub(super) const CLASSES: usize = 8;

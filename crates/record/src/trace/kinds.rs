@@ -2,7 +2,7 @@
 
 use model::stall::StallKind;
 
-use super::event::{ASYNCHRONOUS, STILL_OFF_CPU, TraceEvent};
+use super::event::{ASYNCHRONOUS, ON_CPU, STILL_OFF_CPU, TraceEvent};
 
 /// Kinds of rows by `enum kind`; requests have separate rows.
 const KINDS: [Option<StallKind>; 8] = [
@@ -20,6 +20,7 @@ const KINDS: [Option<StallKind>; 8] = [
 pub(super) fn kind_of(event: &TraceEvent) -> Option<StallKind> {
     match event.kind {
         STILL_OFF_CPU => Some(StallKind::StillBlocked),
+        ON_CPU => Some(StallKind::OnCpu),
         ASYNCHRONOUS if event.awaits != 0 => Some(StallKind::ServerRequest),
         ASYNCHRONOUS => Some(StallKind::Asynchronous),
         kind => KINDS.get(kind as usize).copied().flatten(),

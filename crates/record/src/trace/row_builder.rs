@@ -13,8 +13,8 @@ use super::bounded_cache::BoundedCache;
 use super::cpu_quota::CpuQuotas;
 use super::earlier_locks::EarlierLocks;
 use super::event::{
-    ASYNCHRONOUS, CUT, FAULT_FILE, HELD, OFF_CPU, REQUEST, RequestNote, SHORT_SPANS, SPAN, STILL_OFF_CPU, SYSTEM_CALL,
-    TraceEvent, row_flags,
+    ASYNCHRONOUS, CUT, FAULT_FILE, HELD, OFF_CPU, ON_CPU, REQUEST, RequestNote, SHORT_SPANS, SPAN, STILL_OFF_CPU,
+    SYSTEM_CALL, TraceEvent, row_flags,
 };
 use super::freezers::Freezers;
 use super::kinds::kind_of;
@@ -118,7 +118,7 @@ impl RowBuilder {
             SYSTEM_CALL => self.ended_call(event, &mut row),
             ASYNCHRONOUS if kind == StallKind::ServerRequest => awaits::answered(event, &mut row),
             ASYNCHRONOUS => self.ended_operation(event, &mut row),
-            OFF_CPU => self.off_cpu(event, &mut row, traced),
+            OFF_CPU | ON_CPU => self.off_cpu(event, &mut row, traced),
             STILL_OFF_CPU => {
                 self.off_cpu(event, &mut row, traced);
                 row.path = self.path_of_descriptor(event);

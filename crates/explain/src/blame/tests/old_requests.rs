@@ -12,7 +12,7 @@ fn with_old_request(drawing: &str, answered_ms: u64) -> Stage {
         awaits: Some(Awaits::ForClient),
         asked_ns: Some(0),
         flags: Some(stall_flags::CUT),
-        ..StallRecord::new(StallKind::OffCpu, 9, answered_ms * MS - 1, answered_ms * MS)
+        ..StallRecord::new(StallKind::OnCpu, 9, answered_ms * MS - 1, answered_ms * MS)
     });
     stage
 }
@@ -55,7 +55,7 @@ fn a_statement_from_before_the_recording_waits_for_a_lock() {
     let works = StallRecord {
         awaits: Some(Awaits::Interrupt),
         asked_ns: Some(12 * MS),
-        ..StallRecord::new(StallKind::OffCpu, 8, 13 * MS, 13 * MS + 1)
+        ..StallRecord::new(StallKind::OnCpu, 8, 13 * MS, 13 * MS + 1)
     };
     stage.stalls.push(works);
     let explanation = stage.explain();
@@ -79,7 +79,7 @@ fn a_process_that_a_signal_wakes_waits_for_a_lock() {
         stage.stalls.push(StallRecord {
             awaits: Some(Awaits::Interrupt),
             asked_ns: Some(1),
-            ..StallRecord::new(StallKind::OffCpu, 8, 13 * MS, 13 * MS + 1)
+            ..StallRecord::new(StallKind::OnCpu, 8, 13 * MS, 13 * MS + 1)
         });
         let explanation = stage.explain();
         let stall = explanation.stalls.iter().find(|stall| stall.task.tid == 7).unwrap();
