@@ -287,7 +287,7 @@ __noinline int awaited_of_met(struct task_note *note, u32 by_task)
 	connection = note->messages.met_by;
 	if (by_task) {
 		file = regs ? file_of(waker, FIRST_ARGUMENT(regs)) : 0;
-		if (!file || side_of(file) != SERVER || connection_at((u64)file, SERVER) != connection)
+		if (!file || side_of(file) != SERVER || connection_of(sock_of(file), SERVER) != connection)
 			return NOBODY;
 	} else {
 		sender = bpf_map_lookup_elem(&senders, &connection);

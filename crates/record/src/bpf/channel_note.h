@@ -35,6 +35,12 @@ struct channel_note {
 	u32 unused;
 };
 
+/* A place for a channel that is used by one task. */
+struct one_use {
+	u32 tid;
+	u32 uses;	/* 0: free */
+};
+
 static __always_inline u32 uses_after(u32 before, u32 event)
 {
 	switch (event) {

@@ -3,7 +3,6 @@
 
 #include "bpf.h"
 #include "channel_note.h"
-#include "connection.h"
 #include "task.h"
 
 #define CHANNELS_BEYOND 8192
@@ -49,8 +48,25 @@ static __noinline u32 use_beyond(struct channel_note *note, u64 channel, u32 eve
 	return before;
 }
 
-/* The current task did that with a channel. Returns the channel's uses before it. Verified once. */
-__noinline int use_channel(struct task_note *note, u64 channel, u32 event)
+/* Whether the current task has this channel where only one task has a place. */
+static __always_inline int is_own(struct one_use *one)
+{
+	return one->uses && one->tid == (u32)bpf_get_current_pid_tgid();
+}
+
+static __always_inline u32 use_one(struct channel_note *note, struct one_use *one, u32 event)
+{
+	u32 before = one->uses, after = uses_after(before, event);
+
+	one->tid = bpf_get_current_pid_tgid();
+	one->uses = after;
+	count_uses(note, before, after);
+	return before;
+}
+
+/* The current task did that with a channel, which may have a place for `one` task elsewhere: what the caller looked up anyhow. Returns the
+ * channel's uses before it. Verified once. */
+__noinline int use_channel(struct task_note *note, u64 channel, u32 event, struct one_use *one)
 {
 	struct channel_note *channels;
 	u32 entry, before, after;
@@ -60,21 +76,12 @@ __noinline int use_channel(struct task_note *note, u64 channel, u32 event)
 	channels = &note->messages.channels;
 	entry = entry_of_channel(channels, channel);
 	before = uses_at(channels, entry, channel);
+	if (!before && one && is_own(one))
+		return use_one(channels, one, event);
 	if (!before && (entry == CHANNELS || channels->beyond))
-		return use_beyond(channels, channel, event);
+		return one && !one->uses && !channels->beyond ? use_one(channels, one, event) : use_beyond(channels, channel, event);
 	after = uses_after(before, event);
 	set_uses_at(channels, entry, channel, after);
 	count_uses(channels, before, after);
 	return before;
-}
-
-/* The channel of a socket, by its address; 0: it is none. */
-static __always_inline u64 channel_of(struct file *file)
-{
-	struct socket *socket;
-
-	if ((BPF_CORE_READ(file, f_inode, i_mode) & FILE_KIND) != SOCKET)
-		return 0;
-	socket = BPF_CORE_READ(file, private_data);
-	return (u64)BPF_CORE_READ(socket, sk);
 }

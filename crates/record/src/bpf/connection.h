@@ -49,30 +49,39 @@ static __always_inline u32 side_of_socket(struct sock *sock)
 	return BPF_CORE_READ(inet, pinet6, mcast_oif) ? SERVER : CLIENT;
 }
 
+/* The socket of a file that is one: its address is the channel's. */
+static __always_inline u64 sock_of(struct file *file)
+{
+	struct socket *socket = BPF_CORE_READ(file, private_data);
+
+	return (u64)BPF_CORE_READ(socket, sk);
+}
+
+/* The same of any file; 0: it is no socket. */
+static __always_inline u64 channel_of(struct file *file)
+{
+	return (BPF_CORE_READ(file, f_inode, i_mode) & FILE_KIND) == SOCKET ? sock_of(file) : 0;
+}
+
 static __always_inline u32 side_of(struct file *file)
 {
 	u16 type = BPF_CORE_READ(file, f_inode, i_mode) & FILE_KIND;
-	struct socket *socket;
 
 	if (type == FIFO)
 		return EITHER;
-	if (type != SOCKET)
-		return NO_SIDE;
-	socket = BPF_CORE_READ(file, private_data);
-	return side_of_socket(BPF_CORE_READ(socket, sk));
+	return type == SOCKET ? side_of_socket((struct sock *)sock_of(file)) : NO_SIDE;
 }
 
-/* A connection within this machine, the same number from either side; 0: of another kind. By the address of a file: verified
+/* A connection within this machine, the same number from either side; 0: of another kind. By the address of a socket: verified
  * once, not for each caller. */
-__noinline u64 connection_at(u64 file, u32 side)
+__noinline u64 connection_of(u64 channel, u32 side)
 {
-	struct socket *socket = BPF_CORE_READ((struct file *)file, private_data);
-	struct sock *sock = BPF_CORE_READ(socket, sk);
+	struct sock *sock = (struct sock *)channel;
 	u16 family = BPF_CORE_READ(sock, __sk_common.skc_family), theirs;
 	u64 own, address;
 
 	if (family == AF_UNIX)
-		return side == SERVER ? (u64)BPF_CORE_READ((struct unix_sock *)sock, peer) : (u64)sock;
+		return side == SERVER ? (u64)BPF_CORE_READ((struct unix_sock *)sock, peer) : channel;
 	if (family != AF_INET && family != AF_INET6)
 		return 0;
 	own = BPF_CORE_READ(sock, __sk_common.skc_num);
@@ -85,12 +94,10 @@ __noinline u64 connection_at(u64 file, u32 side)
 /* The other end of a pipe, which has the same inode, or of a socket pair. */
 static __always_inline u64 other_end_of(struct file *file)
 {
-	struct socket *socket;
 	struct unix_sock *sock;
 
 	if ((BPF_CORE_READ(file, f_inode, i_mode) & FILE_KIND) == FIFO)
 		return (u64)BPF_CORE_READ(file, f_inode);
-	socket = BPF_CORE_READ(file, private_data);
-	sock = (struct unix_sock *)BPF_CORE_READ(socket, sk);
+	sock = (struct unix_sock *)sock_of(file);
 	return (u64)BPF_CORE_READ(sock, peer);
 }

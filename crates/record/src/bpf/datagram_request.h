@@ -55,7 +55,7 @@ __noinline int note_datagrams(struct task_note *note, u64 address, u32 what, lon
 	if (!note)
 		return 0;
 	if (side & SERVER) {
-		use_channel(note, (u64)sock, sends ? ANSWER_SENT : REQUEST_RECEIVED);
+		use_channel(note, (u64)sock, sends ? ANSWER_SENT : REQUEST_RECEIVED, 0);
 		if (sends) {
 			note->messages.sent_ns = now;
 			note->messages.answers = 1;
@@ -68,7 +68,7 @@ __noinline int note_datagrams(struct task_note *note, u64 address, u32 what, lon
 	connection = datagrams_of(sock, CLIENT);
 	if (!connection)
 		return 0;
-	note_exchange(BPF_CORE_READ(file, f_inode, i_ino), connection, sends);
+	note_exchange(0, address, 0, connection, sends);
 	if (sends)
 		note_datagrams_asked(note, connection, port_sent_to(sock), datagrams(result), now);
 	else

@@ -3,6 +3,8 @@
 #pragma once
 
 #include "bpf.h"
+#include "channel_note.h"
+#include "channel_table.h"
 #include "datagram.h"
 #include "event.h"
 #include "ring.h"
@@ -14,6 +16,7 @@ struct exchange {
 	u64 since_ns;	/* it sent a request, or received a part of the answer */
 	u32 is_answered;	/* in part at least */
 	u32 is_new;	/* the client has connected, and sent nothing since: a server that speaks first owes it a greeting */
+	struct one_use used;	/* by the thread that mostly sends and receives */
 };
 
 /* By inode of the client's socket. */
@@ -51,24 +54,43 @@ static __always_inline void emit_exchange(u64 since_ns, u32 is_part, struct send
 /* What the current task did with a client's socket. */
 enum use_of_socket { HAS_RECEIVED = 0, HAS_SENT = 1, HAS_CONNECTED = 2 };
 
-/* Verified once. */
-__noinline int note_exchange(u64 socket, u64 connection, u32 use)
+/* As `enum channel_event`. */
+static __always_inline u32 event_of_use(u32 use)
 {
+	return use == HAS_CONNECTED ? CONNECTED : use == HAS_SENT ? REQUEST_SENT : ANSWER_RECEIVED;
+}
+
+/* Whether a request goes on, or there was none. */
+static __always_inline int is_same_request(struct exchange *known, u32 sends, u64 connection, u64 now)
+{
+	return sends && !known->is_answered && !known->is_new &&
+	       !(is_datagram(connection) && now - known->since_ns > GIVEN_UP_NS);
+}
+
+/* The task's note remembers the channel of a stream; 0 of datagrams. Verified once. */
+__noinline int note_exchange(struct task_note *note, u64 file, u64 channel, u64 connection, u32 use)
+{
+	u64 socket = BPF_CORE_READ((struct file *)file, f_inode, i_ino), now = bpf_ktime_get_ns(), since_ns;
 	struct exchange *known = bpf_map_lookup_elem(&exchanges, &socket), begun = {};
-	u64 now = bpf_ktime_get_ns(), since_ns;
 	u32 is_part, sends = use != HAS_RECEIVED;
 	struct sender *sender;
 
 	if (!known || use == HAS_CONNECTED) {
 		begun.since_ns = now;
 		begun.is_new = use == HAS_CONNECTED;
+		if (known)
+			begun.used = known->used;
+		if (note)
+			use_channel(note, channel, event_of_use(use), &begun.used);
 		if (sends)
 			bpf_map_update_elem(&exchanges, &socket, &begun, BPF_ANY);
 		return 0;
 	}
+	if (note)
+		use_channel(note, channel, event_of_use(use), &known->used);
 	since_ns = known->since_ns;
 	is_part = known->is_answered;
-	if (sends && !is_part && !known->is_new && !(is_datagram(connection) && now - since_ns > GIVEN_UP_NS))
+	if (is_same_request(known, sends, connection, now))
 		return 0;
 	known->since_ns = now;
 	known->is_answered = !sends;

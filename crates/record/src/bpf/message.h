@@ -38,10 +38,8 @@ __noinline int emit_old_request(u64 answered_ns)
 
 /* A server works on a request from the moment it receives it until it sends something back. If a thread of its own serves a client,
  * what it sends before it receives anything is an answer to what it received before the recording. */
-static __always_inline void note_served(struct task_note *note, u32 what, long result, struct file *file, u64 now)
+static __always_inline void note_served(struct task_note *note, u32 what, long result, u64 channel, u64 now)
 {
-	u64 channel = channel_of(file);
-
 	if (!(what & SENDS) && note->messages.unasked == channel)
 		emit_old_request(note->messages.sent_ns);
 	note->messages.unasked = (what & SENDS) && !note->messages.owed_ns ? channel : 0;
@@ -50,15 +48,15 @@ static __always_inline void note_served(struct task_note *note, u32 what, long r
 	note->messages.answers |= what & SENDS;
 	/* Another one of its threads may have received the request. */
 	if (what & SENDS)
-		note_sender(connection_at((u64)file, SERVER), now);
+		note_sender(connection_of(channel, SERVER), now);
 	note->messages.is_left = !(what & SENDS) && !result;
 	if ((what & SENDS) || !result) {
-		use_channel(note, channel, ANSWER_SENT);
+		use_channel(note, channel, ANSWER_SENT, 0);
 		return;
 	}
 	/* What it waited for before was for the rest of the request. */
 	note->messages.owed_ns = now;
-	use_channel(note, channel, REQUEST_RECEIVED);
+	use_channel(note, channel, REQUEST_RECEIVED, 0);
 }
 
 static __always_inline void note_pair(struct task_note *note, u32 what, struct file *file)
@@ -71,20 +69,29 @@ static __always_inline void note_pair(struct task_note *note, u32 what, struct f
 	note->messages.asked_pairs++;
 }
 
-static __always_inline void note_asked(struct task_note *note, u32 what, u32 side, long result, struct file *file, u64 now)
+/* Something happened to the channel of a client's socket that is no message. Returns the channel's uses before that. */
+static __always_inline int use_silently(struct task_note *note, struct file *file, u64 channel, u32 event)
 {
-	u64 connection = side == CLIENT ? connection_at((u64)file, CLIENT) : 0;
+	u64 socket = BPF_CORE_READ(file, f_inode, i_ino);
+	struct exchange *known = channel ? bpf_map_lookup_elem(&exchanges, &socket) : 0;
 
-	if (connection && result)
-		note_exchange(BPF_CORE_READ(file, f_inode, i_ino), connection, what & SENDS ? HAS_SENT : HAS_RECEIVED);
+	return use_channel(note, channel, event, known ? &known->used : 0);
+}
+
+static __always_inline void note_asked(struct task_note *note, u32 what, long result, struct file *file, u64 channel, u64 now)
+{
+	u64 connection = channel ? connection_of(channel, CLIENT) : 0;
+
 	if (what & SENDS) {
 		note->messages.asked_ns = note->messages.sent_ns = now;
 		note->messages.asked_by = connection;
 	}
-	if (side == EITHER)
+	if (!channel)
 		note_pair(note, what, file);
+	else if (connection && result)
+		note_exchange(note, (u64)file, channel, connection, what & SENDS ? HAS_SENT : HAS_RECEIVED);
 	else
-		use_channel(note, channel_of(file), what & SENDS ? REQUEST_SENT : ANSWER_RECEIVED);
+		use_silently(note, file, channel, what & SENDS ? REQUEST_SENT : ANSWER_RECEIVED);
 }
 
 /* The current task has connected to a server, which may not have accepted it yet, or may speak first. Otherwise it could not, or to none
@@ -92,26 +99,29 @@ static __always_inline void note_asked(struct task_note *note, u32 what, u32 sid
 __noinline int note_met(struct task_note *note, u64 fd, u32 is_connected)
 {
 	struct file *file = (struct file *)current_file(fd);
-	u64 connection = file && is_connected && side_of(file) == CLIENT ? connection_at((u64)file, CLIENT) : 0;
+	u64 channel = file ? channel_of(file) : 0, connection = 0;
 
-	if (!note || !file)
+	if (!note || !channel)
 		return 0;
 	note->messages.sent_ns = bpf_ktime_get_ns();
-	use_channel(note, channel_of(file), connection ? CONNECTED : CLOSED);
+	if (is_connected && side_of_socket((struct sock *)channel) == CLIENT)
+		connection = connection_of(channel, CLIENT);
 	if (!connection)
-		return 0;
+		return use_silently(note, file, channel, CLOSED);
 	note->messages.met_by = connection;
 	note->messages.met_ns = note->messages.sent_ns;
-	note_exchange(BPF_CORE_READ(file, f_inode, i_ino), connection, HAS_CONNECTED);
+	note_exchange(note, (u64)file, channel, connection, HAS_CONNECTED);
 	return 0;
 }
 
 /* The current task is about to close a file. A server was asked to. Verified once. */
 __noinline int note_closed(struct task_note *note, u64 file)
 {
-	if (!note || !file)
+	u64 channel = file ? channel_of((struct file *)file) : 0;
+
+	if (!note || !channel)
 		return 0;
-	if (use_channel(note, channel_of((struct file *)file), CLOSED) & OWED)
+	if (use_silently(note, (struct file *)file, channel, CLOSED) & OWED)
 		note->messages.is_left = 1;
 	return 0;
 }
@@ -119,9 +129,9 @@ __noinline int note_closed(struct task_note *note, u64 file)
 /* A call that sends, receives or connects has returned. */
 static __always_inline void note_message(struct task_note *note, u32 what, u64 fd, long result)
 {
+	u64 now, channel;
 	struct file *file;
-	u32 side;
-	u64 now;
+	u32 kind, side;
 
 	if (what & CLOSES) {
 		note_met(note, fd, !result || result == -EINPROGRESS);
@@ -131,7 +141,9 @@ static __always_inline void note_message(struct task_note *note, u32 what, u64 f
 	if ((what & SENDS) ? result <= 0 : result < 0)
 		return;
 	file = (struct file *)current_file(fd);
-	side = file ? side_of(file) : NO_SIDE;
+	kind = file ? BPF_CORE_READ(file, f_inode, i_mode) & FILE_KIND : 0;
+	channel = kind == SOCKET ? sock_of(file) : 0;
+	side = channel ? side_of_socket((struct sock *)channel) : kind == FIFO ? EITHER : NO_SIDE;
 	if (side == NO_SIDE)
 		return;
 	if (side & OF_DATAGRAMS) {
@@ -140,7 +152,7 @@ static __always_inline void note_message(struct task_note *note, u32 what, u64 f
 	}
 	now = bpf_ktime_get_ns();
 	if (side == SERVER)
-		note_served(note, what, result, file, now);
+		note_served(note, what, result, channel, now);
 	else
-		note_asked(note, what, side, result, file, now);
+		note_asked(note, what, result, file, side == CLIENT ? channel : 0, now);
 }

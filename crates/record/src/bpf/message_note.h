@@ -14,7 +14,7 @@ struct message_note {
 	u32 is_left;		/* its client has gone, and it received nothing since: it gives back what that client had */
 	u32 unanswered;		/* requests by datagrams */
 	u64 asked_ns;		/* its last request */
-	u64 asked_by;		/* the connection of that: `connection_at`; 0: none */
+	u64 asked_by;		/* the connection of that: `connection_of`; 0: none */
 	u64 met_by;		/* the connection that it made last */
 	u64 met_ns;		/* when it was connected */
 	u64 sent_ns;		/* the end of its last call that sent something */

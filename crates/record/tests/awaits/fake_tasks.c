@@ -168,7 +168,7 @@ static void use(u64 first, u32 count, u32 event)
 
 	running = &waiting.task;
 	for (at = 0; at < count; at++)
-		use_channel(&waiting.note, first + at, event);
+		use_channel(&waiting.note, first + at, event, 0);
 	running = other;
 }
 
@@ -206,19 +206,28 @@ static void ask_whom(void)
 	printf("%u\n", awaited_by(&waiting.task, &waiting.note));
 }
 
+#define PLACES 512
+
+static struct one_use places[PLACES];
+
 /* What becomes of a task's channels: how many have each use, after each of the events. */
 static void use_channels(void)
 {
 	struct channel_note *channels = &waiting.note.messages.channels;
-	u32 left = number();
+	u32 left = number(), at;
 
 	make(&waiting, 100, 100, WAITING_CALL, NO_FILE);
 	__builtin_memset(entries, 0, sizeof(entries));
+	/* Some places are free, and some are another task's. */
+	for (at = 0; at < PLACES; at++)
+		places[at] = (struct one_use){.tid = 999, .uses = at & 2 ? ASKED : 0};
 	running = &waiting.task;
 	while (left--) {
-		u32 channel = number(), event = number(), before = use_channel(&waiting.note, channel, event);
+		u32 channel = number(), event = number();
+		struct one_use *one = channel & 1 ? &places[channel % PLACES] : 0;
+		int before = use_channel(&waiting.note, channel, event, one);
 
-		printf("%u %u %u %u %u ", before, channels->asked, channels->answered, channels->met, channels->owed);
+		printf("%d %u %u %u %u ", before, channels->asked, channels->answered, channels->met, channels->owed);
 	}
 	printf("\n");
 }
