@@ -22,11 +22,14 @@ pub(crate) fn run(root: &Path) -> Result<bool, String> {
     Ok(passed)
 }
 
-/// cargo-deny needs every dependency's manifest; cargo fetches those that are not cached.
+/// cargo-deny needs every dependency's manifest, of each feature; cargo fetches those that are not cached.
 fn list_dependencies(root: &Path) -> Result<(), String> {
     let cargo = |offline: &[&str]| {
         let mut command = Command::new("cargo");
-        command.current_dir(root).args(["metadata", "--format-version", "1", "--locked"]).args(offline);
+        command
+            .current_dir(root)
+            .args(["metadata", "--format-version", "1", "--locked", "--all-features"])
+            .args(offline);
         command.output().map_err(|error| format!("cargo cannot be run: {error}"))
     };
     if cargo(&["--offline"])?.status.success() {

@@ -10,7 +10,7 @@ use std::fmt;
 pub const SECTOR_BYTES: u32 = 512;
 
 /// Major and minor number of a block device in the kernel's internal form, `major << 20 | minor`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, serde::Serialize, serde::Deserialize)]
 pub struct DeviceNumber(pub u32);
 
 impl DeviceNumber {

@@ -5,13 +5,15 @@ mod other_end;
 mod stored;
 mod words;
 
+use serde::{Deserialize, Serialize};
+
 use crate::block::DeviceNumber;
 
 pub use other_end::{OtherEnd, Progress};
 pub use stored::{DETAIL_TYPES, DetailType, Names, Numbers};
 
 /// One fact. Programs match on it; [`Display`](std::fmt::Display) is for people.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Detail {
     /// Of `contention_begin`: its flags, `LCB_F_*` of <trace/events/lock.h> (Linux 5.19 to 6.18).
     LockFlags(u32),
@@ -50,7 +52,7 @@ pub enum Detail {
 }
 
 /// Dirty pages as a throttled writer found them. The kernel counts pages; these are bytes.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct DirtyPages {
     /// All that the limit is for: those of the machine, or of a memory cgroup.
     pub dirty_bytes: u64,
@@ -69,7 +71,7 @@ pub struct DirtyPages {
 }
 
 /// The phases of a journal's commit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct JournalCommit {
     /// The journal's device.
     pub device: DeviceNumber,
@@ -86,7 +88,7 @@ pub struct JournalCommit {
 }
 
 /// A limit of CPU time.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct CpuQuota {
     /// The path of the cgroup that has it.
     pub cgroup: String,
@@ -97,7 +99,7 @@ pub struct CpuQuota {
 }
 
 /// A cgroup that was frozen.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Freezer {
     /// Its path.
     pub cgroup: String,

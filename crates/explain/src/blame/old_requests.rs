@@ -53,7 +53,7 @@ fn wait_for_answer(row: &mut Row, old: &Work) {
 
 /// Whether it is no wait, but a moment at which its thread worked for a client.
 fn is_moment(row: &Row) -> bool {
-    row.is_moment && row.asked_ns.is_some()
+    row.accounted.while_running && row.asked_ns.is_some()
 }
 
 fn times(rows: &[Row], is_one: impl Fn(&Row) -> bool) -> Work {

@@ -50,8 +50,6 @@ pub(super) struct Row {
     pub(super) switched: bool,
     /// It had not ended with the recording; its waker is the task that it waited for.
     pub(super) standing: bool,
-    /// It is no wait, but a moment at which its task ran.
-    pub(super) is_moment: bool,
     /// It, or its system call, began before the recording.
     pub(super) cut: bool,
     /// While it was runnable, the CPU quota of its cgroup held it.
@@ -109,7 +107,6 @@ impl Row {
             switched: record.state.is_some(),
             stop: is_stopped(record).then(|| Stop::of(record.state.unwrap_or(0))),
             standing: false,
-            is_moment: record.kind == StallKind::OnCpu,
             cut: is(record, stall_flags::CUT | stall_flags::CALL_CUT),
             held: is(record, stall_flags::CPU_QUOTA),
             watched: is(record, stall_flags::WATCHED),
@@ -145,12 +142,14 @@ pub(super) struct Accounted {
     pub(super) cpu_ns: u64,
     /// On run queues.
     pub(super) run_delay_ns: u64,
+    /// It is no wait, but a moment at which the task ran.
+    pub(super) while_running: bool,
 }
 
 impl Accounted {
     fn by(record: &StallRecord) -> Accounted {
         let (cpu_ns, run_delay_ns) = (record.cpu_ns.unwrap_or(0), record.run_delay_ns.unwrap_or(0));
-        Accounted { cpu_ns, run_delay_ns }
+        Accounted { cpu_ns, run_delay_ns, while_running: record.kind == StallKind::OnCpu }
     }
 }
 

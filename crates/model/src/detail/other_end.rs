@@ -1,10 +1,12 @@
 //! What a thread that waited when the recording ended has at the other end of its wait.
 
+use serde::{Deserialize, Serialize};
+
 /// Declares the kinds of other ends: the variant, its name in the archive and in JSON, and the field's words for it.
 macro_rules! other_ends {
     ($($(#[$doc:meta])* $end:ident, $name:literal, $words:literal;)*) => {
         /// The other end of a wait.
-        #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
         pub enum OtherEnd {
             $($(#[$doc])* $end,)*
             /// A FIFO that no process has open at its other end, with its path where that is known.
@@ -68,7 +70,7 @@ other_ends! {
 }
 
 /// How far a server is with a connection.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Progress {
     /// Nothing special is known.
     Open,
