@@ -2,7 +2,8 @@
 """Judges answers against the truth of scenarios: judge.py PROGRAM FOLDER [SUITE...] prints a table, scenario by suite.
 
 FOLDER/SUITE/SCENARIO holds `truth.json` and the recording `run`, which PROGRAM explains; its answer is kept as `answer.json`. The exit code is 1
-if an answer is wrong and its truth does not say so already (`known_wrong`), or 3 if a scenario could not be made. Only names of JSON are compared.
+if an answer is wrong and its truth does not say so already (`known_wrong`), or 3 if a scenario could not be made. Only names of JSON are
+compared. FOLDER/wrong lists the scenarios whose answers are wrong, and not known to be.
 
 The emulator computes slowly: stalls and advice about computing or waiting for a CPU are left out where they are not the truth, and the
 cause and the culprit are those of the victim's own stalls.
@@ -313,6 +314,7 @@ def main(program, folder, *suites):
     for name in dict.fromkeys(unmade):
         print(f"  not made: {name}: {truths[name]}")
     unknown = [name for name in wrong if not known[name]]
+    (folder / "wrong").write_text("".join(f"{name}\n" for name in dict.fromkeys(unknown)))
     right = len(verdicts) - len(wrong) - len(unmade)
     print(f"{right} right, {len(wrong)} wrong, {len(wrong) - len(unknown)} of these known, {len(unmade)} not made")
     return exit_code(unknown, unmade, verdicts)

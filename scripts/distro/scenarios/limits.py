@@ -84,7 +84,7 @@ def memory_max_swap(machine):
     "a unit at its own MemoryMax reads pages from swap on a slow disk"
     machine.swap_on("swap")
     with machine.record():
-        machine.run_beside(machine.app("cycle", 24, 50), lambda: machine.pause(12), MemoryMax="32M")
+        machine.run_beside(machine.app("cycle", 24, 50), lambda: machine.pause(12), MemoryMax="26M")
 
 
 @stall("cpu_throttle", Culprit(cgroup=r"/busy\.service$"), [edge("cpu_quota", r"/busy\.service$")])
