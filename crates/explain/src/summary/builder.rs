@@ -6,6 +6,7 @@ use model::event::{Ending, RunEvent, WARMUP_PHASE};
 use model::latency::index_of;
 use model::metric::MetricDescriptor;
 use model::operation::{IntervalRecord, OperationKind, OperationRecord, ROUND};
+use model::preflight::Finding;
 use model::run::RunDescription;
 use model::simulation::Course;
 
@@ -106,7 +107,17 @@ impl SummaryBuilder {
             RunEvent::Figure { name, value, .. } => self.printed.push((name.clone(), *value)),
             RunEvent::Simulated { course, .. } => self.course = Some(course.clone()),
             RunEvent::Ended { how, .. } => self.ending = Some(*how),
+            RunEvent::Source { finding, .. } => self.source(finding),
             remark => self.remarks.add(remark),
+        }
+    }
+
+    /// What became of a source when its module was loaded counts, not what it was at the begin.
+    fn source(&mut self, finding: &Finding) {
+        let before = &mut self.description.preflight;
+        match before.iter_mut().find(|known| known.capability == finding.capability) {
+            Some(known) => known.clone_from(finding),
+            None => before.push(finding.clone()),
         }
     }
 

@@ -2,6 +2,7 @@ use model::event::{Ending, RunEvent};
 use model::latency::index_of;
 use model::metric::{Change, MetricDescriptor, MetricId, SampleHeader, Semantics, Unit};
 use model::operation::{Bucket, Fault, IntervalRecord, OperationKind, OperationRecord};
+use model::preflight::Finding;
 use model::run::RunDescription;
 use model::time::Moment;
 
@@ -55,6 +56,24 @@ fn operation(kind: OperationKind, start_s: u64, duration_s: u64) -> OperationRec
         offset_bytes: None,
         fault: None,
     }
+}
+
+/// Module xfs was loaded meanwhile, and its source attached; that of nbd was not.
+#[test]
+fn a_source_is_missing_as_it_was_last() {
+    let of = |name: &str, available: bool| match available {
+        true => Finding::available(name, "waits"),
+        false => Finding::missing(name, "waits", "its module is not loaded", "load it"),
+    };
+    let mut builder = SummaryBuilder::new(RunDescription {
+        preflight: vec![of("tracing: XFS log", false), of("tracing: locks", true)],
+        ..description()
+    });
+    for finding in [of("tracing: XFS log", true), of("tracing: nbd", false)] {
+        builder.event(&RunEvent::Source { at_ns: 101 * SECOND, finding });
+    }
+    let missing = builder.summarise(&SeriesSet::default(), RecordingFacts::default()).missing;
+    assert_eq!(missing.iter().map(|finding| finding.capability.as_str()).collect::<Vec<_>>(), ["tracing: nbd"]);
 }
 
 /// ```text
