@@ -22,8 +22,8 @@ impl<W: Write> PerfettoTrace<W> {
             let thread = self.threads.at(&mut self.packets, stall.tid, stall.start_ns)?;
             let (start_ns, end_ns) = (stall.start_ns, stall.end_ns());
             let own = self.threads.get(thread).track;
-            use StallKind::{Asynchronous, Blocked, OffCpu, Span, SystemCall};
-            let single = matches!(stall.kind, SystemCall | OffCpu | Blocked | Span | Asynchronous);
+            use StallKind::{Asynchronous, Blocked, OffCpu, OnCpu, Span, SystemCall};
+            let single = matches!(stall.kind, SystemCall | OffCpu | OnCpu | Blocked | Span | Asynchronous);
             let known = self.threads.get(thread);
             let (lane, lanes, name) = match single {
                 true => (known.nests.place(start_ns, end_ns), known.lanes.len(), "at the same time"),
@@ -45,6 +45,7 @@ impl<W: Write> PerfettoTrace<W> {
             StallKind::SystemCall | StallKind::Asynchronous => stall.call.as_deref(),
             StallKind::OffCpu if stall.state == Some(0) => tracepoint.or(Some("run queue")),
             StallKind::OffCpu => tracepoint.or(Some("off CPU")),
+            StallKind::OnCpu => Some("on CPU"),
             _ => tracepoint,
         };
         let detail = stall.detail.as_ref().map(ToString::to_string);

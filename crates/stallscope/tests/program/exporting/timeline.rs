@@ -23,7 +23,8 @@ fn a_trace_keeps_to_the_schema_and_its_slices_lie_in_one_another() {
     assert!(number("phase") >= 2, "fill and run at least");
     // Each operation, stall and request has a slice.
     let waits = ["system_call", "off_cpu", "blocked", "span", "short_sleeps", "short_cpu_waits", "short_spans"];
-    let stalls: u64 = waits.into_iter().chain(["still_blocked", "short_request_waits", "standing"]).map(number).sum();
+    let stalls: u64 =
+        waits.into_iter().chain(["still_blocked", "short_request_waits", "standing", "on_cpu"]).map(number).sum();
     assert_eq!(stalls, rows["stalls"].as_u64().unwrap_or(0));
     assert!(number("request") >= rows["requests"].as_u64().unwrap_or(0));
     assert!(number("slow") + number("failed") <= rows["operations"].as_u64().unwrap());
