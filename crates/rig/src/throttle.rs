@@ -9,6 +9,7 @@
 //! **Version 2.** `io.max` of the load's cgroup also applies to the writeback of pages that the cgroup dirtied, if the file
 //! system supports it (ext4, btrfs, xfs) and the memory controller is enabled in addition to the io controller.
 
+use std::fs::OpenOptions;
 use std::path::Path;
 
 use model::run::Limits;
@@ -53,11 +54,13 @@ pub(crate) fn place_v1(
     })
 }
 
-/// Checks before anything is written, so a refusal leaves nothing behind.
+/// Checks before anything is written, so a refusal leaves nothing behind. Where no rule may be written at all, no other rule is in the way.
 fn refuse_foreign(group: &Path, device: &BlockDevice, limits: &Limits) -> Result<(), RigError> {
-    for (_, name, _) in v1_values(limits) {
+    for (flag, name, _) in v1_values(limits) {
         let file = group.join(name);
         if let Some(value) = rule_in(&file, &device.number) {
+            let opened = OpenOptions::new().write(true).open(&file);
+            opened.map_err(RigError::cgroup(flag, "open for writing".to_owned(), &file))?;
             let rule = format!("{} {value}", device.number);
             return Err(RigError::ForeignRule { device: device.name.clone(), rule, file });
         }
