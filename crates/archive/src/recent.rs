@@ -149,7 +149,7 @@ impl RecentContents {
             }
             None => self.damaged.push(damaged(whole, until_ns, true, "the flush is damaged")),
         }
-        (position.next, position.last_ns) = (number + 1, until_ns);
+        (position.next, position.last_ns) = (number.saturating_add(1), until_ns);
         Some(end)
     }
 }
@@ -176,4 +176,24 @@ fn locate(bytes: &[u8], mut at: usize, header: &FlushHeader) -> Option<Vec<Locat
         at = end;
     }
     Some(located)
+}
+
+#[cfg(test)]
+mod tests {
+    use model::time::Moment;
+
+    use super::{FlushHeader, RecentContents};
+    use crate::line;
+
+    /// A file that was altered may have any number, with the right checksum.
+    #[test]
+    fn the_greatest_number_of_a_flush_is_followed_by_none() {
+        let at = Moment { monotonic_ns: 1, wall_ns: 1 };
+        let header = FlushHeader { at, generation: Some(0), flush: Some(u32::MAX), batches: Vec::new() };
+        let mut bytes = Vec::new();
+        line::push(&mut bytes, &header).unwrap();
+        let found = RecentContents::parse(0, &bytes, bytes.len() as u64);
+        assert_eq!((found.damaged[0].why, found.last), ("flushes before this one are missing", Some(at)));
+        assert_eq!(found.torn_bytes, 0);
+    }
 }
