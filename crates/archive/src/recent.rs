@@ -90,8 +90,8 @@ pub(crate) struct DamagedFlush {
 /// Where a reader is in a recent file.
 struct Position {
     at: usize,
-    /// Number of the next flush.
-    next: u32,
+    /// Number of the next flush. After the greatest number that a header can have, none is next.
+    next: u64,
     last_ns: u64,
 }
 
@@ -138,7 +138,7 @@ impl RecentContents {
             self.damaged.push(damaged(whole, until_ns, false, why));
             return Some(end);
         }
-        let number = header.flush.unwrap_or(position.next);
+        let number = header.flush.map_or(position.next, u64::from);
         if number > position.next {
             self.damaged.push(damaged(0, until_ns, true, "flushes before this one are missing"));
         }
@@ -149,18 +149,18 @@ impl RecentContents {
             }
             None => self.damaged.push(damaged(whole, until_ns, true, "the flush is damaged")),
         }
-        (position.next, position.last_ns) = (number.saturating_add(1), until_ns);
+        (position.next, position.last_ns) = (number + 1, until_ns);
         Some(end)
     }
 }
 
 impl FlushHeader {
     /// Why the flush is not one that follows here.
-    fn stranger(&self, generation: u32, next: u32) -> Option<&'static str> {
+    fn stranger(&self, generation: u32, next: u64) -> Option<&'static str> {
         if self.generation.is_some_and(|of| of != generation) {
             return Some("the flush belongs to another recent file");
         }
-        self.flush.is_some_and(|flush| flush < next).then_some("the flush repeats an earlier one")
+        self.flush.is_some_and(|flush| u64::from(flush) < next).then_some("the flush repeats an earlier one")
     }
 }
 
@@ -192,8 +192,11 @@ mod tests {
         let header = FlushHeader { at, generation: Some(0), flush: Some(u32::MAX), batches: Vec::new() };
         let mut bytes = Vec::new();
         line::push(&mut bytes, &header).unwrap();
+        line::push(&mut bytes, &header).unwrap();
         let found = RecentContents::parse(0, &bytes, bytes.len() as u64);
-        assert_eq!((found.damaged[0].why, found.last), ("flushes before this one are missing", Some(at)));
+        let why: Vec<&str> = found.damaged.iter().map(|damaged| damaged.why).collect();
+        assert_eq!(why, ["flushes before this one are missing", "the flush repeats an earlier one"]);
+        assert_eq!(found.last, Some(at));
         assert_eq!(found.torn_bytes, 0);
     }
 }
