@@ -3,51 +3,15 @@
 //! A [`BlockEvent`] is a plain value of fixed size: traces have tens of millions of them, so nothing about one is
 //! allocated. Names of processes, which are long and few, live in a [`ProcessNames`] table beside the events.
 
+mod device_number;
+
 use std::collections::HashMap;
 use std::fmt;
 
+pub use device_number::DeviceNumber;
+
 /// Bytes in a sector, the unit of every position in a block trace, whatever the device's own block size.
 pub const SECTOR_BYTES: u32 = 512;
-
-/// Major and minor number of a block device in the kernel's internal form, `major << 20 | minor`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, serde::Serialize, serde::Deserialize)]
-pub struct DeviceNumber(pub u32);
-
-impl DeviceNumber {
-    /// The device `major:minor`. Majors have 12 bits and minors 20; higher bits are cut off.
-    pub const fn new(major: u32, minor: u32) -> DeviceNumber {
-        DeviceNumber((major & 0xfff) << 20 | minor & 0xf_ffff)
-    }
-
-    /// Major number: which driver.
-    pub const fn major(self) -> u32 {
-        self.0 >> 20
-    }
-
-    /// Minor number: which of the driver's devices.
-    pub const fn minor(self) -> u32 {
-        self.0 & 0xf_ffff
-    }
-
-    /// The name of a disk that a run does not describe because it came later, where its number says it (Documentation/admin-guide/devices.txt
-    /// of the kernel): many drivers get theirs when they are loaded.
-    pub fn registered_name(self) -> Option<String> {
-        let driver = match self.major() {
-            1 => "ram",
-            7 => "loop",
-            9 => "md",
-            _ => return None,
-        };
-        Some(format!("{driver}{}", self.minor()))
-    }
-}
-
-/// `8,16`, as blkparse writes it.
-impl fmt::Display for DeviceNumber {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(&format!("{},{}", self.major(), self.minor()))
-    }
-}
 
 /// The event's action. The numbers are those of `enum blktrace_act` in the kernel; the letters are blkparse's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

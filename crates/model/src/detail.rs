@@ -11,6 +11,7 @@ use crate::block::DeviceNumber;
 
 pub use other_end::{OtherEnd, Progress};
 pub use stored::{DETAIL_TYPES, DetailType, Names, Numbers};
+pub use words::{LOCK_MUTEX, LOCK_PERCPU, LOCK_READ, LOCK_RT, LOCK_WRITE};
 
 /// One fact. Programs match on it; [`Display`](std::fmt::Display) is for people.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -105,14 +106,6 @@ pub struct Freezer {
     pub cgroup: String,
     /// Whether it is one of version 2; earlier versions of the program did not say so.
     pub is_v2: bool,
-}
-
-impl DirtyPages {
-    /// The number of a backing device of that name.
-    pub fn number(backing_device: &str) -> Option<DeviceNumber> {
-        let (major, minor) = backing_device.split_once(':')?;
-        Some(DeviceNumber::new(major.parse().ok()?, minor.parse().ok()?))
-    }
 }
 
 impl Detail {

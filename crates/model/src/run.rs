@@ -81,8 +81,7 @@ fn is_of_disk(source: &str, disk: &str) -> bool {
 impl Device {
     /// Its number; `None` where a damaged description has none.
     pub fn device_number(&self) -> Option<DeviceNumber> {
-        let (major, minor) = self.number.split_once(':')?;
-        Some(DeviceNumber::new(major.parse().ok()?, minor.parse().ok()?))
+        DeviceNumber::parse(&self.number)
     }
 
     /// Whether a mount's source is this device by the device mapper's name for it.

@@ -2,6 +2,7 @@
 
 mod trace_stage;
 
+use model::block::DeviceNumber;
 use model::detail::{Detail, DirtyPages};
 use model::stall::{StallKind, StallRecord};
 use record::{BlockedNow, TraceOptions, clock};
@@ -78,7 +79,7 @@ fn a_journal_and_a_wait_for_pages_under_writeback() {
         stage.mounted()
     );
     let Some(seen) = trace(&most_of_it(), &command) else { return };
-    let device = DirtyPages::number(&stage.number());
+    let device = DeviceNumber::parse(&stage.number());
     let commits = seen.of(StallKind::Span, "jbd2_run_stats");
     let is_ours = |detail: &Detail| matches!(detail, Detail::JournalCommit(commit) if Some(commit.device) == device);
     assert!(commits.iter().any(|row| row.detail.as_ref().is_some_and(is_ours)), "{commits:?}");

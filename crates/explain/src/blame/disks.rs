@@ -23,7 +23,7 @@ impl Disks {
     pub(super) fn new(mounts: &[Mount], devices: &[Device]) -> Disks {
         let mut found = Disks::default();
         for disk in devices.iter().filter(|disk| !disk.name.is_empty()) {
-            let Some(number) = device(&disk.number) else { continue };
+            let Some(number) = DeviceNumber::parse(&disk.number) else { continue };
             found.disks.insert(disk.name.clone(), number);
             found.aliases.insert(disk.identity.clone(), number);
             found.names.insert(number, disk.name.clone());
@@ -35,8 +35,8 @@ impl Disks {
                 !disk.name.is_empty() && (source.starts_with(&disk.name) || disk.is_mapped_as(&mount.source))
             };
             let disk = devices.iter().filter(is_disk).max_by_key(|disk| disk.name.len());
-            let disk = disk.and_then(|disk| device(&disk.number));
-            let own = device(&mount.device);
+            let disk = disk.and_then(|disk| DeviceNumber::parse(&disk.number));
+            let own = DeviceNumber::parse(&mount.device);
             if let (Some(disk), Some(own)) = (disk, own) {
                 found.disks.insert(own.to_string(), disk);
             }
@@ -62,7 +62,7 @@ impl Disks {
     pub(super) fn number(&self, name: &str) -> Option<DeviceNumber> {
         let name = name.strip_prefix("/dev/").unwrap_or(name);
         let known = self.disks.get(name).or_else(|| self.aliases.get(name)).copied();
-        known.or_else(|| device(name))
+        known.or_else(|| DeviceNumber::parse(name))
     }
 
     /// The name of a disk; its number where it has none.
@@ -97,7 +97,7 @@ impl Disks {
     /// The disk that a detail is about: that of its device or, of a shrinker, of the name that the file system has for it.
     pub(super) fn of_detail(&self, detail: &Detail) -> Option<DeviceNumber> {
         if let Detail::Shrinker { file_system: Some((_, name)), .. } = detail {
-            return self.disks.get(name).copied().or_else(|| device(name));
+            return self.disks.get(name).copied().or_else(|| DeviceNumber::parse(name));
         }
         let number = detail.device()?;
         Some(self.disks.get(&number.to_string()).copied().unwrap_or(number))
@@ -123,12 +123,6 @@ pub(super) fn loop_of(work: &str) -> Option<DeviceNumber> {
 pub(super) fn network_disk_of(work: &str) -> Option<&str> {
     let disk = work.strip_suffix("-recv")?;
     Some(disk.strip_prefix('k').unwrap_or(disk)).filter(|disk| disk.starts_with("nbd"))
-}
-
-/// `7,0` or `7:0` as a device number.
-pub(super) fn device(text: &str) -> Option<DeviceNumber> {
-    let (major, minor) = text.split_once([',', ':'])?;
-    Some(DeviceNumber::new(major.parse().ok()?, minor.parse().ok()?))
 }
 
 #[cfg(test)]

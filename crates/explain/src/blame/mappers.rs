@@ -6,8 +6,6 @@ use model::block::DeviceNumber;
 use model::detail::Detail;
 use model::run::{Device, Mount, mount_of};
 
-use super::disks::device;
-
 /// What passes a bio on in the context of its submitter, or is based on requests and has one.
 const PASS_ON: [&str; 6] = ["linear", "striped", "raid0", "multipath", "zero", "error"];
 /// What keeps copies.
@@ -45,7 +43,7 @@ impl Mappers {
         for mount in mounts {
             let source = devices.iter().find(|of| of.is_mapped_as(&mount.source)).and_then(Device::device_number);
             let known = source.and_then(|number| held_in.get(&number).cloned());
-            held_in.extend(device(&mount.device).zip(known));
+            held_in.extend(DeviceNumber::parse(&mount.device).zip(known));
         }
         Mappers { held_in, mounts: mounts.to_vec(), beneath, nodes }
     }
@@ -66,7 +64,8 @@ impl Mappers {
 
     /// What may hold pages of a file.
     pub(super) fn of_path(&self, path: &str) -> Option<&str> {
-        let number = self.nodes.get(path).copied().or_else(|| device(&mount_of(&self.mounts, path)?.device))?;
+        let number =
+            self.nodes.get(path).copied().or_else(|| DeviceNumber::parse(&mount_of(&self.mounts, path)?.device))?;
         self.held_in.get(&number).map(String::as_str)
     }
 }

@@ -64,11 +64,12 @@ fn other_awaited(awaits: Awaits) -> Option<&'static str> {
 
 /// What a row with that cause waits for, without particulars.
 pub(super) fn kind(index: &RunIndex, row: &Row, cause: Cause) -> WaitKind {
-    let stop = (cause == Cause::Stopped).then(|| stops::kind(index, row)).flatten();
+    if let Some(stop) = stops::kind(index, row).filter(|_| cause == Cause::Stopped) {
+        return stop;
+    }
     match (index.announced(row), index.rule(row)) {
         _ if cause == Cause::NetworkFs && index.is_answered(row) => WaitKind::FuseServer,
         _ if cause == Cause::Lock && is_polled_for(index, row) => WaitKind::RowLock,
-        _ if stop.is_some() => stop.unwrap_or(WaitKind::Asleep),
         // The rule is more specific.
         (Some(announced), Some(rule)) if announced.cause == rule.cause || rule.cause == Cause::Frozen => rule.kind,
         (Some(announced), _) => announced.kind,

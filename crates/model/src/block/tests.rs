@@ -14,6 +14,10 @@ fn device_numbers() {
         assert_eq!((device.major(), device.minor()), (major, minor));
     }
     assert_eq!(DeviceNumber::new(8, 16).to_string(), "8,16");
+    assert_eq!(
+        ["8,16", "8:16", "8", "btrfs-1", "8:x"].map(DeviceNumber::parse),
+        [Some(DeviceNumber::new(8, 16)), Some(DeviceNumber::new(8, 16)), None, None, None]
+    );
 }
 
 #[test]

@@ -62,22 +62,28 @@ fn journal_commit(commit: &JournalCommit, device: &str) -> String {
     )
 }
 
+/// Bits of [`Detail::LockFlags`]: `LCB_F_*` of the kernel.
+pub const LOCK_READ: u32 = 1 << 1;
+/// See [`LOCK_READ`].
+pub const LOCK_WRITE: u32 = 1 << 2;
+/// See [`LOCK_READ`].
+pub const LOCK_RT: u32 = 1 << 3;
+/// See [`LOCK_READ`].
+pub const LOCK_PERCPU: u32 = 1 << 4;
+/// See [`LOCK_READ`].
+pub const LOCK_MUTEX: u32 = 1 << 5;
+
 /// `rwsem write`, of `LCB_F_*`.
 fn lock(flags: u32) -> String {
-    const READ: u32 = 1 << 1;
-    const WRITE: u32 = 1 << 2;
-    const RT: u32 = 1 << 3;
-    const PERCPU: u32 = 1 << 4;
-    const MUTEX: u32 = 1 << 5;
-    let side = match flags & (READ | WRITE) {
-        READ => " read",
-        WRITE => " write",
+    let side = match flags & (LOCK_READ | LOCK_WRITE) {
+        LOCK_READ => " read",
+        LOCK_WRITE => " write",
         _ => "",
     };
     let what = match flags {
-        _ if flags & MUTEX != 0 => "mutex",
-        _ if flags & PERCPU != 0 => "percpu",
-        _ if flags & RT != 0 => "rtmutex",
+        _ if flags & LOCK_MUTEX != 0 => "mutex",
+        _ if flags & LOCK_PERCPU != 0 => "percpu",
+        _ if flags & LOCK_RT != 0 => "rtmutex",
         _ if side.is_empty() => "lock",
         _ => "rwsem",
     };

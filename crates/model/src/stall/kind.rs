@@ -28,7 +28,7 @@ pub enum StallKind {
     /// Sleeps, each ended by a block request's completion, too short to be recorded individually.
     ShortRequestWaits,
     /// An asynchronous operation (io_uring, libaio) that took longer than the run's threshold, from its submission to its
-    /// completion: an operation to be explained, beside what its task did in the meantime.
+    /// completion: an operation to be explained, beside what its task did meanwhile.
     Asynchronous,
     /// What a client waited for on one connection to a server of the same machine, if it took longer than the run's threshold:
     /// from what one of its threads sent, or received before, to what one of them received. `waker_tid` sent that, at `woken_ns`.

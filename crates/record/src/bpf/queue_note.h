@@ -37,8 +37,8 @@ static __always_inline void queue_received(struct queue_note *note, u64 queue, u
 	note->received_ns = now;
 }
 
-/* Whether what a task sends to another one answers that one's request: it received something from the queue that the other one asked by,
- * since the other one got its last answer. */
+/* Whether what a task sends to a client answers the client's request: it received something from the queue by which the client asked, since
+ * the client got its last answer. */
 static __always_inline int answers_by_queue(struct queue_note *asking, struct queue_note *sender)
 {
 	return asking->asked && sender->received == asking->asked && sender->received_ns >= asking->received_ns;

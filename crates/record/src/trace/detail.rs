@@ -35,7 +35,7 @@ fn dirty_pages(detail: &EventDetail) -> DirtyPages {
         dirty_bytes: dirty,
         limit_bytes: limit,
         backing_device: detail.name.clone(),
-        device: DirtyPages::number(&detail.name),
+        device: DeviceNumber::parse(&detail.name),
         device_dirty_bytes: there,
         device_limit_bytes: limit_there,
         allowed_bytes_per_s: allowed,

@@ -99,7 +99,7 @@ fn server() {
     });
 }
 
-/// A client asks all servers at once. All but one answer before it waits for that one.
+/// A client asks all servers at once. All but one have answered before it waits for the last answer.
 fn many() {
     let all = connections();
     let serve = || {

@@ -1,21 +1,18 @@
 //! Details of older runs, which have them in words.
 
 use model::block::DeviceNumber;
-use model::detail::{CpuQuota, Detail, DirtyPages, Freezer, JournalCommit, OtherEnd, Progress};
+use model::detail::{
+    CpuQuota, Detail, DirtyPages, Freezer, JournalCommit, LOCK_MUTEX, LOCK_PERCPU, LOCK_READ, LOCK_RT, LOCK_WRITE,
+    OtherEnd, Progress,
+};
 
-/// What the words say; as they are where nobody knows better.
+/// What the words say, or the words where that is unknown.
 pub(super) fn detail(words: &str) -> Detail {
-    let known =
-        dirty_pages(words).or_else(|| journal_commit(words)).or_else(|| freezer(words)).or_else(|| quota(words));
-    let known = known.or_else(|| other_end(words).map(Detail::OtherEnd)).or_else(|| lock(words));
-    let known = known.or_else(|| of_device(words)).or_else(|| of_memory(words));
+    let known = lock(words).or_else(|| dirty_pages(words)).or_else(|| journal_commit(words)).or_else(|| freezer(words));
+    let known = known.or_else(|| quota(words)).or_else(|| of_device(words)).or_else(|| of_memory(words));
+    // The last: it compares with the words of each.
+    let known = known.or_else(|| other_end(words).map(Detail::OtherEnd));
     known.unwrap_or_else(|| Detail::Words(words.to_owned()))
-}
-
-/// `7,0` or `7:0`.
-fn device(text: &str) -> Option<DeviceNumber> {
-    let (major, minor) = text.split_once([',', ':'])?;
-    Some(DeviceNumber::new(major.parse().ok()?, minor.parse().ok()?))
 }
 
 /// `dirty 1.0 MiB of 2.0 MiB, on 7:0 0.5 MiB of 1.0 MiB, allowed 100.0 MiB/s`.
@@ -47,7 +44,7 @@ fn dirty_pages(words: &str) -> Option<Detail> {
         dirty_bytes: bytes(dirty)?,
         limit_bytes: bytes(limit)?,
         backing_device: name.to_owned(),
-        device: DirtyPages::number(name),
+        device: DeviceNumber::parse(name),
         device_dirty_bytes: bytes(there)?,
         device_limit_bytes: bytes(limit_there)?,
         allowed_bytes_per_s: bytes(allowed)?,
@@ -61,7 +58,7 @@ fn journal_commit(words: &str) -> Option<Detail> {
     let mut phases = phases.split(", ");
     let mut next = || number(phases.next());
     Some(Detail::JournalCommit(JournalCommit {
-        device: device(name)?,
+        device: DeviceNumber::parse(name)?,
         locked_ms: next()?,
         flushing_ms: next()?,
         logging_ms: next()?,
@@ -111,16 +108,28 @@ fn other_end(words: &str) -> Option<OtherEnd> {
     OtherEnd::plain().chain(connections).find(|end| end.to_string() == words)
 }
 
-/// `rwsem read`.
+/// `rwsem read`: a type, and a side where it has two.
 fn lock(words: &str) -> Option<Detail> {
-    let flags = (0..1 << 6).map(Detail::LockFlags);
-    flags.into_iter().find(|flags| flags.to_string() == words)
+    let (what, side) = words.split_once(' ').map_or((words, 0), |(what, side)| match side {
+        "read" => (what, LOCK_READ),
+        "write" => (what, LOCK_WRITE),
+        _ => ("", 0),
+    });
+    let flags = match what {
+        "mutex" => LOCK_MUTEX,
+        "percpu" => LOCK_PERCPU,
+        "rtmutex" => LOCK_RT,
+        "rwsem" if side != 0 => 0,
+        "lock" if side == 0 => 0,
+        _ => return None,
+    };
+    Some(Detail::LockFlags(flags | side))
 }
 
 /// `inode 131 on 7,0`, `on 7,1`.
 fn of_device(words: &str) -> Option<Detail> {
     let (inode, name) = words.split_once("on ")?;
-    let device = device(name)?;
+    let device = DeviceNumber::parse(name)?;
     if inode.is_empty() {
         return Some(Detail::Device(device));
     }
@@ -153,11 +162,14 @@ mod tests {
 
     use super::detail;
 
-    /// What the programs wrote until November 2026.
+    /// What earlier versions of the program wrote.
     const WORDS: &[(&str, &str)] = &[
         ("rwsem write", "lock_flags"),
         ("percpu read", "lock_flags"),
         ("mutex", "lock_flags"),
+        ("rtmutex", "lock_flags"),
+        ("lock", "lock_flags"),
+        ("rwsem read", "lock_flags"),
         ("on 7,1", "device"),
         ("inode 131 on 7,0", "inode"),
         ("32 pages reclaimed", "pages_reclaimed"),
