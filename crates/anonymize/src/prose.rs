@@ -57,7 +57,7 @@ mod tests {
             function: "super_cache_scan".to_owned(),
             file_system: Some(("xfs".to_owned(), disk.to_owned())),
         };
-        let freezer = |cgroup: &str| Detail::Freezer(Freezer { cgroup: cgroup.to_owned(), is_v2: true });
+        let freezer = |cgroup: &str| Detail::Freezer(Freezer { cgroup: cgroup.to_owned(), is_v2: true, through: 0 });
         let quota = |cgroup: &str| Detail::CpuQuota(CpuQuota { cgroup: cgroup.to_owned(), quota_ns: 1, period_ns: 2 });
         let fifo = |path: &str| Detail::OtherEnd(OtherEnd::Fifo(Some(path.to_owned())));
         for (before, expected) in [

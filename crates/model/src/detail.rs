@@ -106,6 +106,8 @@ pub struct Freezer {
     pub cgroup: String,
     /// Whether it is one of version 2; earlier versions of the program did not say so.
     pub is_v2: bool,
+    /// The process that froze it for a client; 0: the one that is known as the row's holder did so for itself.
+    pub through: u32,
 }
 
 impl Detail {

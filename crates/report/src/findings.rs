@@ -338,6 +338,11 @@ fn blocker(writer: &mut Writer<'_>, path: &str, culprit: &Value) -> Option<()> {
         writer.value(&format!("{path}/started_by"), Kind::Name)?;
         writer.say(")");
     }
+    if !culprit["through"].is_null() {
+        writer.say(" (through ");
+        writer.value(&format!("{path}/through"), Kind::Name)?;
+        writer.say(")");
+    }
     Some(())
 }
 

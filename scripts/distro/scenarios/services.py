@@ -1,13 +1,11 @@
 """Services that stop, hold locks, or are limited: Debian's own and others."""
 from truth import Culprit, absent, edge, stall
 
-# What is frozen or stopped, or the program that did it.
-DOER = Culprit(task="^(systemctl|systemd)/")
-SERVER = [Culprit(cgroup=r"/appsrv\.service$"), DOER]
-JOURNALD = [Culprit(cgroup=r"/systemd-journald\.service$"), DOER]
+# The program that asked the manager to freeze or stop a unit, not the manager.
+DOER = Culprit(task="^systemctl/")
 
 
-@stall("stopped", SERVER, [edge("stopped")])
+@stall("stopped", DOER, [edge("stopped")])
 def frozen_service(machine):
     "a client waits for a server that 'systemctl freeze' froze for 4 s"
     socket = machine.serve("appsrv")
@@ -16,7 +14,7 @@ def frozen_service(machine):
         machine.during(4, ["systemctl", "freeze", "appsrv"], ["systemctl", "thaw", "appsrv"])
 
 
-@stall("stopped", JOURNALD, [edge("stopped")])
+@stall("stopped", DOER, [edge("stopped")])
 def stopped_journald(machine):
     "syslog() waits for journald, which SIGSTOP stopped for 5 s"
     kill = ["systemctl", "kill", "systemd-journald", "-s"]
@@ -25,7 +23,7 @@ def stopped_journald(machine):
         machine.during(5, [*kill, "STOP"], [*kill, "CONT"])
 
 
-@stall("stopped", JOURNALD, [edge("stopped")])
+@stall("stopped", DOER, [edge("stopped")])
 def journal_sync(machine):
     "journalctl --sync waits for journald, which 'systemctl freeze' froze for 4 s"
     words = machine.app("command", 1000, 0.4, "journalctl", "--sync")

@@ -15,6 +15,8 @@ pub struct Culprit {
     pub tasks: u64,
     /// The program or script that started it: `rotate.sh/812`.
     pub started_by: Option<String>,
+    /// The process that stopped the victims for it: the manager of the machine's units that was asked to freeze one.
+    pub through: Option<Who>,
     /// What it says that it is: `checkpointer`.
     pub role: Option<String>,
     /// Its cgroup.

@@ -28,6 +28,7 @@ use super::disks::Disks;
 use super::names::Name;
 use super::operations::Operation;
 use super::run_index::RunIndex;
+use super::stops;
 use super::timelines::TaskTimelines;
 use crate::threads::hand_over;
 pub(super) use costs::blamed_disk;
@@ -209,6 +210,7 @@ fn culprit(index: &RunIndex, key: Key, cost: &Cost, disks: &Disks) -> Culprit {
     Culprit {
         tasks: if key.process.is_some() { cost.processes } else { 0 },
         started_by: started_by.map(|name| index.names.get(name).to_owned()),
+        through: key.process.as_ref().and_then(|process| stops::through(index, key.cause, process.tid)),
         role: role.map(|name| index.names.get(name).to_owned()),
         task: key.process,
         cgroup: key.cgroup.map(|name| index.names.get(name).to_owned()),

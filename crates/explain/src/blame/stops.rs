@@ -9,6 +9,7 @@ use super::cause::Cause;
 use super::rows::Row;
 use super::run_index::RunIndex;
 use super::stop::Stop;
+use super::who::Who;
 use crate::waits::{Freezer, Path, Stopped};
 
 /// The manager of the machine's units.
@@ -42,9 +43,22 @@ fn of_thread(index: &RunIndex, tid: u32) -> Stopped {
         let freezer = index.detail(row)?.freezer()?;
         let by = row.holder_tid.get().map(|by| index.tasks.process_of(by, row.start_ns));
         let version = freezer.is_v2.then_some(2);
-        let is_of_manager = by.is_none_or(|by| by == MANAGER);
+        let is_of_manager = freezer.through == MANAGER || by.is_none_or(|by| by == MANAGER);
         Some(Freezer { cgroup: freezer.cgroup.clone(), version, is_of_manager })
     });
     let at_ns = rows().find(|row| row.stop.is_some()).map_or(u64::MAX, |row| row.start_ns);
     Stopped { pid: index.tasks.process_of(tid, at_ns), freezer }
+}
+
+/// The process that froze cgroups for another one, which asked it to; `None`: that one did it itself, or did not.
+pub(super) fn through(index: &RunIndex, cause: Cause, asked_by: u32) -> Option<Who> {
+    if cause != Cause::Stopped {
+        return None;
+    }
+    let frozen = index.rows.iter().filter(|row| row.stop == Some(Stop::Freezer));
+    let by_it = |row: &&Row| {
+        row.holder_tid.get().is_some_and(|by| index.tasks.process_of(by, row.start_ns) == asked_by)
+    };
+    let through = frozen.filter(by_it).find_map(|row| Some(index.detail(row)?.freezer()?.through))?;
+    (through != 0).then(|| index.tasks.who(through, u64::MAX, &index.names))
 }

@@ -80,7 +80,7 @@ impl Detail {
             Detail::Inode { inode: number, .. } | Detail::PagesReclaimed(number) => &[*number],
             Detail::JournalCommit(commit) => &commit.numbers(),
             Detail::CpuQuota(quota) => &[quota.quota_ns, quota.period_ns],
-            Detail::Freezer(freezer) => &[if freezer.is_v2 { 2 } else { 1 }],
+            Detail::Freezer(freezer) => &[if freezer.is_v2 { 2 } else { 1 }, u64::from(freezer.through)],
             Detail::Device(_) | Detail::Shrinker { .. } | Detail::OtherEnd(_) | Detail::Words(_) => &[],
         };
         numbers.iter().copied().collect()
@@ -124,7 +124,11 @@ impl Detail {
             "throttle_reason" => Detail::ThrottleReason(bits()?),
             "journal_commit" => Detail::JournalCommit(JournalCommit::of_numbers(device?, numbers)?),
             "cpu_quota" => Detail::CpuQuota(CpuQuota { cgroup: name(0)?, quota_ns: number(0)?, period_ns: number(1)? }),
-            "freezer" => Detail::Freezer(Freezer { cgroup: name(0)?, is_v2: number(0)? == 2 }),
+            "freezer" => Detail::Freezer(Freezer {
+                cgroup: name(0)?,
+                is_v2: number(0)? == 2,
+                through: u32::try_from(number(1).unwrap_or(0)).ok()?,
+            }),
             "words" => Detail::Words(name(0)?),
             end => Detail::OtherEnd(OtherEnd::from_name(end, names.first().map(String::as_str))?),
         })

@@ -26,8 +26,8 @@ impl Detail {
             Detail::CpuQuota(CpuQuota { cgroup, quota_ns, period_ns }) => {
                 format!("{cgroup}: {} of {}", Nanoseconds(*quota_ns), Nanoseconds(*period_ns))
             }
-            Detail::Freezer(Freezer { cgroup, is_v2: false }) => format!("freezer cgroup {cgroup}"),
-            Detail::Freezer(Freezer { cgroup, is_v2: true }) => format!("frozen cgroup {cgroup}"),
+            Detail::Freezer(Freezer { cgroup, is_v2: false, .. }) => format!("freezer cgroup {cgroup}"),
+            Detail::Freezer(Freezer { cgroup, is_v2: true, .. }) => format!("frozen cgroup {cgroup}"),
             Detail::OtherEnd(end) => end.to_string(),
             Detail::Words(words) => words.clone(),
         }

@@ -48,6 +48,19 @@ static __noinline u32 use_beyond(struct channel_note *note, u64 channel, u32 eve
 	return before;
 }
 
+/* How the current task uses a channel of which it is the server. */
+static __always_inline u32 uses_of_channel(struct channel_note *note, u64 channel)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct channel_of_task key = {.channel = channel, .began_ns = task->start_time, .tid = task->pid};
+	u32 uses = uses_at(note, entry_of_channel(note, channel), channel), *beyond;
+
+	if (uses || !note->beyond)
+		return uses;
+	beyond = bpf_map_lookup_elem(&channels_beyond, &key);
+	return beyond ? *beyond : 0;
+}
+
 /* Whether the current task has this channel where only one task has a place. */
 static __always_inline int is_own(struct one_use *one)
 {

@@ -15,18 +15,29 @@
 #define FIFO 0010000
 #define SOCKET 0140000
 
-/* An accepted socket inherits the address of the one that listened; that of the client mostly has none. */
+/* Whether a socket shares its address with another one. */
+static __always_inline int shares_address(struct unix_address *address)
+{
+	return address && BPF_CORE_READ(address, refcnt.refs.counter) > 1;
+}
+
+/* An accepted socket shares the address of the one that listened. That of the client mostly has none, or one that it was bound to. */
 static __always_inline u32 unix_side(struct unix_sock *socket)
 {
 	struct unix_sock *peer = (struct unix_sock *)BPF_CORE_READ(socket, peer);
-	void *own = BPF_CORE_READ(socket, addr), *theirs;
+	struct unix_address *own = BPF_CORE_READ(socket, addr), *theirs;
+	int is_own_shared, is_theirs_shared;
 
 	if (!peer)
 		return NO_SIDE;
 	theirs = BPF_CORE_READ(peer, addr);
-	if (!own == !theirs)
+	if (!own != !theirs)
+		return own ? SERVER : CLIENT;
+	is_own_shared = shares_address(own);
+	is_theirs_shared = shares_address(theirs);
+	if (is_own_shared == is_theirs_shared)
 		return EITHER;
-	return own ? SERVER : CLIENT;
+	return is_own_shared ? SERVER : CLIENT;
 }
 
 static __always_inline u32 side_of_socket(struct sock *sock)

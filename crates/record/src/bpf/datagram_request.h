@@ -62,6 +62,7 @@ __noinline int note_datagrams(struct task_note *note, u64 address, u32 what, lon
 			note_sender(datagrams_of(sock, SERVER), now);
 		} else {
 			note->messages.owed_ns = now;
+			note->messages.owed_on = 0;
 		}
 		return 0;
 	}

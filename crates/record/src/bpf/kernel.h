@@ -172,19 +172,48 @@ struct sock_common {
 	u16 skc_num;
 };
 
+struct hlist_node {
+	struct hlist_node *next;
+	struct hlist_node **pprev;
+};
+
+struct hlist_head {
+	struct hlist_node *first;
+};
+
+struct upid {
+	int nr;
+};
+
+struct pid {
+	struct hlist_head tasks[4];
+	struct upid numbers[1];
+};
+
 struct sock {
 	struct sock_common __sk_common;
 	u16 sk_type;
 	u8 sk_userlocks:4;
+	struct pid *sk_peer_pid;
 };
 
 struct socket {
 	struct sock *sk;
 };
 
+struct refcount_struct {
+	struct {
+		int counter;
+	} refs;
+};
+
+struct unix_address {
+	struct refcount_struct refcnt;
+};
+
 struct unix_sock {
 	struct sock sk;
-	void *addr;
+	struct unix_address *addr;
 	struct sock *peer;
 };
 
@@ -339,6 +368,7 @@ struct task_struct {
 	struct fs_struct *fs;
 	struct nsproxy *nsproxy;
 	struct signal_struct *signal;
+	struct hlist_node pid_links[4];
 	struct sched_entity se;
 	struct sched_info sched_info;
 	_Bool throttled;	/* since 6.18 */

@@ -56,6 +56,7 @@ static __always_inline void note_served(struct task_note *note, u32 what, long r
 	}
 	/* What it waited for before was for the rest of the request. */
 	note->messages.owed_ns = now;
+	note->messages.owed_on = channel;
 	use_channel(note, channel, REQUEST_RECEIVED, 0);
 }
 

@@ -3,6 +3,8 @@
 #pragma once
 
 #include "bpf.h"
+#include "channel_table.h"
+#include "connection.h"
 #include "descriptor.h"
 #include "event.h"
 #include "task.h"
@@ -18,10 +20,14 @@
 /* Locks of a super block that a freeze takes: writes, page faults, the file system's own work. */
 #define FREEZE_LEVELS 3
 
+#define PIDTYPE_TGID 1
+
 struct stopper {
 	u32 tid;
 	u32 pid;
+	u32 client_pid;	/* who asked it to; 0: nobody, or unknown */
 	char comm[NAME_BYTES];
+	char client[NAME_BYTES];
 };
 
 /* By process, by address of a cgroup, or by address of a super block's lock. */
@@ -32,6 +38,35 @@ struct {
 	__type(value, struct stopper);
 } stoppers SEC(".maps");
 
+static __always_inline struct task_struct *task_of_link(struct hlist_node *link)
+{
+	return (struct task_struct *)((u64)link - bpf_core_field_offset(struct task_struct, pid_links));
+}
+
+/* Who asked the current task to do what it does: the peer of a local socket whose request it received last, and has not answered. A server
+ * that takes up several requests before it works on the first is seen to work for the last. */
+static __always_inline void find_client(struct stopper *stopper)
+{
+	struct task_note *note = note_of(bpf_get_current_task_btf());
+	struct hlist_node *link;
+	struct pid *pid;
+	u64 channel;
+
+	if (!note || !note->messages.channels.owed)
+		return;
+	channel = note->messages.owed_on;
+	if (!channel || !(uses_of_channel(&note->messages.channels, channel) & OWED) ||
+	    BPF_CORE_READ((struct sock *)channel, __sk_common.skc_family) != AF_UNIX)
+		return;
+	pid = BPF_CORE_READ((struct sock *)channel, sk_peer_pid);
+	link = pid ? BPF_CORE_READ(pid, tasks[PIDTYPE_TGID].first) : 0;
+	if (!link)
+		return;
+	stopper->client_pid = BPF_CORE_READ(pid, numbers[0].nr);
+	link -= PIDTYPE_TGID;
+	BPF_CORE_READ_STR_INTO(&stopper->client, task_of_link(link), comm);
+}
+
 static __always_inline void note_stopper(u64 key)
 {
 	struct stopper stopper = {};
@@ -40,6 +75,7 @@ static __always_inline void note_stopper(u64 key)
 	stopper.tid = id;
 	stopper.pid = id >> 32;
 	bpf_get_current_comm(stopper.comm, NAME_BYTES);
+	find_client(&stopper);
 	bpf_map_update_elem(&stoppers, &key, &stopper, BPF_ANY);
 }
 
@@ -138,4 +174,6 @@ static __always_inline void add_stopper(struct event *event, struct task_struct 
 	event->holder_tid = stopper->tid;
 	event->holder_pid = stopper->pid;
 	__builtin_memcpy(event->holder, stopper->comm, NAME_BYTES);
+	event->detail.word[0] = stopper->client_pid;
+	__builtin_memcpy(event->detail.name, stopper->client, NAME_BYTES);
 }

@@ -57,11 +57,11 @@ impl Freezers {
             let (path, is_v2) = (*freezer)?;
             let above = Path::new(path).ancestors().take(DEPTH);
             let path = above.map(|path| path.to_str().unwrap_or_default()).find(|path| is_set(mount, path, file))?;
-            Some(Seen { freezer: Freezer { cgroup: path.to_owned(), is_v2 }, is_frozen: true })
+            Some(Seen { freezer: Freezer { cgroup: path.to_owned(), is_v2, through: 0 }, is_frozen: true })
         });
         let own = || {
             let (path, is_v2) = of_v1.or(of_v2).filter(|(path, _)| *path != "/")?;
-            Some(Seen { freezer: Freezer { cgroup: path.to_owned(), is_v2 }, is_frozen: false })
+            Some(Seen { freezer: Freezer { cgroup: path.to_owned(), is_v2, through: 0 }, is_frozen: false })
         };
         frozen.or_else(own)
     }
@@ -80,11 +80,11 @@ mod tests {
     use super::{Freezer, Freezers};
 
     fn v1(cgroup: &str) -> Option<Freezer> {
-        Some(Freezer { cgroup: cgroup.to_owned(), is_v2: false })
+        Some(Freezer { cgroup: cgroup.to_owned(), is_v2: false, through: 0 })
     }
 
     fn v2(cgroup: &str) -> Option<Freezer> {
-        Some(Freezer { cgroup: cgroup.to_owned(), is_v2: true })
+        Some(Freezer { cgroup: cgroup.to_owned(), is_v2: true, through: 0 })
     }
 
     fn put(folder: &Path, file: &str, text: &str) {

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use model::detail::Detail;
+use model::detail::{Detail, Freezer};
 use model::signal::{Signal, SignalDetail};
 use model::stall::{RequestParts, RequestRecord, StackRecord, StallKind, StallRecord, Traced};
 use model::system_call::{self, traits};
@@ -170,7 +170,9 @@ impl RowBuilder {
         if event.flags & HELD != 0 && row.detail.is_none() {
             row.detail = self.quotas.of_task(event.tid).map(Detail::CpuQuota);
         } else if event.state & TASK_FROZEN != 0 {
-            row.detail = self.freezers.of_task(event.tid).map(Detail::Freezer);
+            let through = if client_of_stopper(event).is_some() { event.holder_pid } else { 0 };
+            let freezer = self.freezers.of_task(event.tid).map(|freezer| Freezer { through, ..freezer });
+            row.detail = freezer.map(Detail::Freezer);
         }
         row.work = Some(event.work.clone()).filter(|work| !work.is_empty());
         row.path = self.fault.take_if(|(tid, _)| *tid == event.tid).map(|(_, path)| path);
@@ -183,7 +185,11 @@ impl RowBuilder {
             row.holder_tid = Some(pid);
             return self.tasks.emit(pid, pid, Name::Unknown, event.start_ns, traced);
         }
-        if event.holder_tid != 0 {
+        if let Some((client, name)) = client_of_stopper(event) {
+            row.holder_tid = Some(client);
+            self.tasks.emit(client, client, Name::Current(name), event.start_ns, traced);
+            self.tasks.emit(event.holder_tid, event.holder_pid, Name::Current(&event.holder), event.start_ns, traced);
+        } else if event.holder_tid != 0 {
             row.holder_tid = Some(event.holder_tid);
             let name = Name::Current(&event.holder);
             self.tasks.emit(event.holder_tid, event.holder_pid, name, event.start_ns, traced);
@@ -369,6 +375,13 @@ impl RowBuilder {
         self.paths.age();
         self.quotas.age();
     }
+}
+
+/// Who asked the task that stopped this one to do so, and its name.
+fn client_of_stopper(event: &TraceEvent) -> Option<(u32, &str)> {
+    let is_stopped = matches!(event.kind, OFF_CPU | STILL_OFF_CPU) && Signal::from_mark(event.source).is_none();
+    let client = u32::try_from(event.detail.words[0]).ok().filter(|&client| is_stopped && client != 0)?;
+    Some((client, &event.detail.name))
 }
 
 /// Removes the tracer's frames, with which a waker's stack begins.

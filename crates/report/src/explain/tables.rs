@@ -115,6 +115,7 @@ pub(super) fn who(culprit: &Culprit) -> String {
     }));
     parts.extend(culprit.role.as_ref().map(|role| format!("({})", printable(role))));
     parts.extend(culprit.started_by.as_ref().map(|starter| format!("(started by {})", printable(starter))));
+    parts.extend(culprit.through.as_ref().map(|through| format!("(through {})", printable(&through.to_string()))));
     let cgroup = culprit.cgroup.as_deref().filter(|cgroup| *cgroup != "/");
     let place = |cgroup: &str| culprit.container.clone().unwrap_or_else(|| last_name(cgroup));
     parts.extend(cgroup.map(|cgroup| format!("of {}", printable(&place(cgroup)))));

@@ -189,6 +189,7 @@ pub(crate) fn culprit(culprit: &Culprit) -> Value {
         "task": culprit.task.as_ref().map(ToString::to_string),
         "tasks": culprit.tasks,
         "started_by": culprit.started_by,
+        "through": culprit.through.as_ref().map(ToString::to_string),
         "role": culprit.role,
         "cgroup": culprit.cgroup,
         "container": culprit.container,

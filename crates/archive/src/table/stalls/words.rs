@@ -69,7 +69,7 @@ fn journal_commit(words: &str) -> Option<Detail> {
 
 /// `freezer cgroup /a` of version 1 or, in the oldest runs, of either one; `frozen cgroup /a` of version 2.
 fn freezer(words: &str) -> Option<Detail> {
-    let of = |prefix: &str, is_v2| Some(Freezer { cgroup: words.strip_prefix(prefix)?.to_owned(), is_v2 });
+    let of = |prefix: &str, is_v2| Some(Freezer { cgroup: words.strip_prefix(prefix)?.to_owned(), is_v2, through: 0 });
     of("freezer cgroup ", false).or_else(|| of("frozen cgroup ", true)).map(Detail::Freezer)
 }
 

@@ -42,6 +42,7 @@ fn explanation(cause: Cause, culprit: Option<&str>) -> Explanation {
         task: Some(Who { tid: 9, name: Some(name.into()) }),
         tasks: 1,
         started_by: None,
+        through: None,
         role: None,
         cgroup: None,
         container: None,

@@ -15,6 +15,7 @@ fn explanation(tid: u32, blocker: &str, cause: Cause, seconds: u64) -> Explanati
         task: Some(who(blocker)),
         tasks: 1,
         started_by: None,
+        through: None,
         role: None,
         cgroup: None,
         container: None,
