@@ -11,7 +11,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use archive::{ArchiveError, Run};
+use archive::Run;
 use libfuzzer_sys::fuzz_target;
 use parts::{Choose, Parts};
 
@@ -52,30 +52,6 @@ fn originals() -> &'static [Parts; 2] {
     })
 }
 
-/// How many rows a run has that somebody may have made up: with checksums that are right it may have a row twice.
-fn count_of_crafted(run: &Run) -> u64 {
-    let tables = [
-        count(run.descriptors()),
-        count(run.samples()),
-        count(run.changes()),
-        count(run.intervals()),
-        count(run.operations()),
-        count(run.stalls()),
-        count(run.stacks()),
-        count(run.requests()),
-        count(run.request_intervals()),
-        count(run.tasks()),
-        count(run.usage()),
-        count(run.user_stacks()),
-        count(run.user_frames()),
-    ];
-    tables.iter().sum()
-}
-
-fn count<Row>(batches: impl Iterator<Item = Result<Vec<Row>, ArchiveError>>) -> u64 {
-    batches.flatten().map(|rows| rows.len() as u64).sum()
-}
-
 fuzz_target!(|bytes: &[u8]| {
     let mut bytes = Bytes(bytes);
     let mut parts = originals()[bytes.below(2)].clone();
@@ -90,7 +66,7 @@ fuzz_target!(|bytes: &[u8]| {
     parts.write(&dir);
     if let Ok(run) = Run::open(&dir) {
         run.verify();
-        let rows = count_of_crafted(&run);
+        let rows = scenario::rows_in(&run).count();
         assert!(rows <= 100_000, "{rows} rows");
         run.check();
     }

@@ -1,11 +1,13 @@
 """Services that stop, hold locks, or are limited: Debian's own and others."""
 from truth import Culprit, absent, edge, stall
 
-# The program that asked the manager to freeze or stop a unit, not the manager.
+# The program that asked the manager to stop a unit, not the manager. `systemctl freeze` asks by the message bus, `systemctl kill` by the
+# manager's own socket: who asked by the bus is not known.
 DOER = Culprit(task="^systemctl/")
+FREEZER = Culprit(task="^(systemctl|systemd)/")
 
 
-@stall("stopped", DOER, [edge("stopped")])
+@stall("stopped", FREEZER, [edge("stopped")])
 def frozen_service(machine):
     "a client waits for a server that 'systemctl freeze' froze for 4 s"
     socket = machine.serve("appsrv")
@@ -23,7 +25,7 @@ def stopped_journald(machine):
         machine.during(5, [*kill, "STOP"], [*kill, "CONT"])
 
 
-@stall("stopped", DOER, [edge("stopped")])
+@stall("stopped", FREEZER, [edge("stopped")])
 def journal_sync(machine):
     "journalctl --sync waits for journald, which 'systemctl freeze' froze for 4 s"
     words = machine.app("command", 1000, 0.4, "journalctl", "--sync")

@@ -43,7 +43,7 @@ pub const DETAIL_TYPES: &[DetailType] = &[
     of("throttle_reason", false, &["reason"], &[]),
     of("journal_commit", true, &["locked_ms", "flushing_ms", "logging_ms", "handles", "blocks"], &[]),
     of("cpu_quota", false, &["quota_ns", "period_ns"], &["cgroup"]),
-    of("freezer", false, &["cgroup_version"], &["cgroup"]),
+    of("freezer", false, &["cgroup_version", "through_pid"], &["cgroup"]),
     of("words", false, &[], &["words"]),
 ];
 
