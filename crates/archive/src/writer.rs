@@ -5,7 +5,7 @@ mod degrade;
 mod direct;
 mod flush;
 mod segment;
-mod shelf;
+mod table_rows;
 mod trouble;
 
 use std::collections::BTreeMap;
@@ -33,7 +33,7 @@ use crate::table::{
     SampleTable, StackTable, StallTable, TaskTable, UsageTable, UserFrameTable, UserStackTable,
 };
 use segment::Segments;
-use shelf::{Shelf, TableRows};
+use table_rows::{AnyTableRows, TableRows};
 use trouble::Trouble;
 
 /// zstd level of recent batches: they live for a minute.
@@ -73,7 +73,7 @@ pub struct Writer {
     trouble: Trouble,
 }
 
-/// One shelf for each table.
+/// The rows of each table.
 struct Tables {
     descriptors: TableRows<DescriptorTable>,
     samples: TableRows<SampleTable>,
@@ -110,7 +110,7 @@ impl Tables {
         }
     }
 
-    fn all(&self) -> [&dyn Shelf; TABLES] {
+    fn all(&self) -> [&dyn AnyTableRows; TABLES] {
         [
             &self.descriptors,
             &self.samples,
@@ -128,7 +128,7 @@ impl Tables {
         ]
     }
 
-    fn all_mut(&mut self) -> [&mut dyn Shelf; TABLES] {
+    fn all_mut(&mut self) -> [&mut dyn AnyTableRows; TABLES] {
         [
             &mut self.descriptors,
             &mut self.samples,
@@ -246,7 +246,7 @@ impl Writer {
 
     /// Memory of the rows that no flush has written yet. A caller that adds many rows per second flushes when it is large.
     pub fn pending_bytes(&self) -> usize {
-        self.tables.all().iter().map(|shelf| shelf.pending_weight()).sum()
+        self.tables.all().iter().map(|rows| rows.pending_weight()).sum()
     }
 
     /// Adds an event.
@@ -286,15 +286,15 @@ impl Writer {
         let closed = finished.and_then(|()| self.journal.write(&[Entry::Closed { at: now }], &mut self.space));
         self.journal.close_recent();
         closed.map_err(ArchiveError::io(&self.dir, "close the run"))?;
-        let rows = self.tables.all().iter().map(|shelf| (shelf.name(), shelf.total())).collect();
+        let rows = self.tables.all().iter().map(|rows| (rows.name(), rows.total())).collect();
         Ok(Closed { rows, bytes: self.space.used_bytes(), state: self.trouble.state() })
     }
 
     /// Opens the tables that the run will have. Tables of an unannounced tracer are opened with their first row.
     fn open_segments(&mut self, traced: bool) -> io::Result<()> {
-        let expected = |shelf: &&dyn Shelf| traced || shelf.priority() != Priority::Trace;
-        for shelf in self.tables.all().into_iter().filter(expected) {
-            self.segments.ensure(shelf, &mut self.thorough, &mut self.journal, &mut self.space)?;
+        let expected = |rows: &&dyn AnyTableRows| traced || rows.priority() != Priority::Trace;
+        for rows in self.tables.all().into_iter().filter(expected) {
+            self.segments.ensure(rows, &mut self.thorough, &mut self.journal, &mut self.space)?;
         }
         Ok(())
     }

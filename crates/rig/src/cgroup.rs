@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::effect;
-use crate::thing::PREFIX;
-use crate::{Entry, Hierarchy, Register, RigError, Thing};
+use crate::resource::PREFIX;
+use crate::{Entry, Hierarchy, Register, Resource, RigError};
 
 /// A name that no other program and no other cgroup of this program has.
 fn cgroup_name() -> String {
@@ -24,7 +24,7 @@ pub(crate) fn make_v1(
     entries: &mut Vec<Entry>,
 ) -> Result<PathBuf, RigError> {
     let path = hierarchy.own.join(cgroup_name());
-    entries.push(register.enter(Thing::Cgroup { path: path.clone() })?);
+    entries.push(register.enter(Resource::Cgroup { path: path.clone() })?);
     effect::create_directory(&path, 0o777).map_err(RigError::cgroup(flag, "make".into(), &path))?;
     Ok(path)
 }
@@ -117,7 +117,7 @@ fn make_below(
     }
     enable(flag, parent, controllers, register, entries)?;
     let path = parent.join(cgroup_name());
-    entries.push(register.enter(Thing::Cgroup { path: path.clone() })?);
+    entries.push(register.enter(Resource::Cgroup { path: path.clone() })?);
     effect::create_directory(&path, 0o777).map_err(RigError::cgroup(flag, "make".into(), &path))?;
     Ok(path)
 }
@@ -147,6 +147,6 @@ fn enable(
     }
     let file = parent.join("cgroup.subtree_control");
     let text = names.iter().map(|name| format!("+{name}")).collect::<Vec<_>>().join(" ");
-    entries.push(register.enter(Thing::Controllers { file: file.clone(), names })?);
+    entries.push(register.enter(Resource::Controllers { file: file.clone(), names })?);
     effect::write(&file, &text).map_err(RigError::cgroup(flag, format!("write {text} to"), &file))
 }

@@ -62,7 +62,7 @@ pub(crate) fn run_with(command: &mut Command, input: Stdio, deadline: Duration) 
 }
 
 /// A tool's output, read while it runs by the thread that waits for it: a machine without a thread left must still be able to remove
-/// things.
+/// resources.
 struct Pipe {
     file: Option<File>,
     bytes: Vec<u8>,

@@ -1,4 +1,4 @@
-//! The changes of files: the register's own, and those that make and remove things. Each goes through here, so that the tests can end
+//! The changes of files: the register's own, and those that make and remove resources. Each goes through here, so that the tests can end
 //! the program before it, after it and in its middle.
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use crate::child::find_tool;
-use crate::{Entry, Register, Removed, RigError, Thing};
+use crate::{Entry, Register, Removed, Resource, RigError};
 
 const PLACES: [(&str, &str); 2] = [("debugfs", "/sys/kernel/debug"), ("tracefs", "/sys/kernel/tracing")];
 const DEADLINE: Duration = Duration::from_secs(5);
@@ -42,14 +42,14 @@ impl KernelFiles {
         if there.is_some_and(|mount| mount.source != SOURCE) || !place.is_dir() {
             return Ok(());
         }
-        let thing = Thing::Mount { point: place, source: SOURCE.to_owned(), fs_type: fs_type.to_owned() };
+        let resource = Resource::Mount { point: place, source: SOURCE.to_owned(), fs_type: fs_type.to_owned() };
         if there.is_some() {
             // Mounted by another run, which may end first: the last run that needs it unmounts it.
-            self.entries.push(self.register.enter(thing)?);
+            self.entries.push(self.register.enter(resource)?);
             return Ok(());
         }
         let Some(tool) = find_tool("mount") else { return Ok(()) };
-        self.entries.push(self.register.enter(thing)?);
+        self.entries.push(self.register.enter(resource)?);
         self.register
             .run(Command::new(tool).args(["-t", fs_type, "-o", "nosuid,nodev,noexec", SOURCE, point]), DEADLINE)?;
         Ok(())

@@ -1,4 +1,4 @@
-//! The owner of a thing: a running program, distinguished from earlier processes with the same id.
+//! The owner of a resource: a running program, distinguished from earlier processes with the same id.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,7 +1,7 @@
-//! The register of things made: one file per running program. It lets the next run clean up after a crash.
+//! The register of resources made: one file per running program. It lets the next run clean up after a crash.
 //!
-//! A program's file is an append-only list of JSON lines: its owner first, then each thing *before* it is made, then each
-//! thing that is gone. A line truncated by a crash belongs to a thing that was never made. The owner keeps its file locked
+//! A program's file is an append-only list of JSON lines: its owner first, then each resource *before* it is made, then each
+//! resource that is gone. A line truncated by a crash belongs to a resource that was never made. The owner keeps its file locked
 //! (flock) while it lives. Others sweep a file only if its owner is dead by both signs: the lock is free, and no process
 //! with that id and start time runs in this boot.
 
@@ -17,11 +17,11 @@ use crate::child::run_with;
 use crate::outcome::{Removed, Undone};
 use crate::remove::command::{self, shell};
 use crate::remove::undo;
-use crate::{Owner, RigError, Roots, Thing};
+use crate::{Owner, Resource, RigError, Roots};
 
 use journal::Journal;
 
-/// The things that this program has made and not yet removed. Clones are handles on the same register.
+/// The resources that this program has made and not yet removed. Clones are handles on the same register.
 #[derive(Debug, Clone)]
 pub struct Register {
     shared: Arc<Shared>,
@@ -35,12 +35,12 @@ struct Shared {
     owner: Owner,
 }
 
-/// A registered thing.
+/// A registered resource.
 #[derive(Debug, PartialEq, Eq)]
-#[must_use = "a thing that is not undone stays until the next run"]
+#[must_use = "a resource that is not undone stays until the next run"]
 pub struct Entry {
     id: u64,
-    thing: Thing,
+    resource: Resource,
 }
 
 impl Register {
@@ -59,7 +59,7 @@ impl Register {
         Ok((Register { shared: Arc::new(Shared { journal, folder: register_folder, roots, owner }) }, removed))
     }
 
-    /// Removes what a process left, which is dead or dying: none of its threads returns from the kernel. Things of other
+    /// Removes what a process left, which is dead or dying: none of its threads returns from the kernel. Resources of other
     /// programs stay. For the process that outlives a program to restore its settings.
     pub fn clean_up_after(owner: &Owner) -> Result<Vec<Removed>, RigError> {
         let folder = folder::RegisterFolder::open(&folder::default_folder())?;
@@ -71,23 +71,23 @@ impl Register {
         &self.shared.roots
     }
 
-    /// The owner of the things.
+    /// The owner of the resources.
     pub fn owner(&self) -> &Owner {
         &self.shared.owner
     }
 
-    /// Registers a thing. Call it before the thing is made.
-    pub fn enter(&self, thing: Thing) -> Result<Entry, RigError> {
-        let id = self.journal().made(&thing)?;
+    /// Registers a resource. Call it before the resource is made.
+    pub fn enter(&self, resource: Resource) -> Result<Entry, RigError> {
+        let id = self.journal().made(&resource)?;
         #[cfg(test)]
         tests::die_if_due(id);
-        Ok(Entry { id, thing })
+        Ok(Entry { id, resource })
     }
 
     /// Runs a command of the user that changes something. The register reverts it by `revert`, which must also succeed where
     /// nothing was changed. Both are run by `sh`.
     pub fn change_by(&self, command: &str, revert: &str) -> Result<Entry, RigError> {
-        let entry = self.enter(Thing::Command { revert: revert.to_owned() })?;
+        let entry = self.enter(Resource::Command { revert: revert.to_owned() })?;
         match self.run(&mut shell(command), command::DEADLINE) {
             Ok(_) => Ok(entry),
             Err(error) => {
@@ -97,26 +97,26 @@ impl Register {
         }
     }
 
-    /// Runs a tool that makes a thing. If this program is killed meanwhile, the tool goes on: until it has ended, the next one does
-    /// not take the thing for one that was never made.
+    /// Runs a tool that makes a resource. If this program is killed meanwhile, the tool goes on: until it has ended, the next one does
+    /// not take the resource for one that was never made.
     pub(crate) fn run(&self, command: &mut Command, deadline: Duration) -> Result<String, RigError> {
         let held = self.journal().held()?;
         run_with(command, held.into(), deadline)
     }
 
-    /// Removes a thing. If that fails, it stays registered for the next run, and the result says why.
+    /// Removes a resource. If that fails, it stays registered for the next run, and the result says why.
     pub fn undo(&self, entry: Entry) -> Option<Removed> {
         self.undo_within(entry, Duration::MAX)
     }
 
-    /// Removes things in reverse order of creation. A cgroup or directory that is not gone within `patience` is left for the
+    /// Removes resources in reverse order of creation. A cgroup or directory that is not gone within `patience` is left for the
     /// next run: after Ctrl-C nobody waits for a stuck file system.
     pub fn undo_all_within(&self, entries: Vec<Entry>, patience: Duration) -> Vec<Removed> {
         entries.into_iter().rev().filter_map(|entry| self.undo_within(entry, patience)).collect()
     }
 
     fn undo_within(&self, entry: Entry, patience: Duration) -> Option<Removed> {
-        match undo(&entry.thing, self.roots(), patience) {
+        match undo(&entry.resource, self.roots(), patience) {
             Undone::Gone => self.journal().gone(entry.id).err().map(|error| Removed::left(error.to_string())),
             Undone::Removed(sentence) => match self.journal().gone(entry.id) {
                 Ok(()) => Some(Removed::done(sentence)),
@@ -131,12 +131,12 @@ impl Register {
         }
     }
 
-    /// Removes things in reverse order of creation.
+    /// Removes resources in reverse order of creation.
     pub fn undo_all(&self, entries: Vec<Entry>) -> Vec<Removed> {
         self.undo_all_within(entries, Duration::MAX)
     }
 
-    /// Removes things that several programs may share and have all registered. A thing that cannot be removed while another
+    /// Removes resources that several programs may share and have all registered. A resource that cannot be removed while another
     /// program lives is left to that program.
     pub(crate) fn undo_all_shared(&self, entries: Vec<Entry>) -> Vec<Removed> {
         let others_live = self.shared.folder.has_others(&self.shared.owner);

@@ -1,4 +1,4 @@
-//! Removing a thing, within a bounded time, and only if it is proved to be ours.
+//! Removing a resource, within a bounded time, and only if it is proved to be ours.
 
 mod cgroup;
 pub(crate) mod command;
@@ -14,35 +14,35 @@ use std::time::Duration;
 
 use crate::effect;
 use crate::outcome::{Outcome, Undone};
-use crate::thing::PREFIX;
-use crate::{Roots, Thing};
+use crate::resource::PREFIX;
+use crate::{Resource, Roots};
 
-/// Removes a thing. It is left if it is not gone within `patience`, or within the limit of its kind.
-pub(crate) fn undo(thing: &Thing, roots: &Roots, patience: Duration) -> Undone {
-    let _hold = match thing {
-        Thing::Directory { path, .. } => match directory::hold(path, patience) {
+/// Removes a resource. It is left if it is not gone within `patience`, or within the limit of its kind.
+pub(crate) fn undo(resource: &Resource, roots: &Roots, patience: Duration) -> Undone {
+    let _hold = match resource {
+        Resource::Directory { path, .. } => match directory::hold(path, patience) {
             Ok(hold) => hold,
-            Err(directory::InUse) => return Undone::InUse(format!("left {thing} to another run, which uses it")),
+            Err(directory::InUse) => return Undone::InUse(format!("left {resource} to another run, which uses it")),
         },
         _ => None,
     };
-    let outcome = match thing {
-        Thing::Cgroup { path } => cgroup::remove(path, patience),
-        Thing::ThrottleRule { file, device, value } => throttle::lift(file, device, *value),
-        Thing::Controllers { file, names } => disable_controllers(file, names),
-        Thing::Mount { point, source, fs_type } => mount::unmount(point, source, fs_type, roots, patience),
-        Thing::Setting { file, device, ours, restore_file, restore } => {
+    let outcome = match resource {
+        Resource::Cgroup { path } => cgroup::remove(path, patience),
+        Resource::ThrottleRule { file, device, value } => throttle::lift(file, device, *value),
+        Resource::Controllers { file, names } => disable_controllers(file, names),
+        Resource::Mount { point, source, fs_type } => mount::unmount(point, source, fs_type, roots, patience),
+        Resource::Setting { file, device, ours, restore_file, restore } => {
             setting::restore_setting(file, device.as_deref(), ours, restore_file, restore)
         }
-        Thing::Companion { file, restore } => setting::restore_companion(file, restore),
-        Thing::Command { revert } => command::revert(revert),
-        Thing::LoopDevice { backing } => mount::detach(backing, roots),
-        Thing::Directory { path, marker } => directory::remove(path, marker, roots, patience),
+        Resource::Companion { file, restore } => setting::restore_companion(file, restore),
+        Resource::Command { revert } => command::revert(revert),
+        Resource::LoopDevice { backing } => mount::detach(backing, roots),
+        Resource::Directory { path, marker } => directory::remove(path, marker, roots, patience),
     };
     match outcome {
         Ok(None) => Undone::Gone,
-        Ok(Some(how)) => Undone::Removed(format!("{how} {thing}")),
-        Err(why) => Undone::Left(format!("could not remove {thing}: {why}; it stays registered for the next run")),
+        Ok(Some(how)) => Undone::Removed(format!("{how} {resource}")),
+        Err(why) => Undone::Left(format!("could not remove {resource}: {why}; it stays registered for the next run")),
     }
 }
 

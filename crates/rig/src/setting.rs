@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use crate::effect;
 use crate::remove::setting::{has, line, present};
-use crate::{BlockDevice, Entry, Register, RigError, Thing};
+use crate::{BlockDevice, Entry, Register, Resource, RigError};
 
 /// A setting and its new value.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -134,14 +134,14 @@ impl Setting {
         }
         let mut entries = self.enter_companions(register)?;
         let (restore_file, restore) = self.restoring(&earlier)?;
-        let thing = Thing::Setting {
+        let resource = Resource::Setting {
             file: self.file.clone(),
             device: self.device.clone(),
             ours: self.value.clone(),
             restore_file: restore_file.clone(),
             restore: restore.clone(),
         };
-        entries.push(register.enter(thing)?);
+        entries.push(register.enter(resource)?);
         let written = effect::write(&self.file, line(self.device(), &self.value));
         let now = self.present().unwrap_or_default();
         match written {
@@ -164,7 +164,7 @@ impl Setting {
         let is_scheduler = self.file.ends_with("queue/scheduler");
         let files = SET_WITH_SCHEDULER.iter().filter(|_| is_scheduler).map(|name| self.file.with_file_name(name));
         let known = files.filter_map(|file| present(&file, None).ok().map(|restore| (file, restore)));
-        known.map(|(file, restore)| register.enter(Thing::Companion { file, restore })).collect()
+        known.map(|(file, restore)| register.enter(Resource::Companion { file, restore })).collect()
     }
 
     fn restoring(&self, earlier: &str) -> Result<(PathBuf, String), RigError> {

@@ -14,8 +14,8 @@ use std::time::Duration;
 use crate::child::{find_tool, run};
 use crate::effect;
 use crate::remove::mount::loops_of;
-use crate::thing::{MARKER, PREFIX};
-use crate::{Entry, Owner, Register, Removed, RigError, Roots, Thing, devices_under};
+use crate::resource::{MARKER, PREFIX};
+use crate::{Entry, Owner, Register, Removed, Resource, RigError, Roots, devices_under};
 
 const MKFS_DEADLINE: Duration = Duration::from_secs(120);
 const TOOL_DEADLINE: Duration = Duration::from_secs(30);
@@ -135,7 +135,7 @@ impl TemporaryFileSystem {
             register: register.clone(),
             entries: Vec::new(),
         };
-        made.enter(Thing::Directory { path: path.clone(), marker: MARKER.into() })?;
+        made.enter(Resource::Directory { path: path.clone(), marker: MARKER.into() })?;
         effect::create_directory(&path, 0o700).map_err(RigError::io("make", &path))?;
         let marker = path.join(MARKER);
         let text = serde_json::to_string(owner).expect("an owner is plain data");
@@ -191,14 +191,14 @@ impl TemporaryFileSystem {
         self
     }
 
-    fn enter(&mut self, thing: Thing) -> Result<(), RigError> {
-        self.entries.push(self.register.enter(thing)?);
+    fn enter(&mut self, resource: Resource) -> Result<(), RigError> {
+        self.entries.push(self.register.enter(resource)?);
         Ok(())
     }
 
     fn attach(&mut self, image: &Path) -> Result<String, RigError> {
         let tool = find_tool("losetup").ok_or(RigError::MissingTool { tool: "losetup", package: "mount" })?;
-        self.enter(Thing::LoopDevice { backing: image.to_owned() })?;
+        self.enter(Resource::LoopDevice { backing: image.to_owned() })?;
         let register = self.register.clone();
         let attach = |direct: &str| {
             register.run(Command::new(&tool).args(["--find", "--show", direct]).arg(image), TOOL_DEADLINE)
@@ -226,7 +226,7 @@ impl TemporaryFileSystem {
         let fs_type = kind.name().to_owned();
         let options = ["nosuid,nodev".to_owned()].into_iter().chain(wanted.mount.iter().cloned());
         let options = options.collect::<Vec<_>>().join(",");
-        self.enter(Thing::Mount { point: point.clone(), source: device.to_owned(), fs_type })?;
+        self.enter(Resource::Mount { point: point.clone(), source: device.to_owned(), fs_type })?;
         let arguments = ["-t", kind.name(), "-o", &options, device];
         self.register.run(Command::new(tool).args(arguments).arg(&point), TOOL_DEADLINE)?;
         self.device = devices_under(&point, self.register.roots())?.into_iter().next().map(|device| device.number);
@@ -275,7 +275,7 @@ fn remove_of_earlier_boots(place: &Path, register: &Register) -> Vec<String> {
         let marker = fs::read_to_string(path.join(MARKER)).ok().filter(|_| is_ours);
         let owner: Option<Owner> = marker.and_then(|text| serde_json::from_str(&text).ok());
         if owner.is_some_and(|owner| owner.boot_id != register.owner().boot_id)
-            && let Ok(entry) = register.enter(Thing::Directory { path, marker: MARKER.into() })
+            && let Ok(entry) = register.enter(Resource::Directory { path, marker: MARKER.into() })
             && let Some(outcome) = register.undo(entry)
         {
             removed.push(format!("{outcome}, left from before the last boot"));

@@ -16,7 +16,7 @@ use model::run::Limits;
 
 use crate::effect;
 use crate::remove::throttle::rule_in;
-use crate::{BlockDevice, Entry, Register, RigError, Thing};
+use crate::{BlockDevice, Entry, Register, Resource, RigError};
 
 /// The v1 files with the values of the limits.
 fn v1_values(limits: &Limits) -> impl Iterator<Item = (&'static str, &'static str, u64)> {
@@ -44,7 +44,7 @@ pub(crate) fn place_v1(
             refuse_foreign(group, device, limits)?;
             for (flag, name, value) in v1_values(limits) {
                 let file = group.join(name);
-                let rule = Thing::ThrottleRule { file: file.clone(), device: device.number.clone(), value };
+                let rule = Resource::ThrottleRule { file: file.clone(), device: device.number.clone(), value };
                 entries.push(register.enter(rule)?);
                 let text = format!("{} {value}", device.number);
                 effect::write(&file, &text).map_err(RigError::cgroup(flag, format!("write {text} to"), &file))?;

@@ -32,7 +32,7 @@ impl Writer {
                 }
             }
         }
-        self.tables.all_mut().into_iter().for_each(|shelf| shelf.clear());
+        self.tables.all_mut().into_iter().for_each(|rows| rows.clear());
     }
 
     fn try_consolidate(&mut self, at: Moment) -> io::Result<()> {
@@ -54,15 +54,15 @@ impl Writer {
 
     fn append_batches(&mut self) -> io::Result<Vec<BatchEntry>> {
         let mut entries = Vec::new();
-        for shelf in self.tables.all_mut() {
-            let extent = shelf.flushed_extent();
+        for rows in self.tables.all_mut() {
+            let extent = rows.flushed_extent();
             if extent.rows == 0 {
                 continue;
             }
             self.buffer.clear();
-            shelf.encode_flushed(&mut self.thorough, &mut self.buffer)?;
-            self.segments.ensure(shelf, &mut self.thorough, &mut self.journal, &mut self.space)?;
-            entries.push(self.segments.append(shelf.name(), &self.buffer, extent, &mut self.space)?);
+            rows.encode_flushed(&mut self.thorough, &mut self.buffer)?;
+            self.segments.ensure(rows, &mut self.thorough, &mut self.journal, &mut self.space)?;
+            entries.push(self.segments.append(rows.name(), &self.buffer, extent, &mut self.space)?);
         }
         Ok(entries)
     }

@@ -18,25 +18,25 @@ impl Writer {
             None if full => error.to_string(),
             _ => format!("write failed: {error}"),
         };
-        let kept = self.tables.all().into_iter().filter(|shelf| !shelf.is_dropped());
-        let least = kept.map(|shelf| shelf.priority()).min();
-        for shelf in self.tables.all_mut() {
-            if shelf.is_dropped() || (full && Some(shelf.priority()) != least) {
+        let kept = self.tables.all().into_iter().filter(|rows| !rows.is_dropped());
+        let least = kept.map(|rows| rows.priority()).min();
+        for rows in self.tables.all_mut() {
+            if rows.is_dropped() || (full && Some(rows.priority()) != least) {
                 continue;
             }
-            shelf.give_up();
-            self.trouble.dropped(shelf.name());
-            let table = shelf.name().to_owned();
+            rows.give_up();
+            self.trouble.dropped(rows.name());
+            let table = rows.name().to_owned();
             self.events.push(RunEvent::TableDropped { table, why: why.clone(), at_ns: now.monotonic_ns });
         }
         self.space.release_part();
-        let nothing_left = self.tables.all().iter().all(|shelf| shelf.is_dropped());
+        let nothing_left = self.tables.all().iter().all(|rows| rows.is_dropped());
         self.trouble.caused_by(why, nothing_left);
     }
 
     /// Records in the journal how many rows and events are missing.
     pub(super) fn report_losses(&mut self, now: Moment) {
-        let tables = self.tables.all().map(|shelf| (format!("rows of {}", shelf.name()), shelf.lost()));
+        let tables = self.tables.all().map(|rows| (format!("rows of {}", rows.name()), rows.lost()));
         let events = ("events".to_owned(), self.lost_events);
         for (what, count) in tables.into_iter().chain([events]).filter(|(_, count)| *count > 0) {
             self.events.push(RunEvent::Loss { what, count, at_ns: now.monotonic_ns });

@@ -8,19 +8,19 @@ use std::io;
 use model::time::Moment;
 
 use super::Writer;
-use super::shelf::Shelf;
+use super::table_rows::AnyTableRows;
 use crate::journal::{BatchEntry, Entry};
 
 impl Writer {
     /// Writes the pending rows of tables that have very many.
     pub(super) fn write_direct(&mut self, at: Moment) -> io::Result<()> {
         let least = self.options.direct_after_bytes;
-        let is_burst = |shelf: &dyn Shelf| shelf.pending_weight() >= least;
-        let bursts: Vec<&dyn Shelf> = self.tables.all().into_iter().filter(|shelf| is_burst(*shelf)).collect();
+        let is_burst = |rows: &dyn AnyTableRows| rows.pending_weight() >= least;
+        let bursts: Vec<&dyn AnyTableRows> = self.tables.all().into_iter().filter(|rows| is_burst(*rows)).collect();
         if bursts.is_empty() {
             return Ok(());
         }
-        if bursts.iter().any(|shelf| shelf.held() > shelf.pending()) {
+        if bursts.iter().any(|rows| rows.held() > rows.pending()) {
             // A table's batches are in the order of time, so its earlier rows must become a batch first.
             self.consolidate(at);
         }
@@ -31,17 +31,17 @@ impl Writer {
         });
         written.inspect_err(|_| self.roll_back())?;
         self.segments.commit();
-        self.tables.all_mut().into_iter().filter(|shelf| is_burst(*shelf)).for_each(|shelf| shelf.settle());
+        self.tables.all_mut().into_iter().filter(|rows| is_burst(*rows)).for_each(|rows| rows.settle());
         Ok(())
     }
 
-    fn append_bursts(&mut self, is_burst: impl Fn(&dyn Shelf) -> bool) -> io::Result<Vec<BatchEntry>> {
+    fn append_bursts(&mut self, is_burst: impl Fn(&dyn AnyTableRows) -> bool) -> io::Result<Vec<BatchEntry>> {
         let mut entries = Vec::new();
-        for shelf in self.tables.all().into_iter().filter(|shelf| is_burst(*shelf)) {
+        for rows in self.tables.all().into_iter().filter(|rows| is_burst(*rows)) {
             self.buffer.clear();
-            shelf.encode_pending(&mut self.quick, &mut self.buffer)?;
-            self.segments.ensure(shelf, &mut self.thorough, &mut self.journal, &mut self.space)?;
-            entries.push(self.segments.append(shelf.name(), &self.buffer, shelf.pending_extent(), &mut self.space)?);
+            rows.encode_pending(&mut self.quick, &mut self.buffer)?;
+            self.segments.ensure(rows, &mut self.thorough, &mut self.journal, &mut self.space)?;
+            entries.push(self.segments.append(rows.name(), &self.buffer, rows.pending_extent(), &mut self.space)?);
         }
         Ok(entries)
     }

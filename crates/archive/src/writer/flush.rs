@@ -53,14 +53,14 @@ impl Writer {
         outcome?;
         self.flushes += 1;
         self.recent_flushes += 1;
-        self.tables.all_mut().into_iter().for_each(|shelf| shelf.accept());
+        self.tables.all_mut().into_iter().for_each(|rows| rows.accept());
         Ok(())
     }
 
     /// Creates segments first: a recent file's batches use their schemas.
     fn ensure_segments(&mut self) -> io::Result<()> {
-        for shelf in self.tables.all().into_iter().filter(|shelf| shelf.pending() > 0) {
-            self.segments.ensure(shelf, &mut self.thorough, &mut self.journal, &mut self.space)?;
+        for rows in self.tables.all().into_iter().filter(|rows| rows.pending() > 0) {
+            self.segments.ensure(rows, &mut self.thorough, &mut self.journal, &mut self.space)?;
         }
         Ok(())
     }
@@ -69,12 +69,12 @@ impl Writer {
     fn encode_record(&mut self, at: Moment, record: &mut Vec<u8>) -> io::Result<()> {
         let mut bodies = Vec::with_capacity(record.capacity());
         let mut batches = Vec::new();
-        for shelf in self.tables.all().into_iter().filter(|shelf| shelf.pending() > 0) {
+        for rows in self.tables.all().into_iter().filter(|rows| rows.pending() > 0) {
             let start = bodies.len();
-            shelf.encode_pending(&mut self.quick, &mut bodies)?;
-            let extent = shelf.pending_extent();
+            rows.encode_pending(&mut self.quick, &mut bodies)?;
+            let extent = rows.pending_extent();
             batches.push(RecentBatch {
-                table: shelf.name().to_owned(),
+                table: rows.name().to_owned(),
                 length: (bodies.len() - start) as u64,
                 crc32c: crc32c::crc32c(&bodies[start..]),
                 rows: extent.rows,
@@ -116,7 +116,7 @@ impl Writer {
     }
 
     fn is_consolidation_due(&self) -> bool {
-        let weight: usize = self.tables.all().iter().map(|shelf| shelf.weight()).sum();
+        let weight: usize = self.tables.all().iter().map(|rows| rows.weight()).sum();
         self.flushes >= self.options.consolidate_after_flushes || weight >= self.options.consolidate_after_bytes
     }
 }

@@ -9,7 +9,7 @@ use crate::disk::sync_directory;
 use crate::encode::{END_OF_STREAM, Encoder};
 use crate::journal::{BatchEntry, Entry, Journal, SegmentEntry};
 use crate::space::Space;
-use crate::writer::shelf::{Extent, Shelf};
+use crate::writer::table_rows::{AnyTableRows, Extent};
 
 /// The open segment of each table.
 #[derive(Debug)]
@@ -36,18 +36,18 @@ impl Segments {
     /// Opens the table's segment; the next one if the last cannot be continued.
     pub(crate) fn ensure(
         &mut self,
-        shelf: &dyn Shelf,
+        rows: &dyn AnyTableRows,
         encoder: &mut Encoder,
         journal: &mut Journal,
         space: &mut Space,
     ) -> io::Result<()> {
-        let number = match self.open.get(shelf.name()) {
+        let number = match self.open.get(rows.name()) {
             Some(segment) if segment.file.is_sound() => return Ok(()),
             Some(segment) => segment.number + 1,
             None => 0,
         };
-        let mut file = AppendFile::create(&self.dir.join(format!("{}-{number:04}.arrows", shelf.name())))?;
-        let opened = write_schema(&mut file, shelf, encoder, self.sync, space)
+        let mut file = AppendFile::create(&self.dir.join(format!("{}-{number:04}.arrows", rows.name())))?;
+        let opened = write_schema(&mut file, rows, encoder, self.sync, space)
             .and_then(|entry| if self.sync { sync_directory(&self.dir).map(|()| entry) } else { Ok(entry) })
             .and_then(|entry| journal.write(&[Entry::Segment(entry)], space));
         if let Err(error) = opened {
@@ -57,7 +57,7 @@ impl Segments {
             return Err(error);
         }
         let live = file.length();
-        self.open.insert(shelf.name(), Segment { file, number, live });
+        self.open.insert(rows.name(), Segment { file, number, live });
         Ok(())
     }
 
@@ -113,20 +113,20 @@ impl Segments {
 
 fn write_schema(
     file: &mut AppendFile,
-    shelf: &dyn Shelf,
+    rows: &dyn AnyTableRows,
     encoder: &mut Encoder,
     sync: bool,
     space: &mut Space,
 ) -> io::Result<SegmentEntry> {
     let mut message = Vec::new();
-    encoder.schema(shelf.schema(), &mut message)?;
+    encoder.schema(rows.schema(), &mut message)?;
     file.append(&message, space)?;
     if sync {
         file.sync()?;
     }
     Ok(SegmentEntry {
         file: file.name(),
-        table: shelf.name().to_owned(),
+        table: rows.name().to_owned(),
         length: message.len() as u64,
         crc32c: crc32c::crc32c(&message),
     })

@@ -160,11 +160,11 @@ fn named_owner_is_dead(path: &Path, roots: &Roots) -> bool {
 
 fn sweep_one(mut journal: Journal, roots: &Roots, others_live: bool, removed: &mut Vec<Removed>) {
     let pid = journal.owner().map_or(0, |owner| owner.pid);
-    for (id, thing) in journal.present() {
-        // A thing shared with a living program is left to that program. Else each start would wait for it.
-        let is_left = others_live && thing.is_shared();
-        let undone = if is_left { Undone::Gone } else { undo(&thing, roots, Duration::MAX) };
-        // A thing still in use is used by threads of the dead program that are stuck in the kernel.
+    for (id, resource) in journal.present() {
+        // A resource shared with a living program is left to that program. Else each start would wait for it.
+        let is_left = others_live && resource.is_shared();
+        let undone = if is_left { Undone::Gone } else { undo(&resource, roots, Duration::MAX) };
+        // A resource still in use is used by threads of the dead program that are stuck in the kernel.
         if let Undone::Left(sentence) | Undone::InUse(sentence) = undone {
             removed.push(Removed::left(format!("{sentence} (left by process {pid})")));
             continue;

@@ -11,13 +11,13 @@ use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 
 use crate::effect;
-use crate::{Owner, RigError, Thing};
+use crate::{Owner, Resource, RigError};
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "line", rename_all = "snake_case")]
 enum Line {
     Owner { owner: Owner },
-    Made { id: u64, made: Thing },
+    Made { id: u64, made: Resource },
     Gone { id: u64 },
 }
 
@@ -27,11 +27,11 @@ pub(super) struct Journal {
     path: PathBuf,
     file: File,
     owner: Option<Owner>,
-    present: BTreeMap<u64, Thing>,
+    present: BTreeMap<u64, Resource>,
     next_id: u64,
 }
 
-/// Extension of a file that is not yet locked and complete; it holds no things.
+/// Extension of a file that is not yet locked and complete; it holds no resources.
 pub(super) const UNBORN: &str = "new";
 
 impl Journal {
@@ -83,15 +83,15 @@ impl Journal {
         self.owner.as_ref()
     }
 
-    /// The things that were made and are not known to be gone, latest first.
-    pub(super) fn present(&self) -> Vec<(u64, Thing)> {
-        self.present.iter().rev().map(|(id, thing)| (*id, thing.clone())).collect()
+    /// The resources that were made and are not known to be gone, latest first.
+    pub(super) fn present(&self) -> Vec<(u64, Resource)> {
+        self.present.iter().rev().map(|(id, resource)| (*id, resource.clone())).collect()
     }
 
-    pub(super) fn made(&mut self, thing: &Thing) -> Result<u64, RigError> {
+    pub(super) fn made(&mut self, resource: &Resource) -> Result<u64, RigError> {
         let id = self.next_id;
-        self.append(&Line::Made { id, made: thing.clone() })?;
-        self.replay(Line::Made { id, made: thing.clone() });
+        self.append(&Line::Made { id, made: resource.clone() })?;
+        self.replay(Line::Made { id, made: resource.clone() });
         Ok(id)
     }
 

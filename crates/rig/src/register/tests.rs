@@ -3,9 +3,9 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use super::Register;
-use crate::{MARKER, Owner, RigError, Roots, Thing};
+use crate::{MARKER, Owner, Resource, RigError, Roots};
 
-/// Called after each thing is registered and before it is made, for the tests that kill a program in between.
+/// Called after each resource is registered and before it is made, for the tests that kill a program in between.
 pub(super) fn die_if_due(id: u64) {
     if std::env::var("RIG_TEST_DIE_AT").is_ok_and(|due| due == id.to_string()) {
         rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL).unwrap();
@@ -16,8 +16,8 @@ fn open(folder: &Path) -> (Register, Vec<crate::Removed>) {
     Register::open_in(&folder.join("register"), Roots::default()).unwrap()
 }
 
-fn directory(path: &Path) -> Thing {
-    Thing::Directory { path: path.to_owned(), marker: MARKER.into() }
+fn directory(path: &Path) -> Resource {
+    Resource::Directory { path: path.to_owned(), marker: MARKER.into() }
 }
 
 fn marked(path: PathBuf) -> PathBuf {
@@ -125,7 +125,7 @@ fn a_thing_shared_with_a_living_program_is_left_to_it() {
     let (living, _) = open(folder.path());
     // The mount there is not a debugfs: an attempt to unmount it would be reported.
     let point = PathBuf::from("/proc");
-    let shared = Thing::Mount { point, source: "nobody's".into(), fs_type: "debugfs".into() };
+    let shared = Resource::Mount { point, source: "nobody's".into(), fs_type: "debugfs".into() };
     let line = format!("{{\"line\":\"made\",\"id\":0,\"made\":{}}}\n", serde_json::to_string(&shared).unwrap());
     let file = dead(folder.path(), &line);
     let (_second, removed) = open(folder.path());

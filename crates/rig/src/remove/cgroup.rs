@@ -9,7 +9,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use super::existing::existing;
 use crate::effect;
 use crate::outcome::Outcome;
-use crate::thing::PREFIX;
+use crate::resource::PREFIX;
 
 /// How long tasks may take to die. A task in uninterruptible sleep dies only when it wakes.
 const PATIENCE: Duration = Duration::from_secs(3);

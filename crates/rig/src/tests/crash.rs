@@ -11,7 +11,7 @@ use super::{again, is_root, register};
 use crate::remove::mount::loops_of;
 use crate::{FsKind, Hierarchies, Rig, RigRequest, Roots, TemporaryFileSystem};
 
-/// Things that [`builder`] registers: directory, loop device, mount, cgroup, two rules.
+/// Resources that [`builder`] registers: directory, loop device, mount, cgroup, two rules.
 const STAGES: u64 = 6;
 
 #[test]
@@ -40,7 +40,7 @@ fn builder() {
 
 #[test]
 fn killed_at_any_stage_the_next_run_removes_everything() {
-    if !is_root("killing a builder of real things") {
+    if !is_root("killing a builder of real resources") {
         return;
     }
     for stage in 0..=STAGES {

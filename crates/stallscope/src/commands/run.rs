@@ -1,6 +1,5 @@
 //! `run`: a workload on real directories, recorded.
 
-mod company;
 mod crash;
 mod drive;
 mod launcher;
@@ -8,6 +7,7 @@ mod live;
 #[cfg(feature = "mpi")]
 mod mpi;
 mod native_flags;
+mod other_ranks;
 mod patience;
 mod performance;
 pub mod request;

@@ -3,13 +3,10 @@
 //! The models are in the crate `simulate`, which does no I/O. This command connects them to the command line, the archive
 //! and the screen.
 
-mod block_requests;
 mod course;
+mod model_run;
 pub mod request;
-mod run_writer;
 mod table;
-mod tally;
-mod waits;
 mod whatif;
 
 #[cfg(test)]
@@ -19,6 +16,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use archive::FlushState;
+use ingest::RunWriter;
 use model::run::{Configuration, RunDescription};
 use model::stall::TraceSettings;
 use model::time::Moment;
@@ -28,8 +26,8 @@ use serde_json::json;
 use simulate::parameter::Settings;
 use simulate::policy::{Model, Policy};
 
+use self::model_run::ModelRun;
 use self::request::{Options, SimulationRequest};
-use self::run_writer::RunWriter;
 use crate::recording::run_directory;
 use crate::ui::failure::{Exit, Failure};
 use crate::ui::screen::Screen;
@@ -111,12 +109,12 @@ fn simulate_policy(
 ) -> Result<(PolicyRun, FlushState), Failure> {
     let description = describe(request, policy, settings);
     let sharing = request.options.sharing.sharing()?;
-    let mut writer = RunWriter::new(directory, sharing, &description, all_requests(&request.options));
+    let writer = RunWriter::new(directory, sharing, &description, all_requests(&request.options));
+    let mut run = ModelRun::new(writer);
     let began = Instant::now();
-    let outcome =
-        (request.model.run)(policy.name, settings, request.options.seed, &mut writer).map_err(Failure::usage)?;
+    let outcome = (request.model.run)(policy.name, settings, request.options.seed, &mut run).map_err(Failure::usage)?;
     let course = course::course(outcome);
-    let state = writer.close(course.clone()).map_err(run_directory::not_created)?;
+    let state = run.close(course.clone()).map_err(run_directory::not_created)?;
     let simulation = description.simulated.expect("the run is described as simulated");
     let run = directory.display().to_string();
     Ok((PolicyRun { run, simulation, course, took: began.elapsed() }, state))

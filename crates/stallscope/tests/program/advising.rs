@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use rig::{Entry, Register, Thing};
+use rig::{Entry, Register, Resource};
 use serde_json::Value;
 
 use crate::stage::disk::text;
@@ -26,7 +26,7 @@ impl Limited {
         fs::create_dir(&cgroup).unwrap();
         fs::write(cgroup.join("memory.limit_in_bytes"), memory).unwrap();
         let ((register, _), number) = (Register::open().unwrap(), disk.number().to_owned());
-        let rule = Thing::ThrottleRule { file: RULES.into(), device: number.clone(), value: bytes_per_s };
+        let rule = Resource::ThrottleRule { file: RULES.into(), device: number.clone(), value: bytes_per_s };
         let entries = vec![register.enter(rule).unwrap()];
         fs::write(RULES, format!("{number} {bytes_per_s}")).unwrap();
         Limited { cgroup, register, entries, number }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use rig::{Entry, Register, Thing};
+use rig::{Entry, Register, Resource};
 use serde_json::Value;
 
 use crate::stage::{self, Disk, Ended, Running, disk::text, number};
@@ -27,7 +27,7 @@ impl Limited {
             return None;
         }
         let (disk, (register, _)) = (Disk::ext4(64 << 20), Register::open().unwrap());
-        let rule = Thing::ThrottleRule { file: rules.clone(), device: disk.number().to_owned(), value: bytes_per_s };
+        let rule = Resource::ThrottleRule { file: rules.clone(), device: disk.number().to_owned(), value: bytes_per_s };
         let entries = vec![register.enter(rule).unwrap()];
         let limited = Limited { disk, folder: stage::folder(), rules, register, entries };
         fs::write(&limited.rules, format!("{} {bytes_per_s}", limited.disk.number())).unwrap();

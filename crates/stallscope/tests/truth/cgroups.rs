@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use rig::{Entry, Hierarchies, Register, Thing};
+use rig::{Entry, Hierarchies, Register, Resource};
 
 pub enum Cgroups {
     Version1 {
@@ -63,7 +63,7 @@ impl Cgroups {
         }
         let root = found.unified.expect("a machine with cgroups").mount;
         let own = root.join(name());
-        let entry = register.enter(Thing::Cgroup { path: own.clone() }).unwrap();
+        let entry = register.enter(Resource::Cgroup { path: own.clone() }).unwrap();
         fs::create_dir(&own).unwrap();
         fs::write(own.join("cgroup.subtree_control"), "+cpu +memory +io").unwrap();
         fs::create_dir(own.join(PROCESSES)).unwrap();
@@ -99,7 +99,7 @@ impl Cgroups {
         match self {
             Cgroups::Version1 { blkio, .. } => {
                 let file = blkio.join(format!("blkio.throttle.{what}_device"));
-                let rule = Thing::ThrottleRule { file: file.clone(), device: device.to_owned(), value };
+                let rule = Resource::ThrottleRule { file: file.clone(), device: device.to_owned(), value };
                 let entry = register.enter(rule).unwrap();
                 fs::write(&file, format!("{device} {value}")).unwrap();
                 Some(entry)

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use rig::{Entry, Register, Setting, TemporaryFileSystem, Thing};
+use rig::{Entry, Register, Resource, Setting, TemporaryFileSystem};
 use rustix::fs::OFlags;
 
 use crate::cgroups::{Cgroups, Limit};
@@ -117,7 +117,7 @@ impl Ground {
 
     /// A new loop device over a file.
     pub fn loop_device(&self, image: &Path, direct: &str) -> Disk {
-        self.enter(Thing::LoopDevice { backing: image.to_owned() });
+        self.enter(Resource::LoopDevice { backing: image.to_owned() });
         let path = PathBuf::from(tool("losetup", &["--find", "--show", direct, text(image)]).trim());
         let name = path.file_name().unwrap().to_str().unwrap().to_owned();
         let number = fs::read_to_string(format!("/sys/block/{name}/dev")).unwrap().trim().to_owned();
@@ -139,7 +139,7 @@ impl Ground {
         let fs_type = words.iter().find_map(|word| word.strip_prefix("mkfs.")).expect("a mkfs").to_owned();
         let point = self.home().join(format!("on-{}", disk.name));
         fs::create_dir(&point).unwrap();
-        self.enter(Thing::Mount {
+        self.enter(Resource::Mount {
             point: point.clone(),
             source: disk.path.display().to_string(),
             fs_type: fs_type.clone(),
@@ -192,7 +192,7 @@ impl Ground {
 
     /// An empty cgroup there.
     pub fn cgroup(&self, path: &Path) {
-        self.enter(Thing::Cgroup { path: path.to_owned() });
+        self.enter(Resource::Cgroup { path: path.to_owned() });
         fs::create_dir(path).unwrap();
     }
 
@@ -201,7 +201,7 @@ impl Ground {
         let point = self.home().join("fuse");
         fs::create_dir(&point).unwrap();
         let source = "stallscope-truth".to_owned();
-        self.enter(Thing::Mount { point: point.clone(), source, fs_type: "fuse".to_owned() });
+        self.enter(Resource::Mount { point: point.clone(), source, fs_type: "fuse".to_owned() });
         point
     }
 
@@ -278,7 +278,7 @@ impl Ground {
         fs::write(path, "").unwrap();
     }
 
-    fn enter(&self, thing: Thing) {
+    fn enter(&self, thing: Resource) {
         let entry = self.register.enter(thing).unwrap();
         self.entries.borrow_mut().push(entry);
     }

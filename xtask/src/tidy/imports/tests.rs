@@ -17,13 +17,13 @@ const CHILD: (&str, &str) = ("p/child", "pub struct Item;\n");
 #[test]
 fn a_reexport_is_followed_to_the_file_that_defines_the_item() {
     let check = |text: &str, expected: &[&str]| {
-        let files = [("lib", "mod p;\nmod user;\npub use p::Item as Thing;\n"), PARENT, CHILD, ("user", text)];
+        let files = [("lib", "mod p;\nmod user;\npub use p::Item as Resource;\n"), PARENT, CHILD, ("user", text)];
         assert_eq!(imports(&files), expected, "{text}");
     };
     check("use crate::p::Item;", &["user -> p::child"]);
     check("use crate::p::{self, Own};", &["user -> p"]);
     check("use crate::p;\nfn f() { p::Item::new() }", &["user -> p::child"]);
-    check("use crate::Thing;", &["user -> p::child"]);
+    check("use crate::Resource;", &["user -> p::child"]);
     check("use super::p::*;", &["user -> p"]);
     check("fn f() -> crate::p::child::Item { vec![super::p::Own] }", &["user -> p", "user -> p::child"]);
     check("use std::fmt;\nuse p::Item;\nfn f(p: Item) {}", &[]);

@@ -8,7 +8,7 @@ use rustix::fs::{FlockOperation, flock};
 use tempfile::TempDir;
 
 use crate::cgroup::make_v1;
-use crate::{Hierarchies, MARKER, Owner, Register, Removed, Roots, Setting, TemporaryFileSystem, Thing};
+use crate::{Hierarchies, MARKER, Owner, Register, Removed, Resource, Roots, Setting, TemporaryFileSystem};
 
 /// Of digits, as the names of the register's files are compared without their numbers.
 const BOOT: &str = "00000000";
@@ -56,7 +56,7 @@ impl World {
         fs::write(self.path("proc/self/stat"), stat(std::process::id(), 1)).unwrap();
     }
 
-    /// Makes the things, uses them, and removes them.
+    /// Makes the resources, uses them, and removes them.
     pub(super) fn program(&self) {
         let (register, _) = self.register();
         let setting = Setting::at(&self.path("sys/vm"), "vm", OURS).unwrap();
@@ -179,7 +179,7 @@ impl World {
     }
 }
 
-/// The register and the things of a program that lives.
+/// The register and the resources of a program that lives.
 fn living(root: &Path) -> File {
     let [cgroup, directory] = [format!("cg/stallscope-{LIVING}-0"), format!("place/stallscope-{LIVING}-7-0")];
     for path in [&cgroup, &directory] {
@@ -188,12 +188,12 @@ fn living(root: &Path) -> File {
     fs::write(root.join(&directory).join(MARKER), "").unwrap();
     let owner = Owner { pid: LIVING, start_ticks: 7, boot_id: BOOT.into() };
     let mut text = format!("{{\"line\":\"owner\",\"owner\":{}}}\n", serde_json::to_string(&owner).unwrap());
-    let things = [
-        Thing::Cgroup { path: root.join(cgroup) },
-        Thing::Directory { path: root.join(directory), marker: MARKER.into() },
+    let resources = [
+        Resource::Cgroup { path: root.join(cgroup) },
+        Resource::Directory { path: root.join(directory), marker: MARKER.into() },
     ];
-    for (id, thing) in things.iter().enumerate() {
-        text += &format!("{{\"line\":\"made\",\"id\":{id},\"made\":{}}}\n", serde_json::to_string(thing).unwrap());
+    for (id, resource) in resources.iter().enumerate() {
+        text += &format!("{{\"line\":\"made\",\"id\":{id},\"made\":{}}}\n", serde_json::to_string(resource).unwrap());
     }
     fs::write(root.join(living_file()), text).unwrap();
     let file = File::open(root.join(living_file())).unwrap();

@@ -3,13 +3,13 @@
 mod clock;
 mod figures;
 mod follow;
+mod leaders;
 mod leaving;
 mod link;
-mod meeting;
+mod message;
 mod patience;
 mod ranks;
 mod set;
-mod word;
 
 use std::cell::RefCell;
 use std::os::fd::AsRawFd;
@@ -25,17 +25,17 @@ use load::plan::Plan;
 use self::clock::NodeClock;
 use self::figures::NodeRows;
 use self::follow::follow;
+use self::leaders::{Leader, Leaders};
 use self::leaving::{leave_alone, leave_mpi, leave_without_first};
 use self::link::Link;
-use self::meeting::{Leader, Meeting};
+use self::message::Message;
 use self::patience::{
     END_PATIENCE, FAILED_PATIENCE, LAUNCHER_PATIENCE, LEAVE_PATIENCE, LOST_PATIENCE, POLL, REMOVAL_PATIENCE,
     SETUP_PATIENCE, SHORT_PATIENCE,
 };
 use self::ranks::Ranks;
 use self::set::RunOfSet;
-use self::word::Word;
-use super::company::{AllNodes, Company};
+use super::other_ranks::{AllNodes, OtherRanks};
 use super::performance::{Outcome, Performance, check, plan, show_plan};
 use super::showing::Showing;
 use crate::commands::run::request::RunRequest;
@@ -90,11 +90,11 @@ fn first(
     let (mut plan, out) = match planned {
         Ok(Planned::Run(planned)) => *planned,
         Ok(Planned::Shown(exit)) => {
-            say_to_all(&link, &Word::Leave);
+            say_to_all(&link, &Message::Leave);
             return Ok((Outcome { exit, directory: None }, None));
         }
         Err(failure) => {
-            say_to_all(&link, &Word::Leave);
+            say_to_all(&link, &Message::Leave);
             return Err(failure);
         }
     };
@@ -106,7 +106,7 @@ fn first(
     let done = leading.begin_set(interrupt).and_then(|()| leading.perform(request, plan, out, interrupt, screen));
     let done = leading.end_set(done, screen);
     leading.end_all(&done, interrupt);
-    for (name, clock) in leading.meeting.borrow().clocks() {
+    for (name, clock) in leading.leaders.borrow().clocks() {
         screen.remark(&clock.sentence(&name));
     }
     done.map(|outcome| (outcome, directory))
@@ -114,7 +114,7 @@ fn first(
 
 /// Gives the plan to all ranks, and the clock to the leaders.
 fn hand_out(link: &Link, ranks: &Ranks, plan: &Plan, out: &Option<PathBuf>) {
-    let word = Word::Plan { plan: Box::new(plan.clone()), out: out.clone() };
+    let word = Message::Plan { plan: Box::new(plan.clone()), out: out.clone() };
     (1..link.ranks()).for_each(|rank| link.hand(rank, &word));
     let mut others = ranks.leaders.iter().filter(|leader| **leader != 0);
     if let Some(deaf) = others.find(|leader| !link.serve_clock(**leader)) {
@@ -161,15 +161,15 @@ fn plan_for_all(request: &mut RunRequest, link: &Link, ranks: &Ranks, screen: &S
     Ok(Planned::Run(Box::new((plan, out))))
 }
 
-fn say_to_all(link: &Link, word: &Word) {
+fn say_to_all(link: &Link, word: &Message) {
     (1..link.ranks()).for_each(|rank| link.send(rank, word));
 }
 
 /// Another rank: leads its node, or joins its leader's load. Rank 0 speaks for it.
 fn other(request: RunRequest, mut link: Link, ranks: Ranks, interrupt: &Interrupt) -> Result<Exit, Failure> {
     let word = link.wait(interrupt, SETUP_PATIENCE, |_, word| match word {
-        Word::Plan { plan, out } => Some(Some((plan.clone(), out.clone()))),
-        Word::Leave => Some(None),
+        Message::Plan { plan, out } => Some(Some((plan.clone(), out.clone()))),
+        Message::Leave => Some(None),
         _ => None,
     });
     let Some(word) = word else { return Ok(Exit::Interrupted) };
@@ -180,7 +180,7 @@ fn other(request: RunRequest, mut link: Link, ranks: Ranks, interrupt: &Interrup
     }
     let Some(begin) = link.measure_clock() else { leave_without_first(&ranks.node_name(link.rank())) };
     let clock = NodeClock { begin, end: None };
-    link.send(0, &Word::Clock { clock });
+    link.send(0, &Message::Clock { clock });
     let leading = Leading::new(link, ranks, clock, set_of(&request, out.as_ref())?);
     let screen = Screen::new(false, true);
     let done = leading.perform(request, *plan, out, interrupt, &screen);
@@ -201,31 +201,31 @@ fn set_of(request: &RunRequest, out: Option<&PathBuf>) -> Result<Option<RunOfSet
 
 /// The leader of a node.
 struct Leading {
-    meeting: Rc<RefCell<Meeting>>,
+    leaders: Rc<RefCell<Leaders>>,
     set: Option<RunOfSet>,
 }
 
 impl Leading {
     fn new(link: Link, ranks: Ranks, clock: NodeClock, set: Option<RunOfSet>) -> Leading {
-        Leading { meeting: Rc::new(RefCell::new(Meeting::new(link, ranks, clock))), set }
+        Leading { leaders: Rc::new(RefCell::new(Leaders::new(link, ranks, clock))), set }
     }
 
     /// Describes the set once the clocks of all nodes are known. Rank 0's part.
     fn begin_set(&self, interrupt: &Interrupt) -> Result<(), Failure> {
         let Some(set) = &self.set else { return Ok(()) };
         let began = Instant::now();
-        let mut meeting = self.meeting.borrow_mut();
-        while !meeting.knows_clocks() && began.elapsed() < END_PATIENCE && interrupt.requests() == 0 {
-            meeting.listen();
+        let mut leaders = self.leaders.borrow_mut();
+        while !leaders.knows_clocks() && began.elapsed() < END_PATIENCE && interrupt.requests() == 0 {
+            leaders.listen();
             std::thread::sleep(POLL);
         }
-        set.write(&meeting, false)
+        set.write(&leaders, false)
     }
 
     /// The same at the end.
     fn end_set(&self, done: Result<Outcome, Failure>, screen: &Screen) -> Result<Outcome, Failure> {
         let Some(set) = &self.set else { return done };
-        let written = set.write(&self.meeting.borrow(), true);
+        let written = set.write(&self.leaders.borrow(), true);
         match (done, written) {
             (Ok(_), Err(failure)) => Err(failure),
             (Err(failure), Err(also)) => {
@@ -245,28 +245,28 @@ impl Leading {
         screen: &Screen,
     ) -> Result<Outcome, Failure> {
         if let Some(out) = out {
-            let meeting = self.meeting.borrow();
-            let name = meeting.ranks.node_name(meeting.link.rank());
+            let leaders = self.leaders.borrow();
+            let name = leaders.ranks.node_name(leaders.link.rank());
             request.args.recording.out = Some(out.join(format!("node-{name}")));
         }
         let showing = Showing::new(&request)?;
         let register = machine::register(|remark| screen.remark(remark)).map_err(Failure::machine)?;
         // The launcher leaves a killed rank's node no time.
         let watchdog = Watchdog::start(REMOVAL_PATIENCE)?;
-        let done =
-            Performance { request, showing, screen, interrupt, register: &register, company: Some(self) }.perform(plan);
+        let done = Performance { request, showing, screen, interrupt, register: &register, other_ranks: Some(self) }
+            .perform(plan);
         watchdog.dismiss();
         done
     }
 
     /// Rank 0 ends: all may leave. A failure that the others do not know ends their loads.
     fn let_go(&self, failure: &Option<String>) {
-        let meeting = self.meeting.borrow();
+        let leaders = self.leaders.borrow();
         if let Some(why) = failure {
-            let others = meeting.ranks.leaders.iter().filter(|leader| **leader != 0);
-            others.for_each(|leader| meeting.link.send(*leader, &Word::Failed { why: why.clone() }));
+            let others = leaders.ranks.leaders.iter().filter(|leader| **leader != 0);
+            others.for_each(|leader| leaders.link.send(*leader, &Message::Failed { why: why.clone() }));
         }
-        say_to_all(&meeting.link, &Word::Leave);
+        say_to_all(&leaders.link, &Message::Leave);
     }
 
     /// Rank 0 lets all ranks go, or ends those that do not answer: they would hold MPI's end up.
@@ -288,10 +288,10 @@ impl Leading {
     /// Waits for the others' last word. `false`: some are lost.
     fn wait_until_all_are_gone(&self) -> bool {
         let began = Instant::now();
-        let mut meeting = self.meeting.borrow_mut();
+        let mut leaders = self.leaders.borrow_mut();
         loop {
-            meeting.listen();
-            let (all, is_broken) = (meeting.gone.len() as i32 >= meeting.link.ranks() - 1, meeting.is_broken());
+            leaders.listen();
+            let (all, is_broken) = (leaders.gone.len() as i32 >= leaders.link.ranks() - 1, leaders.is_broken());
             let patience = if is_broken { LOST_PATIENCE } else { FAILED_PATIENCE };
             if all || began.elapsed() > patience {
                 return all && !is_broken;
@@ -303,97 +303,97 @@ impl Leading {
     /// Ends all ranks, some of which do not answer.
     fn abort(&self, exit: Exit, interrupt: &Interrupt) -> ! {
         let began = Instant::now();
-        let meeting = self.meeting.borrow();
-        while meeting.has_lost_a_node() && began.elapsed() < LAUNCHER_PATIENCE {
+        let leaders = self.leaders.borrow();
+        while leaders.has_lost_a_node() && began.elapsed() < LAUNCHER_PATIENCE {
             if interrupt.requests() > 0 {
                 std::process::exit(exit.code().into());
             }
             std::thread::sleep(POLL);
         }
-        meeting.link.abort(exit.code())
+        leaders.link.abort(exit.code())
     }
 
     /// Tells rank 0, which shows it.
     fn report(&self, failure: &Failure) {
-        let meeting = self.meeting.borrow();
-        let why = format!("node {}: {failure}", meeting.ranks.node_name(meeting.link.rank()));
-        meeting.link.send(0, &Word::Failed { why });
-        meeting.link.send(0, &Word::Gone);
+        let leaders = self.leaders.borrow();
+        let why = format!("node {}: {failure}", leaders.ranks.node_name(leaders.link.rank()));
+        leaders.link.send(0, &Message::Failed { why });
+        leaders.link.send(0, &Message::Gone);
     }
 
     /// Waits until rank 0 lets this rank go.
     fn leave(&self, interrupt: &Interrupt) {
         let began = Instant::now();
         loop {
-            let mut meeting = self.meeting.borrow_mut();
-            meeting.listen();
-            let patience = match meeting.has_failed() {
+            let mut leaders = self.leaders.borrow_mut();
+            leaders.listen();
+            let patience = match leaders.has_failed() {
                 // A rank's end is something that the launcher's daemon would send.
-                _ if meeting.has_lost_a_node() => LAUNCHER_PATIENCE,
-                _ if meeting.is_broken() => LOST_PATIENCE,
+                _ if leaders.has_lost_a_node() => LAUNCHER_PATIENCE,
+                _ if leaders.is_broken() => LOST_PATIENCE,
                 true => FAILED_PATIENCE,
                 false => LEAVE_PATIENCE,
             };
-            if meeting.may_leave {
+            if leaders.may_leave {
                 return;
             }
             let is_interrupted = interrupt.requests() > 0;
-            if is_interrupted && !meeting.has_lost_a_node() {
-                meeting.link.abort(Exit::Interrupted.code());
+            if is_interrupted && !leaders.has_lost_a_node() {
+                leaders.link.abort(Exit::Interrupted.code());
             }
             if is_interrupted || began.elapsed() > patience {
-                meeting.end_alone();
+                leaders.end_alone();
                 leave_alone();
             }
-            drop(meeting);
+            drop(leaders);
             std::thread::sleep(POLL);
         }
     }
 }
 
-impl Company for Leading {
+impl OtherRanks for Leading {
     fn others(&self) -> Box<dyn Others> {
-        Box::new(Leader(Rc::clone(&self.meeting)))
+        Box::new(Leader(Rc::clone(&self.leaders)))
     }
 
     fn join(&self, conductor: &Conductor, launch: &Launch) {
-        let meeting = self.meeting.borrow();
+        let leaders = self.leaders.borrow();
         let descriptor = conductor.board().as_raw_fd();
-        let board = Word::Board { pid: std::process::id(), descriptor, cgroup_procs: launch.cgroup_procs.clone() };
-        let own = meeting.link.rank();
-        meeting.ranks.here().filter(|rank| *rank != own).for_each(|rank| meeting.link.send(rank, &board));
+        let board = Message::Board { pid: std::process::id(), descriptor, cgroup_procs: launch.cgroup_procs.clone() };
+        let own = leaders.link.rank();
+        leaders.ranks.here().filter(|rank| *rank != own).for_each(|rank| leaders.link.send(rank, &board));
     }
 
     fn figures_of_all(&self, summary: &Summary, directory: &Path) -> Option<AllNodes> {
         let set = self.set.as_ref()?;
-        let mut meeting = self.meeting.borrow_mut();
-        if meeting.link.rank() == 0 {
-            return Some(set.figures(&mut meeting, summary));
+        let mut leaders = self.leaders.borrow_mut();
+        if leaders.link.rank() == 0 {
+            return Some(set.figures(&mut leaders, summary));
         }
         let rows = NodeRows::of(directory, summary).map(Box::new);
-        rows.into_iter().for_each(|rows| meeting.link.send(0, &Word::Figures { rows }));
+        rows.into_iter().for_each(|rows| leaders.link.send(0, &Message::Figures { rows }));
         None
     }
 
     fn wait_for_all(&self) {
-        let mut meeting = self.meeting.borrow_mut();
-        meeting.over();
-        if meeting.link.rank() != 0 {
-            if !meeting.has_failed() {
-                meeting.measure_again(END_PATIENCE);
+        let mut leaders = self.leaders.borrow_mut();
+        leaders.over();
+        if leaders.link.rank() != 0 {
+            if !leaders.has_failed() {
+                leaders.measure_again(END_PATIENCE);
             }
-            return meeting.link.send(0, &Word::Gone);
+            return leaders.link.send(0, &Message::Gone);
         }
-        let all = meeting.link.ranks() - 1;
-        let patience = if meeting.has_failed() { SHORT_PATIENCE } else { END_PATIENCE };
+        let all = leaders.link.ranks() - 1;
+        let patience = if leaders.has_failed() { SHORT_PATIENCE } else { END_PATIENCE };
         let began = Instant::now();
-        while (meeting.gone.len() as i32) < all && began.elapsed() < patience {
+        while (leaders.gone.len() as i32) < all && began.elapsed() < patience {
             std::thread::sleep(POLL);
-            meeting.listen();
+            leaders.listen();
         }
     }
 
     fn shows(&self) -> bool {
-        self.meeting.borrow().link.rank() == 0
+        self.leaders.borrow().link.rank() == 0
     }
 }

@@ -10,11 +10,11 @@ use load::plan::{Part, Plan, PlanRequest};
 use model::event::Ending;
 use model::run::RecipeAsRun;
 use record::clock;
-use rig::{Register, Thing};
+use rig::{Register, Resource};
 use serde_json::json;
 
-use super::company::Company;
 use super::drive::drive;
+use super::other_ranks::OtherRanks;
 use super::patience::{CALM_PATIENCE, CLOSE_PATIENCE, LAST_PATIENCE, POLL, REMOVAL_PATIENCE};
 use super::request::RunRequest;
 use super::showing::Showing;
@@ -48,7 +48,7 @@ pub fn perform(
         return show_plan(&plan, &request, screen);
     }
     check(&plan, screen)?;
-    Performance { request, showing, screen, interrupt, register, company: None }.perform(plan)
+    Performance { request, showing, screen, interrupt, register, other_ranks: None }.perform(plan)
 }
 
 /// Refuses a plan that does not fit.
@@ -68,7 +68,7 @@ pub(super) struct Performance<'a> {
     pub(super) interrupt: &'a Interrupt,
     pub(super) register: &'a Register,
     /// Other ranks, where a launcher started them.
-    pub(super) company: Option<&'a dyn Company>,
+    pub(super) other_ranks: Option<&'a dyn OtherRanks>,
 }
 
 impl Performance<'_> {
@@ -92,11 +92,11 @@ impl Performance<'_> {
 
     /// Shows the figures, unless another rank does; of several nodes those of all. Whether none of what is shown failed.
     fn show(&self, summary: &Summary, directory: &Path) -> bool {
-        if let Some(all) = self.company.and_then(|company| company.figures_of_all(summary, directory)) {
+        if let Some(all) = self.other_ranks.and_then(|other_ranks| other_ranks.figures_of_all(summary, directory)) {
             self.showing.show_set(&all, self.screen);
             return all.is_clean();
         }
-        if self.company.is_none_or(Company::shows) {
+        if self.other_ranks.is_none_or(OtherRanks::shows) {
             self.showing.show(summary, directory, self.screen);
         }
         summary.failures.iter().all(|failure| failure.count == 0)
@@ -146,9 +146,9 @@ impl Performance<'_> {
             arguments: vec!["__load".into()],
             cgroup_procs: session.cgroup_procs().to_vec(),
         };
-        let others = self.company.map(Company::others);
+        let others = self.other_ranks.map(OtherRanks::others);
         let mut conductor = Conductor::start_among(plan, &launch, others).map_err(Failure::machine)?;
-        self.company.iter().for_each(|company| company.join(&conductor, &launch));
+        self.other_ranks.iter().for_each(|other_ranks| other_ranks.join(&conductor, &launch));
         let data = register_data(conductor.plan(), &self.request, self.register)?;
         let (ending, complaint) = drive(&mut conductor, session, self.interrupt, self.screen);
         Ok(Driven { conductor, data, ending, complaint })
@@ -164,7 +164,7 @@ impl Performance<'_> {
                 .warning(&format!("threads of the load are stuck in the kernel and end once it releases them{files}"));
             return;
         }
-        self.company.iter().for_each(|company| company.wait_for_all());
+        self.other_ranks.iter().for_each(|other_ranks| other_ranks.wait_for_all());
         if !driven.data.is_empty() {
             screen.spin("removing the data set");
         }
@@ -228,8 +228,9 @@ fn register_data(plan: &Plan, request: &RunRequest, register: &Register) -> Resu
     if request.args.keep || plan.after_crash || !fills {
         return Ok(Vec::new());
     }
-    let enter =
-        |path: &PathBuf| register.enter(Thing::Directory { path: path.clone(), marker: load::data::MARKER.to_owned() });
+    let enter = |path: &PathBuf| {
+        register.enter(Resource::Directory { path: path.clone(), marker: load::data::MARKER.to_owned() })
+    };
     plan.data_directories.iter().map(enter).collect::<Result<_, _>>().map_err(Failure::machine)
 }
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use explain::summary::Summary;
 
-use crate::commands::run::company::AllNodes;
+use crate::commands::run::other_ranks::AllNodes;
 use crate::commands::run::request::RunRequest;
 use crate::reading::form::{Format, no_native};
 use crate::reading::integrity::Integrity;

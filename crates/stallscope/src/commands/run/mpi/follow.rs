@@ -10,25 +10,25 @@ use load::plan::Plan;
 
 use super::leaving::leave_alone;
 use super::link::Link;
+use super::message::Message;
 use super::patience::{LEAVE_PATIENCE, LOST_PATIENCE, POLL, SETUP_PATIENCE, SHORT_PATIENCE};
 use super::ranks::{Ranks, is_gone};
-use super::word::Word;
 use crate::ui::failure::{Exit, Failure};
 use crate::ui::interrupt::Interrupt;
 
 /// Runs the rank until rank 0 lets it go.
 pub(super) fn follow(plan: &Plan, mut link: Link, ranks: &Ranks, interrupt: &Interrupt) -> Result<Exit, Failure> {
     let leader = ranks.leader();
-    let board = link.wait(interrupt, SETUP_PATIENCE, |from, word| match word {
-        Word::Board { pid, descriptor, cgroup_procs } if from == leader => {
+    let board = link.wait(interrupt, SETUP_PATIENCE, |from, message| match message {
+        Message::Board { pid, descriptor, cgroup_procs } if from == leader => {
             Some(Some((format!("/proc/{pid}/fd/{descriptor}"), cgroup_procs.clone())))
         }
-        Word::Leave | Word::Alone => Some(None),
+        Message::Leave | Message::Alone => Some(None),
         _ => None,
     });
     let Some(board) = board else { return Ok(Exit::Interrupted) };
     let Some((path, cgroup_procs)) = board else {
-        link.send(0, &Word::Gone);
+        link.send(0, &Message::Gone);
         return Ok(Exit::Done);
     };
     let opened = File::options().read(true).write(true).open(&path).map_err(|error| error.to_string());
@@ -37,21 +37,21 @@ pub(super) fn follow(plan: &Plan, mut link: Link, ranks: &Ranks, interrupt: &Int
         opened.and_then(|file| Follower::start(plan, &launch, &OwnedFd::from(file)).map_err(|error| error.to_string()));
     match started {
         Ok(mut follower) => attend(&mut follower, ranks.leader_pid(), interrupt),
-        Err(why) => link.send(leader, &Word::Failed { why: format!("rank {}: {why}", link.rank()) }),
+        Err(why) => link.send(leader, &Message::Failed { why: format!("rank {}: {why}", link.rank()) }),
     }
-    link.send(0, &Word::Gone);
+    link.send(0, &Message::Gone);
     wait_to_leave(link, ranks, interrupt)
 }
 
-/// Waits for rank 0's word, while the leader lives.
+/// Waits for rank 0's message, while the leader lives.
 fn wait_to_leave(mut link: Link, ranks: &Ranks, interrupt: &Interrupt) -> Result<Exit, Failure> {
     let began = Instant::now();
     loop {
-        // The leader may end just before rank 0's word arrives.
+        // The leader may end just before rank 0's message arrives.
         let is_lost = is_gone(ranks.leader_pid());
-        let left = link.wait(interrupt, LOST_PATIENCE, |_, word| match word {
-            Word::Leave => Some(true),
-            Word::Alone => Some(false),
+        let left = link.wait(interrupt, LOST_PATIENCE, |_, message| match message {
+            Message::Leave => Some(true),
+            Message::Alone => Some(false),
             _ => None,
         });
         match left {

@@ -8,7 +8,7 @@ use mpi::topology::SimpleCommunicator;
 use mpi::traits::{Communicator, Destination, MatchedReceiveVec, Source};
 
 use super::clock::{ANSWER_PATIENCE, EXCHANGES, EXCHANGING, FIRST_PATIENCE, MEASURED, Offset};
-use super::word::Word;
+use super::message::Message;
 use crate::ui::interrupt::Interrupt;
 
 /// Interval at which a rank that waits looks for a message.
@@ -19,7 +19,7 @@ const CLOCK_TAG: i32 = 2;
 /// The rank's connection to the others.
 pub(super) struct Link {
     world: SimpleCommunicator,
-    waiting: VecDeque<(i32, Word)>,
+    waiting: VecDeque<(i32, Message)>,
 }
 
 impl Link {
@@ -36,24 +36,24 @@ impl Link {
     }
 
     /// Sends a message; the receiver need not be waiting for it.
-    pub(super) fn send(&self, to: i32, word: &Word) {
-        self.world.process_at_rank(to).buffered_send_with_tag(&encoded(word)[..], TAG);
+    pub(super) fn send(&self, to: i32, message: &Message) {
+        self.world.process_at_rank(to).buffered_send_with_tag(&encoded(message)[..], TAG);
     }
 
     /// Sends a long message to a rank that waits for it.
-    pub(super) fn hand(&self, to: i32, word: &Word) {
-        self.world.process_at_rank(to).send_with_tag(&encoded(word)[..], TAG);
+    pub(super) fn hand(&self, to: i32, message: &Message) {
+        self.world.process_at_rank(to).send_with_tag(&encoded(message)[..], TAG);
     }
 
     /// The next message that has arrived, and its sender.
-    pub(super) fn receive(&mut self) -> Option<(i32, Word)> {
+    pub(super) fn receive(&mut self) -> Option<(i32, Message)> {
         self.waiting.pop_front().or_else(|| self.arrived())
     }
 
-    fn arrived(&self) -> Option<(i32, Word)> {
+    fn arrived(&self) -> Option<(i32, Message)> {
         let arrived = self.world.any_process().immediate_matched_probe_with_tag(TAG)?;
         let (bytes, status): (Vec<u8>, _) = arrived.matched_receive_vec();
-        serde_json::from_slice(&bytes).ok().map(|word| (status.source_rank(), word))
+        serde_json::from_slice(&bytes).ok().map(|message| (status.source_rank(), message))
     }
 
     /// Waits for a message that `wanted` takes; others wait their turn. `None`: interrupted, or `patience` is over.
@@ -61,15 +61,15 @@ impl Link {
         &mut self,
         interrupt: &Interrupt,
         patience: Duration,
-        mut wanted: impl FnMut(i32, &Word) -> Option<T>,
+        mut wanted: impl FnMut(i32, &Message) -> Option<T>,
     ) -> Option<T> {
         let began = std::time::Instant::now();
         let mut others = VecDeque::new();
         let found = loop {
             match self.receive() {
-                Some((from, word)) => match wanted(from, &word) {
+                Some((from, message)) => match wanted(from, &message) {
                     Some(found) => break Some(found),
-                    None => others.push_back((from, word)),
+                    None => others.push_back((from, message)),
                 },
                 None if interrupt.requests() > 0 || began.elapsed() > patience => break None,
                 None => std::thread::sleep(LOOK),
@@ -142,6 +142,6 @@ impl Link {
     }
 }
 
-fn encoded(word: &Word) -> Vec<u8> {
-    serde_json::to_vec(word).expect("a message has only text keys")
+fn encoded(message: &Message) -> Vec<u8> {
+    serde_json::to_vec(message).expect("a message has only text keys")
 }

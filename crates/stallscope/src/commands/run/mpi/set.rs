@@ -11,9 +11,9 @@ use model::lost::Lost;
 use model::set::{ClockOffset, SET_VERSION, SetDescription, SetNode};
 
 use super::clock::Offset;
-use super::meeting::Meeting;
+use super::leaders::Leaders;
 use super::patience::{POLL, SHORT_PATIENCE};
-use crate::commands::run::company::AllNodes;
+use crate::commands::run::other_ranks::AllNodes;
 use crate::reading::integrity::Integrity;
 use crate::reading::run_set::SetSummaries;
 use crate::recording::sharing::make_directory;
@@ -48,44 +48,44 @@ impl RunOfSet {
     }
 
     /// Writes `set.json`: what is known now. Rank 0's part.
-    pub(super) fn write(&self, meeting: &Meeting, is_final: bool) -> Result<(), Failure> {
+    pub(super) fn write(&self, leaders: &Leaders, is_final: bool) -> Result<(), Failure> {
         make_directory(&self.directory, self.sharing)?;
-        write_set(&self.directory, &self.description(meeting, is_final)).map_err(Failure::machine)
+        write_set(&self.directory, &self.description(leaders, is_final)).map_err(Failure::machine)
     }
 
-    fn description(&self, meeting: &Meeting, is_final: bool) -> SetDescription {
+    fn description(&self, leaders: &Leaders, is_final: bool) -> SetDescription {
         let offset = |known: Offset| ClockOffset { offset_ns: known.offset_ns, error_ns: known.error_ns };
         let node = |leader: &i32| {
-            let clock = meeting.clock(*leader);
+            let clock = leaders.clock(*leader);
             SetNode {
-                name: meeting.ranks.node_name(*leader),
-                host: meeting.ranks.host(*leader).to_owned(),
-                ranks: meeting.ranks.of(*leader).map(|rank| rank as u64).collect(),
+                name: leaders.ranks.node_name(*leader),
+                host: leaders.ranks.host(*leader).to_owned(),
+                ranks: leaders.ranks.of(*leader).map(|rank| rank as u64).collect(),
                 clock_at_begin: clock.map(|clock| offset(clock.begin)),
                 clock_at_end: clock.and_then(|clock| clock.end).map(offset),
-                lost: meeting.lost(*leader),
+                lost: leaders.lost(*leader),
             }
         };
-        let nodes: Vec<SetNode> = meeting.ranks.leaders.iter().map(node).collect();
+        let nodes: Vec<SetNode> = leaders.ranks.leaders.iter().map(node).collect();
         let ranks = nodes.iter().map(|node| node.ranks.len() as u64).sum();
         let (workload, started_wall_ns) = (self.workload.clone(), self.started_wall_ns);
         SetDescription { version: SET_VERSION, workload, started_wall_ns, is_final, ranks, nodes }
     }
 
     /// The figures of all nodes, as far as they arrive in time: rank 0's, and what the others send.
-    pub(super) fn figures(&self, meeting: &mut Meeting, own: &Summary) -> AllNodes {
+    pub(super) fn figures(&self, leaders: &mut Leaders, own: &Summary) -> AllNodes {
         let began = Instant::now();
-        let patience = if meeting.has_failed() { SHORT_PATIENCE } else { FIGURES_PATIENCE };
-        while meeting.figures.len() + 1 < meeting.ranks.leaders.len() && began.elapsed() < patience {
+        let patience = if leaders.has_failed() { SHORT_PATIENCE } else { FIGURES_PATIENCE };
+        while leaders.figures.len() + 1 < leaders.ranks.leaders.len() && began.elapsed() < patience {
             std::thread::sleep(POLL);
-            meeting.listen();
+            leaders.listen();
         }
-        let set = self.description(meeting, false);
+        let set = self.description(leaders, false);
         let mut integrity = Integrity::default();
         let mut nodes = Vec::new();
-        for (leader, node) in meeting.ranks.leaders.iter().zip(&set.nodes) {
+        for (leader, node) in leaders.ranks.leaders.iter().zip(&set.nodes) {
             let path = self.directory.join(node.directory());
-            let summary = match (leader, meeting.figures.get(leader)) {
+            let summary = match (leader, leaders.figures.get(leader)) {
                 (0, _) => {
                     integrity.add(&path, Vec::new(), Lost::of(&own.remarks));
                     Some(own.clone())

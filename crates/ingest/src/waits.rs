@@ -1,9 +1,10 @@
 //! Waits of tasks → rows like the tracer's: long ones individually, short ones as aggregates.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
-use model::stall::{StackRecord, StallKind, StallRecord, Traced};
-use simulate::observer::Wait;
+use model::stall::{StallKind, StallRecord, Traced};
+
+use crate::rows::Wait;
 
 /// Interval over which short waits are aggregated, like the tracer's.
 const SUM_NS: u64 = 100_000_000;
@@ -11,63 +12,52 @@ const SUM_NS: u64 = 100_000_000;
 const UNINTERRUPTIBLE: u32 = 2;
 
 /// The waits so far, as needed by later rows.
-pub(super) struct Waits {
+pub(crate) struct Waits {
     /// Shorter waits are aggregated.
     least_ns: u64,
-    stacks: HashMap<&'static [&'static str], u32>,
     /// Short waits by task and stack.
     sums: BTreeMap<(u32, u32), StallRecord>,
 }
 
 impl Waits {
-    pub(super) fn new(least_ns: u64) -> Waits {
-        Waits { least_ns, stacks: HashMap::new(), sums: BTreeMap::new() }
+    pub(crate) fn new(least_ns: u64) -> Waits {
+        Waits { least_ns, sums: BTreeMap::new() }
     }
 
     /// Adds a wait. Returns whether it is recorded individually, so its request is wanted as well.
-    pub(super) fn add(&mut self, wait: &Wait, rows: &mut Traced) -> bool {
-        let stack = self.stack(wait.frames, rows);
+    pub(crate) fn add(&mut self, wait: &Wait, rows: &mut Traced) -> bool {
         let is_long = wait.end_ns.saturating_sub(wait.start_ns) >= self.least_ns;
         if is_long {
-            rows.stalls.push(record(wait, StallKind::OffCpu, stack));
+            rows.stalls.push(record(wait, StallKind::OffCpu));
         } else {
-            self.sum(wait, stack, rows);
+            self.sum(wait, rows);
         }
         is_long
     }
 
     /// Emits the open aggregates at the end.
-    pub(super) fn finish(&mut self, rows: &mut Traced) {
+    pub(crate) fn finish(&mut self, rows: &mut Traced) {
         rows.stalls.extend(std::mem::take(&mut self.sums).into_values());
     }
 
-    fn sum(&mut self, wait: &Wait, stack: u32, rows: &mut Traced) {
-        let key = (wait.tid, stack);
+    fn sum(&mut self, wait: &Wait, rows: &mut Traced) {
+        let key = (wait.tid, wait.stack);
         if let Some(sum) = self.sums.get_mut(&key).filter(|sum| wait.end_ns <= sum.start_ns.saturating_add(SUM_NS)) {
             sum.duration_ns = wait.end_ns.saturating_sub(sum.start_ns).max(sum.duration_ns);
             sum.busy_ns += wait.end_ns.saturating_sub(wait.start_ns);
             sum.count += 1;
         } else if wait.end_ns > wait.start_ns {
-            rows.stalls.extend(self.sums.insert(key, record(wait, StallKind::ShortSleeps, stack)));
+            rows.stalls.extend(self.sums.insert(key, record(wait, StallKind::ShortSleeps)));
         }
-    }
-
-    fn stack(&mut self, frames: &'static [&'static str], rows: &mut Traced) -> u32 {
-        let next = self.stacks.len() as u32;
-        *self.stacks.entry(frames).or_insert_with(|| {
-            let frames = frames.iter().map(|&frame| frame.to_owned()).collect();
-            rows.stacks.push(StackRecord { stack: next, frames });
-            next
-        })
     }
 }
 
-fn record(wait: &Wait, kind: StallKind, stack: u32) -> StallRecord {
+fn record(wait: &Wait, kind: StallKind) -> StallRecord {
     StallRecord {
         state: Some(UNINTERRUPTIBLE),
         woken_ns: Some(wait.end_ns),
         waker_tid: wait.waker_tid,
-        stack: Some(stack),
+        stack: Some(wait.stack),
         // The waits of an aggregate each had a different request.
         request: wait.request.filter(|_| kind == StallKind::OffCpu),
         ..StallRecord::new(kind, wait.tid, wait.start_ns, wait.end_ns)

@@ -1,4 +1,4 @@
-//! The kinds of things that are made and must be removed.
+//! The kinds of resources that are made and must be removed.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -11,10 +11,10 @@ pub const MARKER: &str = ".stallscope-made-this";
 /// Prefix of the name of every cgroup and directory that we make.
 pub(crate) const PREFIX: &str = "stallscope-";
 
-/// A thing made outside the run directory, with what is needed to prove that it is ours and to remove it.
+/// A resource made outside the run directory, with what is needed to prove that it is ours and to remove it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "thing", rename_all = "snake_case")]
-pub enum Thing {
+pub enum Resource {
     /// A cgroup with its tasks. Proof: its name's prefix.
     Cgroup {
         /// Its directory.
@@ -95,30 +95,32 @@ pub enum Thing {
     },
 }
 
-impl Thing {
+impl Resource {
     /// Whether several programs may share it, each with an entry in its register.
     pub(crate) fn is_shared(&self) -> bool {
-        matches!(self, Thing::Mount { fs_type, .. } if fs_type == "debugfs" || fs_type == "tracefs")
+        matches!(self, Resource::Mount { fs_type, .. } if fs_type == "debugfs" || fs_type == "tracefs")
     }
 }
 
-impl fmt::Display for Thing {
+impl fmt::Display for Resource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Thing::Cgroup { path } => write!(f, "cgroup {}", path.display()),
-            Thing::ThrottleRule { file, device, value } => {
+            Resource::Cgroup { path } => write!(f, "cgroup {}", path.display()),
+            Resource::ThrottleRule { file, device, value } => {
                 write!(f, "rule '{device} {value}' in {}", file.display())
             }
-            Thing::Controllers { file, names } => write!(f, "controllers {} in {}", names.join(", "), file.display()),
-            Thing::Mount { point, source, .. } => write!(f, "mount of {source} at {}", point.display()),
-            Thing::LoopDevice { backing } => write!(f, "loop device of {}", backing.display()),
-            Thing::Setting { file, device: None, ours, .. } => write!(f, "setting {ours} of {}", file.display()),
-            Thing::Setting { file, device: Some(device), ours, .. } => {
+            Resource::Controllers { file, names } => {
+                write!(f, "controllers {} in {}", names.join(", "), file.display())
+            }
+            Resource::Mount { point, source, .. } => write!(f, "mount of {source} at {}", point.display()),
+            Resource::LoopDevice { backing } => write!(f, "loop device of {}", backing.display()),
+            Resource::Setting { file, device: None, ours, .. } => write!(f, "setting {ours} of {}", file.display()),
+            Resource::Setting { file, device: Some(device), ours, .. } => {
                 write!(f, "setting '{device} {ours}' of {}", file.display())
             }
-            Thing::Companion { file, restore } => write!(f, "setting {restore} of {}", file.display()),
-            Thing::Command { revert } => write!(f, "the change that `{revert}` reverts"),
-            Thing::Directory { path, .. } => write!(f, "directory {}", path.display()),
+            Resource::Companion { file, restore } => write!(f, "setting {restore} of {}", file.display()),
+            Resource::Command { revert } => write!(f, "the change that `{revert}` reverts"),
+            Resource::Directory { path, .. } => write!(f, "directory {}", path.display()),
         }
     }
 }

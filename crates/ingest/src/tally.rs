@@ -2,11 +2,12 @@
 
 use model::latency::{BUCKET_COUNT, index_of};
 use model::operation::{Bucket, IntervalRecord};
-use simulate::observer::Operation;
+
+use crate::rows::Operation;
 
 /// One class within the current interval.
 struct Class {
-    name: &'static str,
+    name: String,
     count: u64,
     bytes: u64,
     sum_ns: u64,
@@ -20,7 +21,7 @@ struct Class {
 
 /// The classes of a phase, in the order of their first operation.
 #[derive(Default)]
-pub(super) struct Tally {
+pub(crate) struct Tally {
     classes: Vec<Class>,
     /// Of the whole phase.
     bytes: u64,
@@ -28,7 +29,7 @@ pub(super) struct Tally {
 
 impl Tally {
     /// Counts a completed operation.
-    pub(super) fn add(&mut self, operation: &Operation) {
+    pub(crate) fn add(&mut self, operation: &Operation<'_>) {
         let latency_ns = operation.end_ns.saturating_sub(operation.start_ns);
         self.bytes += operation.bytes;
         let class = self.class(operation.class);
@@ -44,30 +45,30 @@ impl Tally {
         *bucket += 1;
     }
 
-    /// Counts an operation in progress at the end of the model; `stuck` depends on its age.
-    pub(super) fn add_unfinished(&mut self, class: &'static str, age_ns: u64, stuck: bool) {
+    /// Counts an operation in progress at the end; `stuck` depends on its age.
+    pub(crate) fn add_unfinished(&mut self, class: &str, age_ns: u64, stuck: bool) {
         let class = self.class(class);
         class.stuck += u64::from(stuck);
         class.oldest_running_ns = class.oldest_running_ns.max(Some(age_ns));
     }
 
     /// Bytes moved since the phase began.
-    pub(super) fn bytes(&self) -> u64 {
+    pub(crate) fn bytes(&self) -> u64 {
         self.bytes
     }
 
     /// Whether the current interval is empty.
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.classes.iter().all(|class| class.count == 0 && class.oldest_running_ns.is_none())
     }
 
     /// The aggregates of the interval, for each class of the phase so far: also for classes without completed operations,
     /// so zero throughput is visible. The next interval begins.
-    pub(super) fn close(&mut self, phase: &str, start_ns: u64, end_ns: u64) -> Vec<IntervalRecord> {
+    pub(crate) fn close(&mut self, phase: &str, start_ns: u64, end_ns: u64) -> Vec<IntervalRecord> {
         self.classes.iter_mut().map(|class| class.close(phase, start_ns, end_ns)).collect()
     }
 
-    fn class(&mut self, name: &'static str) -> &mut Class {
+    fn class(&mut self, name: &str) -> &mut Class {
         let at = self.classes.iter().position(|class| class.name == name).unwrap_or_else(|| {
             self.classes.push(Class::new(name));
             self.classes.len() - 1
@@ -77,9 +78,9 @@ impl Tally {
 }
 
 impl Class {
-    fn new(name: &'static str) -> Class {
+    fn new(name: &str) -> Class {
         Class {
-            name,
+            name: name.to_owned(),
             count: 0,
             bytes: 0,
             sum_ns: 0,
@@ -99,7 +100,7 @@ impl Class {
         });
         IntervalRecord {
             phase: phase.to_owned(),
-            class: self.name.to_owned(),
+            class: self.name.clone(),
             start_ns,
             end_ns,
             count: std::mem::take(&mut self.count),

@@ -11,7 +11,7 @@ use crate::reading::integrity::Integrity;
 use crate::reading::run_set::SetSummaries;
 
 /// The ranks beside the one that leads a node, on it and on other nodes.
-pub(super) trait Company {
+pub(super) trait OtherRanks {
     /// The other nodes, for the conductor.
     fn others(&self) -> Box<dyn Others>;
 

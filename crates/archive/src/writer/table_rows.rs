@@ -67,7 +67,7 @@ impl Extent {
 }
 
 /// A table's rows, independent of their type.
-pub(crate) trait Shelf {
+pub(crate) trait AnyTableRows {
     /// The table's name.
     fn name(&self) -> &'static str;
     /// When the table is given up.
@@ -106,7 +106,7 @@ pub(crate) trait Shelf {
     fn total(&self) -> u64;
 }
 
-impl<T: Table> Shelf for TableRows<T> {
+impl<T: Table> AnyTableRows for TableRows<T> {
     fn name(&self) -> &'static str {
         T::NAME
     }

@@ -11,7 +11,7 @@ use super::figures::NodeRows;
 
 /// A message. Times are on the clock of rank 0.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) enum Word {
+pub(super) enum Message {
     /// Rank 0 to all: what to run, and the set's directory where there are several nodes.
     Plan { plan: Box<Plan>, out: Option<PathBuf> },
     /// A leader to the ranks of its node: the board, as a descriptor of the leader's process, and the load's cgroups.

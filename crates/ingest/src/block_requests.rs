@@ -1,4 +1,4 @@
-//! Block requests of a model → rows: slow ones, those that a wait refers to, and aggregates of all.
+//! Block requests → rows: slow ones, those that a wait refers to, and aggregates of all.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
@@ -6,11 +6,11 @@ use model::block::{DeviceNumber, Kind};
 use model::operation::Bucket;
 use model::stall::{RequestIntervalRecord, RequestRecord, Traced, request_bucket};
 
-/// BlockRequests that are kept at hand in case that a wait names them: their waits end soon after they do.
+/// Requests that are kept at hand in case that a wait names them: their waits end soon after they do.
 const RECENT: usize = 4096;
 
-/// The requests of a model so far.
-pub(super) struct BlockRequests {
+/// The requests so far.
+pub(crate) struct BlockRequests {
     slow_ns: u64,
     all: bool,
     sums: BTreeMap<(DeviceNumber, Kind), Sum>,
@@ -27,13 +27,13 @@ struct Sum {
 }
 
 impl BlockRequests {
-    pub(super) fn new(slow_ns: u64, all: bool) -> BlockRequests {
+    pub(crate) fn new(slow_ns: u64, all: bool) -> BlockRequests {
         let (recent, order) = (HashMap::new(), VecDeque::new());
         BlockRequests { slow_ns, all, sums: BTreeMap::new(), recent, order }
     }
 
     /// Adds a completed request.
-    pub(super) fn add(&mut self, request: &RequestRecord, rows: &mut Traced) {
+    pub(crate) fn add(&mut self, request: &RequestRecord, rows: &mut Traced) {
         let sum = self.sums.entry((request.device, request.kind)).or_default();
         sum.count += 1;
         sum.bytes += u64::from(request.bytes);
@@ -56,12 +56,12 @@ impl BlockRequests {
     }
 
     /// A recorded wait refers to it.
-    pub(super) fn wanted(&mut self, request: u32, rows: &mut Traced) {
+    pub(crate) fn wanted(&mut self, request: u32, rows: &mut Traced) {
         rows.requests.extend(self.recent.remove(&request));
     }
 
     /// Emits the aggregates of the interval; the next one begins.
-    pub(super) fn close(&mut self, start_ns: u64, end_ns: u64, rows: &mut Traced) {
+    pub(crate) fn close(&mut self, start_ns: u64, end_ns: u64, rows: &mut Traced) {
         for ((device, kind), sum) in std::mem::take(&mut self.sums) {
             let Sum { count, bytes, queue, device: device_time } = sum;
             let (queue, device_time) = (buckets(queue), buckets(device_time));

@@ -1,7 +1,7 @@
-//! A simulation → a run directory.
+//! Rows of a source → a run directory.
 //!
-//! Times are the model's, from 0; the wall clock of a sample is the run's start plus its time. Memory stays bounded: rows
-//! are written as they come, except open aggregates.
+//! Times are those of the run's clock, from its start; the wall clock of a sample is the run's start plus its time. Memory stays bounded:
+//! rows are written as they come, except open aggregates.
 
 use std::path::Path;
 
@@ -11,26 +11,24 @@ use model::event::{Ending, RunEvent};
 use model::metric::{Change, MetricDescriptor, MetricId, SampleHeader};
 use model::operation::{OperationKind, OperationRecord};
 use model::run::RunDescription;
-use model::simulation::{Course, Waiter};
-use model::stall::{RequestRecord, TaskRecord, Traced};
+use model::stall::{RequestRecord, StackRecord, TaskRecord, Traced};
 use model::time::Moment;
-use simulate::observer::{Metric, Observer, Operation, Wait};
 
-use super::block_requests::BlockRequests;
-use super::tally::Tally;
-use super::waits::Waits;
+use crate::block_requests::BlockRequests;
+use crate::rows::{Operation, Wait};
+use crate::tally::Tally;
+use crate::waits::Waits;
 
-/// The phase of a model that names none.
+/// The phase of a source that names none.
 const ONLY_PHASE: &str = "run";
-/// The class of a hung task's operation if the model does not name it.
-const HUNG: &str = "wait";
 /// Flush once this much is pending. Far below the limit of the archive.
 const FLUSH_AT_BYTES: usize = 1 << 20;
 /// Rows between two checks of what is pending.
 const CHECK_EVERY: u32 = 256;
 
-/// Writes what a model emits. The first row creates the run directory: contradictory settings leave none.
-pub(super) struct RunWriter<'a> {
+/// Writes what a source reports, in the order in which it ended. The first row creates the run directory: a source that fails before leaves
+/// none.
+pub struct RunWriter<'a> {
     directory: &'a Path,
     sharing: Sharing,
     description: &'a RunDescription,
@@ -46,18 +44,16 @@ pub(super) struct RunWriter<'a> {
     requests: BlockRequests,
     traced: Traced,
     operations: Vec<OperationRecord>,
-    /// Thread ids by name, to find the waiters of a hang.
-    tasks: Vec<(String, u32)>,
+    stacks: u32,
     values: Vec<Option<i64>>,
     samples: u32,
     rows_since_check: u32,
-    /// Tasks whose unfinished operation was recorded.
-    unfinished: Vec<u32>,
 }
 
 impl<'a> RunWriter<'a> {
-    /// For a run with this description, in a directory that does not exist or is empty.
-    pub(super) fn new(
+    /// For a run with this description, in a directory that does not exist or is empty. Operations of `slower_than_ns` and more are
+    /// recorded individually, and waits of `trace.interval_ns`; of block requests all, or those that are slow or waited for.
+    pub fn new(
         directory: &'a Path,
         sharing: Sharing,
         description: &'a RunDescription,
@@ -79,25 +75,131 @@ impl<'a> RunWriter<'a> {
             requests: BlockRequests::new(description.slower_than_ns, all_requests),
             traced: Traced::default(),
             operations: Vec::new(),
-            tasks: Vec::new(),
+            stacks: 0,
             values: Vec::new(),
             samples: 0,
             rows_since_check: 0,
-            unfinished: Vec::new(),
         }
     }
 
-    /// Writes the course and closes the run. Returns whether everything is written.
-    pub(super) fn close(mut self, course: Course) -> Result<FlushState, ArchiveError> {
-        let ended_ns = course.ended_ns.max(self.now_ns);
+    /// The run's description.
+    pub fn description(&self) -> &RunDescription {
+        self.description
+    }
+
+    /// A task starts. Its `tid` is not 0, and unique.
+    pub fn task(&mut self, tid: u32, name: &str) {
+        let seen_ns = self.now_ns;
+        self.traced.tasks.push(TaskRecord {
+            tid,
+            pid: tid,
+            name: name.to_owned(),
+            cgroup: None,
+            started_by: None,
+            role: None,
+            container: None,
+            io_cgroup: None,
+            seen_ns,
+        });
+        self.row_added();
+    }
+
+    /// A phase of the run begins; the one before it has ended. `measured`: its operations count.
+    pub fn phase(&mut self, name: &str, measured: bool, at_ns: u64) {
+        if self.phase.is_some() {
+            self.end_phase(at_ns);
+        }
+        self.advance(at_ns);
+        self.interval_start_ns = at_ns;
+        self.phase = Some(name.to_owned());
+        self.event(RunEvent::PhaseStarted { phase: name.to_owned(), measured, at_ns });
+    }
+
+    /// An operation has ended.
+    pub fn operation(&mut self, operation: &Operation<'_>) {
+        self.begin_if_none();
+        self.advance(operation.end_ns);
+        self.tally.add(operation);
+        if self.is_slow(operation) {
+            self.keep(operation, OperationKind::Slow);
+        }
+    }
+
+    /// An operation is still in progress when the run ends, which is its end.
+    pub fn unfinished(&mut self, operation: &Operation<'_>) {
+        self.begin_if_none();
+        self.advance(operation.end_ns);
+        let age_ns = operation.end_ns.saturating_sub(operation.start_ns);
+        let is_stuck = self.is_slow(operation);
+        self.tally.add_unfinished(operation.class, age_ns, is_stuck);
+        if is_stuck {
+            self.keep(operation, OperationKind::Stuck);
+        }
+    }
+
+    /// A stack, innermost function first, that waits may have: its number. Name each stack once.
+    pub fn stack(&mut self, frames: Vec<String>) -> u32 {
+        let stack = self.stacks;
+        self.stacks += 1;
+        self.traced.stacks.push(StackRecord { stack, frames });
+        stack
+    }
+
+    /// A wait of a task has ended, or is still in progress when the run ends.
+    pub fn wait(&mut self, wait: &Wait) {
+        self.now_ns = self.now_ns.max(wait.end_ns);
+        let is_recorded = self.waits.add(wait, &mut self.traced);
+        if let Some(request) = wait.request.filter(|_| is_recorded) {
+            self.requests.wanted(request, &mut self.traced);
+        }
+        self.row_added();
+    }
+
+    /// A block request has completed.
+    pub fn request(&mut self, request: &RequestRecord) {
+        self.advance(request.completed_ns);
+        self.requests.add(request, &mut self.traced);
+        self.row_added();
+    }
+
+    /// The gauges and counters that [`RunWriter::sample`] takes, numbered from 0.
+    pub fn metrics(&mut self, metrics: &[MetricDescriptor]) {
+        self.values = vec![None; metrics.len()];
+        if let Some(archive) = self.archive() {
+            archive.describe(metrics);
+        }
+    }
+
+    /// The value of each metric, in the order of [`RunWriter::metrics`]. `None`: no value.
+    pub fn sample(&mut self, at_ns: u64, values: &[Option<i64>]) {
+        self.now_ns = self.now_ns.max(at_ns);
+        let sample = self.samples;
+        let both = self.values.iter_mut().zip(values).zip(0..);
+        let changed = both.filter_map(|((before, &now), id)| {
+            let is_new = std::mem::replace(before, now) != now;
+            is_new.then_some(Change { sample, metric: MetricId(id), value: now })
+        });
+        let changes: Vec<Change> = changed.collect();
+        let at = self.moment(at_ns);
+        if let Some(archive) = self.archive() {
+            archive.sample(SampleHeader { sample, at, late_ns: 0, cpu_ns: 0, took_ns: 0 }, &changes);
+        }
+        self.samples += 1;
+        self.row_added();
+    }
+
+    /// Closes the run, after events about it as a whole. Returns whether everything is written.
+    ///
+    /// # Errors
+    ///
+    /// The directory cannot be made, or not be written.
+    pub fn close(mut self, ended_ns: u64, events: Vec<RunEvent>) -> Result<FlushState, ArchiveError> {
+        let ended_ns = ended_ns.max(self.now_ns);
         self.now_ns = ended_ns;
         self.begin_if_none();
-        for waiter in course.hang.iter().flat_map(|hang| &hang.waiters) {
-            self.record_hung(waiter, ended_ns);
-        }
         self.end_phase(ended_ns);
         self.waits.finish(&mut self.traced);
-        self.event(RunEvent::Simulated { at_ns: ended_ns, course });
+        events.into_iter().for_each(|event| self.event(event));
         self.event(RunEvent::Ended { at_ns: ended_ns, how: Ending::Done });
         self.write();
         let now = self.moment(ended_ns);
@@ -108,15 +210,6 @@ impl<'a> RunWriter<'a> {
         }
     }
 
-    /// Records a hung task whose operation the model did not name: only the wait is known.
-    fn record_hung(&mut self, waiter: &Waiter, ended_ns: u64) {
-        let Some((_, tid)) = self.tasks.iter().find(|(name, _)| *name == waiter.task) else { return };
-        if !self.unfinished.contains(tid) {
-            let (tid, start_ns) = (*tid, waiter.since_ns);
-            self.unfinished(Operation { class: HUNG, tid, start_ns, end_ns: ended_ns, bytes: 0 });
-        }
-    }
-
     fn moment(&self, at_ns: u64) -> Moment {
         let started = self.description.started;
         Moment { monotonic_ns: at_ns, wall_ns: started.wall_ns.saturating_add_unsigned(at_ns) }
@@ -124,7 +217,7 @@ impl<'a> RunWriter<'a> {
 
     fn archive(&mut self) -> Option<&mut Writer> {
         if self.archive.is_none() && self.failure.is_none() {
-            // A simulation can be repeated: do not wait for the disk.
+            // The source can be read again: do not wait for the disk.
             let options = WriterOptions { sync: false, reserve_bytes: 0, ..WriterOptions::default() };
             let made = self.sharing.make_directory(self.directory).map_err(|source| ArchiveError::Io {
                 path: self.directory.to_owned(),
@@ -210,7 +303,7 @@ impl<'a> RunWriter<'a> {
         }
     }
 
-    fn keep(&mut self, operation: &Operation, kind: OperationKind) {
+    fn keep(&mut self, operation: &Operation<'_>, kind: OperationKind) {
         self.operations.push(OperationRecord {
             kind,
             class: operation.class.to_owned(),
@@ -226,113 +319,7 @@ impl<'a> RunWriter<'a> {
         self.row_added();
     }
 
-    fn is_slow(&self, operation: &Operation) -> bool {
+    fn is_slow(&self, operation: &Operation<'_>) -> bool {
         operation.end_ns.saturating_sub(operation.start_ns) >= self.description.slower_than_ns
-    }
-}
-
-impl Observer for RunWriter<'_> {
-    fn task(&mut self, tid: u32, name: &str) {
-        let seen_ns = self.now_ns;
-        self.tasks.push((name.to_owned(), tid));
-        self.traced.tasks.push(TaskRecord {
-            tid,
-            pid: tid,
-            name: name.to_owned(),
-            cgroup: None,
-            started_by: None,
-            role: None,
-            container: None,
-            io_cgroup: None,
-            seen_ns,
-        });
-        self.row_added();
-    }
-
-    fn phase(&mut self, name: &str, measured: bool, at_ns: u64) {
-        if self.phase.is_some() {
-            self.end_phase(at_ns);
-        }
-        self.advance(at_ns);
-        self.interval_start_ns = at_ns;
-        self.phase = Some(name.to_owned());
-        self.event(RunEvent::PhaseStarted { phase: name.to_owned(), measured, at_ns });
-    }
-
-    fn operation(&mut self, operation: Operation) {
-        self.begin_if_none();
-        self.advance(operation.end_ns);
-        self.tally.add(&operation);
-        if self.is_slow(&operation) {
-            self.keep(&operation, OperationKind::Slow);
-        }
-    }
-
-    fn unfinished(&mut self, operation: Operation) {
-        self.begin_if_none();
-        self.advance(operation.end_ns);
-        let age_ns = operation.end_ns.saturating_sub(operation.start_ns);
-        let is_stuck = self.is_slow(&operation);
-        self.tally.add_unfinished(operation.class, age_ns, is_stuck);
-        self.unfinished.push(operation.tid);
-        if is_stuck {
-            self.keep(&operation, OperationKind::Stuck);
-        }
-    }
-
-    fn wait(&mut self, wait: &Wait) {
-        self.now_ns = self.now_ns.max(wait.end_ns);
-        let is_recorded = self.waits.add(wait, &mut self.traced);
-        if let Some(request) = wait.request.filter(|_| is_recorded) {
-            self.requests.wanted(request, &mut self.traced);
-        }
-        self.row_added();
-    }
-
-    fn request(&mut self, request: &RequestRecord) {
-        self.advance(request.completed_ns);
-        self.requests.add(request, &mut self.traced);
-        self.row_added();
-    }
-
-    fn metrics(&mut self, metrics: &'static [Metric]) {
-        self.values = vec![None; metrics.len()];
-        let describe = |(id, metric): (u32, &Metric)| MetricDescriptor {
-            id: MetricId(id),
-            name: metric.name.to_owned(),
-            instance: metric.instance.to_owned(),
-            unit: metric.unit,
-            semantics: metric.semantics,
-            device: None,
-        };
-        let descriptors: Vec<MetricDescriptor> = (0..).zip(metrics).map(describe).collect();
-        if let Some(archive) = self.archive() {
-            archive.describe(&descriptors);
-        }
-    }
-
-    fn sample(&mut self, at_ns: u64, values: &[Option<i64>]) {
-        self.now_ns = self.now_ns.max(at_ns);
-        let sample = self.samples;
-        let both = self.values.iter_mut().zip(values).zip(0..);
-        let changed = both.filter_map(|((before, &now), id)| {
-            let is_new = std::mem::replace(before, now) != now;
-            is_new.then_some(Change { sample, metric: MetricId(id), value: now })
-        });
-        let changes: Vec<Change> = changed.collect();
-        let at = self.moment(at_ns);
-        if let Some(archive) = self.archive() {
-            archive.sample(SampleHeader { sample, at, late_ns: 0, cpu_ns: 0, took_ns: 0 }, &changes);
-        }
-        self.samples += 1;
-        self.row_added();
-    }
-
-    fn sample_every_ns(&self) -> u64 {
-        self.description.sample_interval_ns
-    }
-
-    fn slow_ns(&self) -> u64 {
-        self.description.trace.as_ref().map_or(self.description.slower_than_ns, |trace| trace.interval_ns)
     }
 }

@@ -10,10 +10,10 @@ use load::conductor::{Others, PartEnd};
 use super::clock::{NodeClock, Offset};
 use super::figures::NodeRows;
 use super::link::Link;
+use super::message::Message;
 use super::ranks::Ranks;
-use super::word::Word;
 
-/// Time from the last node's word to the common start: the start must reach all nodes before.
+/// Time from the last node's message to the common start: the start must reach all nodes before.
 const COUNTDOWN_NS: u64 = 10_000_000;
 const ALIVE_EVERY: Duration = Duration::from_secs(1);
 /// A node without a sign of life is given up after this time.
@@ -22,8 +22,8 @@ const SILENCE: Duration = Duration::from_secs(4);
 const LOOK: Duration = Duration::from_millis(2);
 const LOOK_FOR_PROCESSES_EVERY: Duration = Duration::from_millis(100);
 
-/// The state of the meeting.
-pub(super) struct Meeting {
+/// The state of the leaders.
+pub(super) struct Leaders {
     pub(super) link: Link,
     pub(super) ranks: Ranks,
     clock: NodeClock,
@@ -53,9 +53,9 @@ pub(super) struct Meeting {
     pub(super) figures: BTreeMap<i32, NodeRows>,
 }
 
-impl Meeting {
-    pub(super) fn new(link: Link, ranks: Ranks, clock: NodeClock) -> Meeting {
-        Meeting {
+impl Leaders {
+    pub(super) fn new(link: Link, ranks: Ranks, clock: NodeClock) -> Leaders {
+        Leaders {
             link,
             ranks,
             clock,
@@ -85,41 +85,41 @@ impl Meeting {
 
     /// Takes what has arrived.
     pub(super) fn listen(&mut self) {
-        while let Some((from, word)) = self.link.receive() {
+        while let Some((from, message)) = self.link.receive() {
             if let Some(heard) = self.heard.get_mut(&from) {
                 *heard = Instant::now();
             }
-            self.take(from, word);
+            self.take(from, message);
         }
     }
 
-    fn take(&mut self, from: i32, word: Word) {
-        match word {
-            Word::Ready { sequence } => self.is_ready(from, sequence),
-            Word::Start { sequence, start_ns } => {
+    fn take(&mut self, from: i32, message: Message) {
+        match message {
+            Message::Ready { sequence } => self.is_ready(from, sequence),
+            Message::Start { sequence, start_ns } => {
                 self.starts.insert(sequence, start_ns.wrapping_add_signed(self.clock.begin.offset_ns));
             }
-            Word::Ended { sequence, end } => self.has_ended(from, sequence, end),
-            Word::AllEnded { sequence, end } => {
+            Message::Ended { sequence, end } => self.has_ended(from, sequence, end),
+            Message::AllEnded { sequence, end } => {
                 let end = moved(&end, self.clock.begin.offset_ns);
                 self.all_ended.insert(sequence, end);
             }
-            Word::Failed { why } => self.fails(Some(from), why),
-            Word::Alive => _ = self.heard.insert(from, Instant::now()),
-            Word::Over => _ = self.heard.remove(&from),
-            Word::Gone => {
+            Message::Failed { why } => self.fails(Some(from), why),
+            Message::Alive => _ = self.heard.insert(from, Instant::now()),
+            Message::Over => _ = self.heard.remove(&from),
+            Message::Gone => {
                 self.heard.remove(&from);
                 self.gone.insert(from);
             }
-            Word::Leave => self.may_leave = true,
-            Word::Measure if self.is_first() => {
-                self.link.send(from, &Word::Measure);
+            Message::Leave => self.may_leave = true,
+            Message::Measure if self.is_first() => {
+                self.link.send(from, &Message::Measure);
                 self.link.serve_clock(from);
             }
-            Word::Measure => self.is_served = true,
-            Word::Clock { clock } => _ = self.clocks.insert(from, clock),
-            Word::Figures { rows } => _ = self.figures.insert(from, *rows),
-            Word::Plan { .. } | Word::Board { .. } | Word::Alone => {}
+            Message::Measure => self.is_served = true,
+            Message::Clock { clock } => _ = self.clocks.insert(from, clock),
+            Message::Figures { rows } => _ = self.figures.insert(from, *rows),
+            Message::Plan { .. } | Message::Board { .. } | Message::Alone => {}
         }
     }
 
@@ -129,7 +129,7 @@ impl Meeting {
         if ready.len() == self.ranks.leaders.len() {
             let start_ns = load::clock::now_ns() + COUNTDOWN_NS;
             self.starts.insert(sequence, start_ns);
-            self.say_to_leaders(None, &Word::Start { sequence, start_ns });
+            self.say_to_leaders(None, &Message::Start { sequence, start_ns });
         }
     }
 
@@ -142,7 +142,7 @@ impl Meeting {
                 all.is_full |= end.is_full;
                 all.shares.extend_from_slice(&end.shares);
             }
-            self.say_to_leaders(None, &Word::AllEnded { sequence, end: all.clone() });
+            self.say_to_leaders(None, &Message::AllEnded { sequence, end: all.clone() });
             self.all_ended.insert(sequence, all);
             self.ended.remove(&sequence);
         }
@@ -151,20 +151,20 @@ impl Meeting {
     /// A failure of this node or of another one, which all must know.
     fn fails(&mut self, from: Option<i32>, why: String) {
         self.has_failed = true;
-        let word = Word::Failed { why: why.clone() };
+        let message = Message::Failed { why: why.clone() };
         if self.is_first() {
-            self.say_to_leaders(from, &word);
+            self.say_to_leaders(from, &message);
         } else if from.is_none() {
-            self.link.send(0, &word);
+            self.link.send(0, &message);
         }
         if from.is_some() {
             self.failure.get_or_insert(why);
         }
     }
 
-    fn say_to_leaders(&self, but: Option<i32>, word: &Word) {
+    fn say_to_leaders(&self, but: Option<i32>, message: &Message) {
         let others = self.ranks.leaders.iter().filter(|leader| **leader != 0 && Some(**leader) != but);
-        others.for_each(|leader| self.link.send(*leader, word));
+        others.for_each(|leader| self.link.send(*leader, message));
     }
 
     /// Sends a sign of life, and looks for nodes that send none and for processes of this node that are gone.
@@ -173,8 +173,8 @@ impl Meeting {
         if self.ranks.leaders.len() > 1 && is_due(self.last_alive, ALIVE_EVERY) {
             self.last_alive = Some(Instant::now());
             match self.is_first() {
-                true => self.say_to_leaders(None, &Word::Alive),
-                false => self.link.send(0, &Word::Alive),
+                true => self.say_to_leaders(None, &Message::Alive),
+                false => self.link.send(0, &Message::Alive),
             }
         }
         let silent = self.heard.iter().find(|(_, heard)| heard.elapsed() > SILENCE).map(|(leader, _)| *leader);
@@ -218,7 +218,7 @@ impl Meeting {
     /// Measures the clock of this node again, once rank 0 answers. Another leader's part of the end.
     pub(super) fn measure_again(&mut self, patience: Duration) {
         let began = Instant::now();
-        self.link.send(0, &Word::Measure);
+        self.link.send(0, &Message::Measure);
         while !self.is_served && !self.may_leave && !self.has_failed && began.elapsed() < patience {
             std::thread::sleep(LOOK);
             self.listen();
@@ -226,7 +226,7 @@ impl Meeting {
         if self.is_served {
             self.clock.end = self.link.measure_clock();
         }
-        self.link.send(0, &Word::Clock { clock: self.clock });
+        self.link.send(0, &Message::Clock { clock: self.clock });
     }
 
     /// Whether rank 0 knows the clocks of all other nodes.
@@ -248,13 +248,13 @@ impl Meeting {
     /// Tells the ranks of this node to end without the others.
     pub(super) fn end_alone(&self) {
         let own = self.link.rank();
-        self.ranks.here().filter(|rank| *rank != own).for_each(|rank| self.link.send(rank, &Word::Alone));
+        self.ranks.here().filter(|rank| *rank != own).for_each(|rank| self.link.send(rank, &Message::Alone));
     }
 
     /// The load of this node is over.
     pub(super) fn over(&mut self) {
         if !self.is_first() {
-            self.link.send(0, &Word::Over);
+            self.link.send(0, &Message::Over);
         }
         self.heard.clear();
     }
@@ -264,50 +264,50 @@ fn silence() -> String {
     format!("has been silent for {} s", SILENCE.as_secs())
 }
 
-/// The leader's side of the meeting.
-pub(super) struct Leader(pub(super) Rc<RefCell<Meeting>>);
+/// The leader's side of the leaders.
+pub(super) struct Leader(pub(super) Rc<RefCell<Leaders>>);
 
 impl Others for Leader {
     fn start_ns(&mut self, sequence: u32) -> Option<u64> {
-        let mut meeting = self.0.borrow_mut();
-        if meeting.said_ready != Some(sequence) {
-            meeting.said_ready = Some(sequence);
-            match meeting.is_first() {
-                true => meeting.is_ready(0, sequence),
-                false => meeting.link.send(0, &Word::Ready { sequence }),
+        let mut leaders = self.0.borrow_mut();
+        if leaders.said_ready != Some(sequence) {
+            leaders.said_ready = Some(sequence);
+            match leaders.is_first() {
+                true => leaders.is_ready(0, sequence),
+                false => leaders.link.send(0, &Message::Ready { sequence }),
             }
         }
-        meeting.starts.get(&sequence).copied()
+        leaders.starts.get(&sequence).copied()
     }
 
     fn end(&mut self, sequence: u32, here: &PartEnd) -> Option<PartEnd> {
-        let mut meeting = self.0.borrow_mut();
-        if meeting.said_ended != Some(sequence) {
-            meeting.said_ended = Some(sequence);
-            let end = moved(here, -meeting.clock.begin.offset_ns);
-            match meeting.is_first() {
-                true => meeting.has_ended(0, sequence, end),
-                false => meeting.link.send(0, &Word::Ended { sequence, end }),
+        let mut leaders = self.0.borrow_mut();
+        if leaders.said_ended != Some(sequence) {
+            leaders.said_ended = Some(sequence);
+            let end = moved(here, -leaders.clock.begin.offset_ns);
+            match leaders.is_first() {
+                true => leaders.has_ended(0, sequence, end),
+                false => leaders.link.send(0, &Message::Ended { sequence, end }),
             }
         }
-        let all = meeting.all_ended.remove(&sequence)?;
+        let all = leaders.all_ended.remove(&sequence)?;
         let own: BTreeSet<usize> = here.shares.iter().map(|(thread, _)| *thread).collect();
         let shares = all.shares.into_iter().filter(|(thread, _)| !own.contains(thread)).collect();
         Some(PartEnd { shares, ..all })
     }
 
     fn fail(&mut self, why: &str) {
-        let mut meeting = self.0.borrow_mut();
-        let node = meeting.ranks.node_name(meeting.link.rank());
-        let why = if meeting.ranks.leaders.len() > 1 { format!("node {node}: {why}") } else { why.to_owned() };
-        meeting.fails(None, why);
+        let mut leaders = self.0.borrow_mut();
+        let node = leaders.ranks.node_name(leaders.link.rank());
+        let why = if leaders.ranks.leaders.len() > 1 { format!("node {node}: {why}") } else { why.to_owned() };
+        leaders.fails(None, why);
     }
 
     fn failure(&mut self) -> Option<String> {
-        let mut meeting = self.0.borrow_mut();
-        meeting.listen();
-        meeting.watch();
-        meeting.failure.clone()
+        let mut leaders = self.0.borrow_mut();
+        leaders.listen();
+        leaders.watch();
+        leaders.failure.clone()
     }
 }
 

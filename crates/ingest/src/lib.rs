@@ -1,0 +1,40 @@
+//! Writes runs that nobody recorded: what a model simulates, or what was recorded elsewhere.
+//!
+//! [`RunWriter`] takes operations, waits, block requests and samples as they end, and makes of them what a recording of this program
+//! holds: slow ones individually, the others as aggregates of intervals. Everything that reads runs reads these alike.
+//!
+//! ```
+//! # use access::Sharing;
+//! # use ingest::{Operation, RunWriter, Wait};
+//! # use model::{run::RunDescription, stall::TraceSettings, time::Moment};
+//! # let folder = tempfile::tempdir().unwrap();
+//! # let directory = folder.path().join("run");
+//! let trace = TraceSettings { slow_ns: 100_000_000, interval_ns: 1_000_000, all_requests: false };
+//! let started = Moment::default();
+//! let description = RunDescription {
+//!     sample_interval_ns: 1_000_000_000,
+//!     slower_than_ns: trace.slow_ns,
+//!     trace: Some(trace),
+//!     ..RunDescription::new("imported", started)
+//! };
+//! let mut run = RunWriter::new(&directory, Sharing::PRIVATE, &description, false);
+//! run.task(7, "postgres");
+//! run.phase("run", true, 0);
+//! let stack = run.stack(["folio_wait_writeback", "file_write_and_wait_range"].map(str::to_owned).to_vec());
+//! run.wait(&Wait { tid: 7, start_ns: 0, end_ns: 500_000_000, stack, waker_tid: Some(0), request: None });
+//! run.operation(&Operation { class: "fsync", tid: 7, start_ns: 0, end_ns: 500_000_000, bytes: 0 });
+//! run.close(1_000_000_000, Vec::new())?;
+//! # let read = archive::Run::open(&directory)?;
+//! # assert_eq!(read.operations().flatten().flatten().count(), 1);
+//! # assert_eq!(read.stalls().flatten().flatten().count(), 1);
+//! # Ok::<(), archive::ArchiveError>(())
+//! ```
+
+mod block_requests;
+mod rows;
+mod run_writer;
+mod tally;
+mod waits;
+
+pub use rows::{Operation, Wait};
+pub use run_writer::RunWriter;
