@@ -30,6 +30,8 @@
 //! # Ok::<(), archive::ArchiveError>(())
 //! ```
 
+#![forbid(unsafe_code)]
+
 mod block_requests;
 mod rows;
 mod run_writer;
