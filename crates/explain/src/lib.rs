@@ -9,5 +9,6 @@ mod hashing;
 pub mod series;
 pub mod summary;
 mod threads;
+mod thresholds;
 pub mod waits;
 pub mod whatif;

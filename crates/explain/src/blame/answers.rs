@@ -4,15 +4,10 @@ use model::stall::{Awaits, StallKind};
 
 use super::rows::Row;
 use crate::hashing::FastMap;
+use crate::thresholds::{SMALL_PART, passed_on_within_ns};
 
-/// Answers that follow one another within this part (1/8) of the time from the request to the first of them are sent at once.
-const AT_ONCE: u64 = 8;
 /// Answers that are looked at.
 const ANSWERS: usize = 64;
-
-/// A proxy passes a request on, and its answer back, within this part (1/8) of the time in between, and at most this.
-const PASSED_ON: u64 = 8;
-const PASSED_ON_NS: u64 = 50_000_000;
 
 /// A client's wait for an answer, until that was sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -98,7 +93,7 @@ impl Answers {
         let next = all.first()?;
         let is_at_once = |answer: &&Answer| {
             let worked_ns = next.sent_ns.saturating_sub(answer.asked_ns);
-            answer.sent_ns - next.sent_ns <= worked_ns / AT_ONCE
+            answer.sent_ns - next.sent_ns <= worked_ns / SMALL_PART
         };
         let asked = all.iter().take(ANSWERS).filter(is_at_once).filter(|answer| answer.asked_ns <= asked_by_ns);
         asked.min_by_key(|answer| answer.asked_ns).map(|answer| (answer.client, answer.sent_ns))
@@ -133,7 +128,7 @@ impl Answers {
     /// the next server. Of several, the closest.
     pub(super) fn passed_on(&self, proxy: u32, asked_ns: u64, sent_ns: u64) -> Option<Answer> {
         let all = self.received.get(&proxy)?;
-        let latest_ns = (sent_ns.saturating_sub(asked_ns) / PASSED_ON).min(PASSED_ON_NS);
+        let latest_ns = passed_on_within_ns(sent_ns.saturating_sub(asked_ns));
         let first = all.partition_point(|answer| answer.sent_ns.saturating_add(latest_ns) < sent_ns);
         let then = all[first..].iter().take_while(|answer| answer.sent_ns <= sent_ns);
         let within = then.filter(|answer| (asked_ns..=asked_ns.saturating_add(latest_ns)).contains(&answer.asked_ns));

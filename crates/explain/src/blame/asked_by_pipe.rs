@@ -5,7 +5,7 @@ use model::system_call::traits;
 
 use super::rows::Row;
 use super::run_index::RunIndex;
-use super::unheard::HEARD_NS;
+use crate::thresholds::SOON_NS;
 
 /// The reads of pipes that wait for an answer: right before its read, the reader woke the later writer from a wait for a message, and the writer
 /// has waited for none since. It is a request and its answer, whatever the two did before. A stage of a pipeline wakes the one behind it, which
@@ -28,6 +28,6 @@ fn was_asked(index: &RunIndex, writer: u32, read: &Row) -> bool {
     let mut before = index.rows_between(writer, 0, read.runnable_ns).map(|(_, row)| row);
     let idled = before.find(|row| waits_for_message(row) && row.runnable_ns < read.runnable_ns);
     idled.is_some_and(|idled| {
-        index.waker(idled) == Some(read.tid) && idled.runnable_ns.abs_diff(read.start_ns) <= HEARD_NS
+        index.waker(idled) == Some(read.tid) && idled.runnable_ns.abs_diff(read.start_ns) <= SOON_NS
     })
 }

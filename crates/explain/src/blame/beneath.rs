@@ -7,9 +7,7 @@ use super::cause::Cause;
 use super::disks::{LOOP_MAJOR, NETWORK_MAJOR};
 use super::request::cause_at;
 use super::run_index::RunIndex;
-
-/// Loop devices on loop devices that are followed.
-const DEPTH: usize = 8;
+use crate::thresholds::DEVICE_LAYERS;
 
 /// What served a request at such a device for a time.
 #[derive(Debug, Clone, Copy)]
@@ -40,7 +38,7 @@ pub(super) fn is_served(request: &RequestRecord) -> bool {
 pub(super) fn parts<'a>(index: &'a RunIndex, request: &'a RequestRecord, from_ns: u64, to_ns: u64) -> Vec<Part<'a>> {
     let mut parts = Vec::new();
     if is_served(request) {
-        add_parts(index, request, (from_ns, to_ns), DEPTH, &mut parts);
+        add_parts(index, request, (from_ns, to_ns), DEVICE_LAYERS, &mut parts);
     }
     let is_known = parts.iter().any(|part| !matches!(part.by, Served::Device));
     if is_known { parts } else { Vec::new() }
@@ -91,7 +89,7 @@ fn served_at(lower: Option<&RequestRecord>, asleep: Option<u32>, at_ns: u64) -> 
 /// The request whose stages had that cause: this one, or one beneath it.
 pub(super) fn with_cause<'a>(index: &'a RunIndex, request: &'a RequestRecord, cause: Cause) -> &'a RequestRecord {
     let mut beneath = request;
-    for _ in 0..DEPTH {
+    for _ in 0..DEVICE_LAYERS {
         if cause == Cause::Device || (cause == Cause::IoThrottle && beneath.throttled) {
             return beneath;
         }

@@ -14,9 +14,8 @@ use super::run_index::RunIndex;
 use super::timeline::{NO_ROW, Segment};
 use super::waker_wait::{WaitsByCause, WakerWait};
 use super::worked_for::client_of_sleep;
+use crate::thresholds::{CHAIN_TASKS, SMALL_PART};
 
-/// Maximum length of a chain.
-const LENGTH: usize = 8;
 /// Waits of a waker that are examined, the latest first: its last wait is what it kept others waiting for.
 const LOOKED_AT: usize = 256;
 
@@ -30,9 +29,6 @@ pub(super) struct End<'a> {
     /// The row whose detail names the object (`super_cache_scan of xfs on 7,0`).
     pub(super) row: u32,
 }
-
-/// A waker's wait explains the wait that it ended if it lasted at least this fraction (1/8) of it.
-pub(super) const LEAST: u64 = 8;
 
 /// The end of the chain of waits that starts with a row.
 pub(super) fn end(index: &RunIndex, row: u32, cause: Cause) -> End<'_> {
@@ -148,7 +144,7 @@ pub(super) enum Step<'a> {
 pub(super) fn walk<'a>(index: &'a RunIndex, first: u32, cause: Cause, mut visit: impl FnMut(Step<'a>)) {
     let (mut seen, limit_ns) = (Seen::new(index.row(first).tid), holder::since_ns(index, index.row(first)));
     let (mut at, mut cause) = (first, cause);
-    for _ in 0..LENGTH {
+    for _ in 0..CHAIN_TASKS {
         let row = index.row(at);
         if let Some(stopped) = stopped(row, cause, limit_ns) {
             return visit(stopped);
@@ -186,11 +182,11 @@ pub(super) fn walk<'a>(index: &'a RunIndex, first: u32, cause: Cause, mut visit:
 }
 
 /// The tasks of a chain. A step adds at most two.
-struct Seen([u32; 1 + 2 * LENGTH], usize);
+struct Seen([u32; 1 + 2 * CHAIN_TASKS], usize);
 
 impl Seen {
     fn new(first: u32) -> Seen {
-        Seen([first; 1 + 2 * LENGTH], 1)
+        Seen([first; 1 + 2 * CHAIN_TASKS], 1)
     }
 
     /// `false` for one that was seen before.
@@ -228,7 +224,7 @@ impl Ender {
         let is_foreign = |row: &Row| self.held.is_none() && is_of_other_work(index, by, row);
         let wait = longest_wait(index, tid, (self.from_ns, self.to_ns), (self.held.is_some(), &is_foreign))?;
         let explains = cause != Cause::Frozen || wait.cause == Cause::Frozen;
-        (explains && wait.ns >= (self.to_ns - self.from_ns) / LEAST).then_some(wait)
+        (explains && wait.ns >= (self.to_ns - self.from_ns) / SMALL_PART).then_some(wait)
     }
 
     /// Its wait for the message that let it act, where the row is such a wait itself, or one for a server in user space: who sent
@@ -242,7 +238,7 @@ impl Ender {
         let mut rows = index.rows_between(tid, self.from_ns, self.to_ns).take(LOOKED_AT);
         let (at, last) = rows.find(|(_, row)| row.kind == StallKind::OffCpu && is_it(row))?;
         let ns = last.runnable_ns.min(self.to_ns).saturating_sub(last.start_ns.max(self.from_ns));
-        (ns >= (self.to_ns - self.from_ns) / LEAST).then(|| WakerWait { row: at, cause: index.main_cause(at), ns })
+        (ns >= (self.to_ns - self.from_ns) / SMALL_PART).then(|| WakerWait { row: at, cause: index.main_cause(at), ns })
     }
 
     /// What it did in that time, if it did not wait.
@@ -316,7 +312,7 @@ fn step_beneath<'a>(
 /// submitter is the better explanation.
 fn explains(request: &RequestRecord, row: &Row) -> bool {
     let within_ns = request.completed_ns.saturating_sub(request.began_ns().max(row.start_ns));
-    request.throttled || within_ns >= (row.runnable_ns - row.start_ns) / LEAST
+    request.throttled || within_ns >= (row.runnable_ns - row.start_ns) / SMALL_PART
 }
 
 /// A task's main wait between two moments; `None` where no wait is recorded. While it holds a lock, a task has work.

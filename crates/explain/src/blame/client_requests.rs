@@ -9,11 +9,10 @@ use super::names::Name;
 use super::operations::{Operation, of_rows};
 use super::rows::{LONGEST_NS, Row};
 use super::series::joined;
+use crate::thresholds::SMALL_PART;
 
 /// The class of a request, from its receipt to the end of the last wait for it.
 pub(super) const CLIENT_REQUEST: &str = "client_request";
-/// An operation that has this much (7/8) of a request says more than the request.
-const MOST: u64 = 8;
 
 /// When a request was received, of a row in which its server waited for storage, for a lock or for another task.
 pub(super) fn received_ns(row: &Row) -> Option<u64> {
@@ -34,7 +33,7 @@ pub(super) fn client_requests(rows: &[Row], found: &[Operation], slower_than_ns:
         let longest = parts.clone().max_by_key(|part| part.ns());
         let all_ns = end_ns - start_ns;
         let is_whole = parts.clone().all(|part| start_ns <= part.start_ns && part.end_ns <= end_ns && !part.own)
-            && longest.is_none_or(|longest| longest.ns() < all_ns - all_ns / MOST);
+            && longest.is_none_or(|longest| longest.ns() < all_ns - all_ns / SMALL_PART);
         (is_whole && (slower_than_ns..=LONGEST_NS).contains(&all_ns)).then(|| Operation {
             class,
             path: longest.and_then(|longest| longest.path),

@@ -9,12 +9,10 @@ use super::lock_turns::Held;
 use super::path::series_began_ns;
 use super::rows::Row;
 use super::run_index::RunIndex;
+use crate::thresholds::CHAIN_TASKS;
 
 /// Tasks that a lock without a known owner is followed through: from each to the one that released it before.
 const RELEASES: usize = 64;
-
-/// Tasks that wait for each other at most.
-const IN_TURN: usize = 8;
 
 /// Whether a row is a wait for a lock whose holder may be known.
 pub(super) fn is_for_lock(row: &Row) -> bool {
@@ -51,7 +49,7 @@ pub(super) fn since_ns(index: &RunIndex, row: &Row) -> u64 {
 pub(super) fn deadlock(index: &RunIndex, row: &Row) -> Option<u32> {
     let first = longest(index, row)?;
     let (mut held, mut before) = (first, row);
-    for _ in 0..IN_TURN {
+    for _ in 0..CHAIN_TASKS {
         if held.tid == row.tid {
             return Some(first.tid);
         }

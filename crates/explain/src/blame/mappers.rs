@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
+use crate::thresholds::DEVICE_LAYERS;
 use model::block::DeviceNumber;
 use model::detail::Detail;
 use model::run::{Device, Mount, mount_of};
@@ -10,8 +11,6 @@ use model::run::{Device, Mount, mount_of};
 const PASS_ON: [&str; 6] = ["linear", "striped", "raid0", "multipath", "zero", "error"];
 /// What keeps copies.
 const ARRAYS: [&str; 2] = ["raid", "mirror"];
-/// Devices on devices that are followed.
-const DEPTH: usize = 8;
 
 /// By device, and by file.
 #[derive(Debug, Default)]
@@ -29,7 +28,7 @@ impl Mappers {
     pub(super) fn new(mounts: &[Mount], devices: &[Device]) -> Mappers {
         let (mut held_in, mut nodes) = (HashMap::new(), HashMap::new());
         for of in devices {
-            let Some((number, words)) = of.device_number().zip(holder(devices, of, DEPTH)) else { continue };
+            let Some((number, words)) = of.device_number().zip(holder(devices, of, DEVICE_LAYERS)) else { continue };
             let mapped = of.mapper.as_ref().and_then(|mapper| mapper.name.as_ref());
             nodes.extend(mapped.map(|name| (format!("/dev/mapper/{name}"), number)));
             nodes.insert(format!("/dev/{}", of.name), number);

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::cause::Cause;
-use super::chain::{LEAST, Step, chain_row, walk};
+use super::chain::{Step, chain_row, walk};
 use super::explanation::{Holds, Link, RequestLife};
 use super::holder;
 use super::links;
@@ -12,6 +12,7 @@ use super::request_life::lifecycle;
 use super::run_index::RunIndex;
 use super::timeline::{NO_ROW, Segment, TaskTimeline};
 use super::worked_for::client_of;
+use crate::thresholds::SMALL_PART;
 
 /// The chain that starts with an operation's longest wait, and the request at its end.
 pub(super) fn of_operation(
@@ -112,7 +113,7 @@ fn longest(index: &RunIndex, operation: &Operation, timeline: &TaskTimeline) -> 
     }
     // The chain of a cause that hardly matters would read as the reason.
     let all = timeline.sums(operation.start_ns, operation.end_ns);
-    let matters = |wait: &LongestWait| all.of(wait.cause).total_ns() >= operation.ns() / LEAST;
+    let matters = |wait: &LongestWait| all.of(wait.cause).total_ns() >= operation.ns() / SMALL_PART;
     let longest = sums.into_values().map(|(sum, _)| sum).filter(matters).max_by_key(|sum| (sum.ns, sum.cause, sum.row));
     longest.or(longest_small.filter(matters))
 }

@@ -13,13 +13,12 @@ use super::run_index::RunIndex;
 use super::series::RETRY_NS;
 use super::timeline::{NO_ROW, Segment, TaskTimeline};
 use super::unheard::is_unheard;
+use crate::thresholds::SOON_NS;
 
 /// Waits that a path leads through at most: of a server and its worker that wake each other there are many.
 const HOPS: usize = 512;
 /// Of these, how many may end at the same moment.
 const AT_ONCE: usize = 8;
-/// A task that lets a lock go may wake the same waiting one again within this time.
-const LETTING_GO_NS: u64 = 2_000_000;
 /// Segments of one task that are read at most, the latest first.
 const SEGMENTS: usize = 4096;
 
@@ -281,10 +280,10 @@ fn was_busy(index: &RunIndex, asleep: &Row) -> bool {
 
 /// Whether a short wait follows one for a lock, which the same task ended: it was still letting go.
 fn ends_a_lock(index: &RunIndex, tid: u32, segment: &Segment, waker: Option<u32>) -> bool {
-    let is_short = segment.ns() < LETTING_GO_NS && index.row(segment.off).awaits != Some(Awaits::Lock);
-    let from_ns = segment.start_ns.saturating_sub(LETTING_GO_NS);
+    let is_short = segment.ns() < SOON_NS && index.row(segment.off).awaits != Some(Awaits::Lock);
+    let from_ns = segment.start_ns.saturating_sub(SOON_NS);
     let is_lock = |row: &Row| {
-        row.awaits == Some(Awaits::Lock) && row.runnable_ns - row.start_ns > LETTING_GO_NS && index.waker(row) == waker
+        row.awaits == Some(Awaits::Lock) && row.runnable_ns - row.start_ns > SOON_NS && index.waker(row) == waker
     };
     is_short && waker.is_some() && index.rows_between(tid, from_ns, segment.start_ns).any(|(_, row)| is_lock(row))
 }

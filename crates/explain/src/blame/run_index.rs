@@ -43,6 +43,7 @@ use super::usage::Usage;
 use super::user_stacks::UserStacks;
 use super::woken::Woken;
 use crate::hashing::{FastMap, FastSet};
+use crate::thresholds::{DEVICE_LAYERS, RARE_PART};
 
 /// The rows of a run and what they refer to.
 #[derive(Debug, Default)]
@@ -109,10 +110,6 @@ pub(super) struct RunIndex {
     pub(super) subjects: FastSet<u32>,
 }
 
-/// Of what a process waits for, less than one part in this many says nothing of it.
-const SELDOM: u64 = 64;
-/// Loop devices on loop devices that are followed.
-const LEVELS: usize = 8;
 /// Moments of a request at most ([`RequestRecord::moments`]).
 const MOMENTS: usize = 8;
 
@@ -205,7 +202,8 @@ impl RunIndex {
         }
         let pairs = self.rows.iter().filter_map(|row| self.request(row));
         // In a damaged run a request may be beneath itself.
-        let pairs = pairs.flat_map(|upper| std::iter::successors(Some(upper), |upper| self.lower(upper)).take(LEVELS));
+        let pairs =
+            pairs.flat_map(|upper| std::iter::successors(Some(upper), |upper| self.lower(upper)).take(DEVICE_LAYERS));
         let pairs = pairs.filter_map(|upper| Some((upper.device, self.lower(upper)?.device)));
         let above: HashSet<(DeviceNumber, DeviceNumber)> = pairs.collect();
         let mut most: HashMap<u32, u64> = HashMap::new();
@@ -213,7 +211,7 @@ impl RunIndex {
             let most = most.entry(pid).or_default();
             *most = count.max(*most);
         });
-        waiters.retain(|(pid, _), (count, _)| *count * SELDOM >= most[pid]);
+        waiters.retain(|(pid, _), (count, _)| *count * RARE_PART >= most[pid]);
         for ((pid, device), (_, reads)) in waiters {
             self.usage.know(device, pid);
             if reads {

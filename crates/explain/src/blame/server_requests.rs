@@ -13,11 +13,10 @@ use super::rows::Row;
 use super::run_index::RunIndex;
 use super::timeline::{NO_ROW, Segment, TaskTimeline};
 use crate::hashing::FastMap;
+use crate::thresholds::SMALL_PART;
 
 /// The class of a request, from what its client sent to what it received.
 pub(super) const SERVER_REQUEST: &str = "server_request";
-/// A wait that has this much (7/8) of a request says more than the request: its system call.
-const MOST: u64 = 8;
 
 /// Slow requests.
 pub(super) fn server_requests(index: &RunIndex, slower_than_ns: u64, class: Name) -> Vec<Operation> {
@@ -98,7 +97,7 @@ fn whole_wait(operations: &[Operation], waits: &[usize], request: &Operation) ->
     let within = waits[first..].iter().take_while(|&&at| operations[at].start_ns < request.end_ns);
     let has_most = |wait: &Operation| {
         let both_ns = wait.end_ns.min(request.end_ns) - wait.start_ns.max(request.start_ns);
-        both_ns >= request.ns() - request.ns() / MOST
+        both_ns >= request.ns() - request.ns() / SMALL_PART
     };
     within.copied().find(|&at| has_most(&operations[at]))
 }

@@ -10,9 +10,8 @@ use super::cause::traits;
 use super::rows::{Row, is_stopped};
 use super::run_index::RunIndex;
 use super::sleep::{OtherEnd, TaskState};
+use crate::thresholds::CHAIN_TASKS;
 
-/// Tasks that a chain of waits leads through.
-const LENGTH: usize = 8;
 /// The tracer's last look at a wait, and that at /proc, are no further apart.
 const LOOK_NS: u64 = 2_000_000_000;
 
@@ -114,7 +113,7 @@ impl RunIndex {
     fn hang(&self, tid: u32) -> Vec<u32> {
         let (mut chain, mut is_hung) = (vec![tid], false);
         let Some(mut known) = self.standing.get(&tid).filter(|known| !is_stopped(known)) else { return Vec::new() };
-        while let Some(peer) = asked(known).filter(|peer| !chain.contains(peer) && chain.len() < LENGTH) {
+        while let Some(peer) = asked(known).filter(|peer| !chain.contains(peer) && chain.len() < CHAIN_TASKS) {
             // It has not read what it was sent, or a file system waits for it.
             is_hung |= known.bytes.is_some() || self.is_for_file_system(known.tid);
             let next = self.standing.get(&peer);
@@ -135,7 +134,7 @@ impl RunIndex {
     /// (a parent that writes all input of a filter whose output it does not read yet), none of them idles, and none goes on.
     pub(super) fn circle(&self, tid: u32) -> Option<Vec<u32>> {
         let (mut chain, mut sends) = (vec![tid], false);
-        while chain.len() < LENGTH {
+        while chain.len() < CHAIN_TASKS {
             let known = self.standing.get(chain.last()?).filter(|known| !is_stopped(known))?;
             sends |= known.awaits == Some(Awaits::Room);
             match asked(known).filter(|_| !has(known, stall_flags::ANY_THREAD))? {
@@ -178,7 +177,7 @@ impl RunIndex {
     /// Whether a thread waits, or one that it waits for, for a lock or for somebody who has not read what it was sent.
     pub(super) fn is_hardly_idle(&self, tid: u32) -> bool {
         let (mut seen, mut at) = (Vec::new(), tid);
-        while let Some(known) = self.standing.get(&at).filter(|_| !seen.contains(&at) && seen.len() < LENGTH) {
+        while let Some(known) = self.standing.get(&at).filter(|_| !seen.contains(&at) && seen.len() < CHAIN_TASKS) {
             if known.bytes.is_some() || known.awaits == Some(Awaits::Lock) || says_that_it_waits(known) {
                 return true;
             }
@@ -196,7 +195,7 @@ impl RunIndex {
         let (mut seen, mut ends) = (vec![tid], Vec::new());
         let mut known = self.standing.get(&tid);
         while let Some((from, peer)) = known.and_then(|from| Some((from, from.holder_tid?))) {
-            if ends.len() == LENGTH {
+            if ends.len() == CHAIN_TASKS {
                 break;
             }
             let next = self.standing.get(&peer);

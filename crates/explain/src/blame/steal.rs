@@ -4,12 +4,11 @@
 use std::collections::HashMap;
 
 use crate::series::SeriesSet;
+use crate::thresholds::SMALL_PART;
 
 /// The counter of each CPU; its instance is `cpu3`.
 pub const STEAL: &str = "stat.percpu.steal";
 const TICK_NS: u64 = 10_000_000;
-/// A wait of which less than this fraction (1/8) was stolen has another reason.
-const LEAST: u64 = 8;
 
 /// Stolen time by CPU.
 #[derive(Debug, Default)]
@@ -59,6 +58,6 @@ impl Steal {
             (u128::from(part.ns) * u128::from(overlap_ns) / u128::from(part.end_ns - part.start_ns)) as u64
         });
         let sum_ns = parts.fold(0, u64::saturating_add);
-        (sum_ns > 0 && sum_ns >= (to_ns - from_ns) / LEAST).then_some(sum_ns)
+        (sum_ns > 0 && sum_ns >= (to_ns - from_ns) / SMALL_PART).then_some(sum_ns)
     }
 }

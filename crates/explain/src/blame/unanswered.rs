@@ -5,8 +5,8 @@ use model::stall::{Awaits, StallKind};
 use super::client_requests::received_ns;
 use super::rows::Row;
 use super::run_index::RunIndex;
-use super::unheard::HEARD_NS;
 use crate::hashing::{FastMap, FastSet};
+use crate::thresholds::SOON_NS;
 
 /// Those waits, and the thread that had the request of each.
 pub(super) fn unanswered(index: &RunIndex) -> Vec<(u32, u32)> {
@@ -49,11 +49,11 @@ impl Heard {
     /// The thread that the request woke, else the only one that received a request then.
     fn server(&self, wait: &Row) -> Option<u32> {
         let asked_ns = wait.asked_ns?;
-        let until_ns = asked_ns.saturating_add(HEARD_NS);
+        let until_ns = asked_ns.saturating_add(SOON_NS);
         let woken = self.woken.get(&wait.tid).map_or(&[][..], Vec::as_slice);
         let before = woken.partition_point(|&(at_ns, _)| at_ns <= until_ns);
         if let Some(&(at_ns, server)) = woken[..before].last()
-            && at_ns.saturating_add(HEARD_NS) >= asked_ns
+            && at_ns.saturating_add(SOON_NS) >= asked_ns
         {
             return Some(server);
         }

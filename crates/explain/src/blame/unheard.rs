@@ -4,22 +4,20 @@ use model::stall::Awaits;
 
 use super::rows::Row;
 use super::run_index::RunIndex;
-
-/// A server that listens is awake this soon after a request, and its client has sent it this soon before.
-pub(super) const HEARD_NS: u64 = 2_000_000;
+use crate::thresholds::SOON_NS;
 
 /// Whether the thread that answers in the end slept on when the client asked, until somebody else sent it something, and the request woke
 /// no other thread either. A worker of an idle server, or one that had taken up the request, would have been woken by it.
 pub(super) fn is_unheard(index: &RunIndex, wait: &Row, server: u32) -> bool {
-    let asked_ns = wait.asked_ns.map_or(wait.start_ns, |asked_ns| asked_ns.max(wait.start_ns.saturating_sub(HEARD_NS)));
+    let asked_ns = wait.asked_ns.map_or(wait.start_ns, |asked_ns| asked_ns.max(wait.start_ns.saturating_sub(SOON_NS)));
     let sleeps_on = |row: &Row| {
         row.awaits == Some(Awaits::Message)
             && row.asked_ns.is_none()
             && row.start_ns < asked_ns
-            && row.runnable_ns > asked_ns.saturating_add(HEARD_NS)
+            && row.runnable_ns > asked_ns.saturating_add(SOON_NS)
             && index.waker(row).is_some_and(|waker| waker != wait.tid)
     };
     wait.awaits == Some(Awaits::Answer)
         && index.rows_between(server, asked_ns, asked_ns).any(|(_, row)| sleeps_on(row))
-        && !index.woke_any(wait.tid, asked_ns.saturating_sub(HEARD_NS)..asked_ns.saturating_add(HEARD_NS))
+        && !index.woke_any(wait.tid, asked_ns.saturating_sub(SOON_NS)..asked_ns.saturating_add(SOON_NS))
 }

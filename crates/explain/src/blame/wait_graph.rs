@@ -26,12 +26,11 @@ use super::timeline::{NO_ROW, Segment};
 use super::timelines::TaskTimelines;
 use super::unfinished::reads;
 use super::wording;
+use crate::thresholds::CHAIN_TASKS;
 use crate::waits::{IoLimit, Numbers, Path, Step, Waiting, Waits};
 
 /// Operations that are kept; of more, every n-th.
 const KEPT: usize = 20_000;
-/// Steps of a path at most.
-const LENGTH: usize = 6;
 /// Pieces of one task that are followed within one wait.
 const PIECES: usize = 1024;
 /// A throttled wait this long before another belongs to the same closed loop: ten slices of blk-throttle.
@@ -169,7 +168,7 @@ impl<'a, 'b> Graph<'a, 'b> {
                 unknown_requests += u32::from(self.device_time_is_unknown(&segment));
             }
             self.servers.extend(self.server(&segment));
-            let mut path = Vec::with_capacity(LENGTH);
+            let mut path = Vec::with_capacity(CHAIN_TASKS);
             self.follow(&segment, operation.tid, &mut path, &mut pieces);
         }
         let since_throttled_ns = first_throttled_ns.and_then(|first_ns| {
@@ -223,7 +222,7 @@ impl<'a, 'b> Graph<'a, 'b> {
         let length = path.len();
         path.extend(self.limit_on_writeback(segment, path[0].blamed));
         let mut now_ns = segment.start_ns;
-        if path.len() < LENGTH {
+        if path.len() < CHAIN_TASKS {
             now_ns = self.follow_request(segment, path, pieces);
             if now_ns == segment.start_ns {
                 now_ns = self.follow_waker(segment, path, pieces);

@@ -7,18 +7,13 @@ use super::answers::Answer;
 use super::path::is_by_choice;
 use super::rows::Row;
 use super::run_index::RunIndex;
-
-/// Proxies in front of a server that are followed.
-const PROXIES: usize = 8;
-
-/// A proxy passes an answer on within this time, or an eighth of the time for which the server worked.
-const PASSED_ON_NS: u64 = 10_000_000;
+use crate::thresholds::{CHAIN_TASKS, WRITTEN_WITHIN_NS, passed_on_within_ns};
 
 /// A thread that asked, and when its answer was sent.
 type Client = (u32, u64);
 
 /// A client that a thread served so long before or after something is the one for which it did that.
-const SERVED_NS: u64 = 5_000_000_000;
+const SERVED_NS: u64 = WRITTEN_WITHIN_NS;
 
 /// For whom a thread of a server worked at a moment, and until when: its client or, if that is a proxy, the client of that one. `None` where
 /// it worked for that process itself, whether or not a proxy asked for it, or for a proxy that this process asks, too: what that needs may be for
@@ -36,13 +31,13 @@ pub(super) fn client_of(index: &RunIndex, server: u32, at_ns: u64, pid: u32) -> 
 /// A client, if that is a proxy its own client, and so on.
 fn through_proxies(index: &RunIndex, first: Client, at_ns: u64) -> Vec<Client> {
     let above = |&(proxy, sent_ns): &Client| index.answers.after(proxy, sent_ns, at_ns);
-    std::iter::successors(Some(first), above).take(PROXIES).collect()
+    std::iter::successors(Some(first), above).take(CHAIN_TASKS).collect()
 }
 
 /// How many of the clients, the first of which got its answer for what was done at a moment, passed it on at once.
 fn passed_on(clients: &[Client], at_ns: u64) -> usize {
     let worked_ns = clients[0].1.saturating_sub(at_ns);
-    let latest_ns = |sent_ns: u64| sent_ns + PASSED_ON_NS + worked_ns / 8;
+    let latest_ns = |sent_ns: u64| sent_ns + passed_on_within_ns(worked_ns);
     clients.windows(2).take_while(|pair| pair[1].1 <= latest_ns(pair[0].1)).count()
 }
 

@@ -3,10 +3,8 @@
 use std::cmp::Reverse;
 
 use super::costs::{Cost, Key};
+use crate::thresholds::SMALL_PART;
 
-/// A program that started another one is named for both if it has at least this part (1/8) of what the other one cost: a script that does nothing
-/// but start others says less than these.
-const LEAST_PART: u64 = 8;
 /// Root blockers that are looked at: those with the most time.
 const MOST: usize = 256;
 
@@ -22,7 +20,7 @@ pub(super) fn joined(mut groups: Vec<(Key, Cost)>, starter: impl Fn(&Key) -> Opt
             let is_it = |(other, its): &(Key, Cost)| {
                 is_same_but_process(key, other)
                     && other.process.as_ref().is_some_and(|process| process.tid == pid)
-                    && its.total_ns.saturating_mul(LEAST_PART) >= cost.total_ns
+                    && its.total_ns.saturating_mul(SMALL_PART) >= cost.total_ns
             };
             groups.iter().position(is_it)
         });

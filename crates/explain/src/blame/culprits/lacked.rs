@@ -8,9 +8,7 @@ use super::super::names::Name;
 use super::super::run_index::RunIndex;
 use super::times::Times;
 use super::weights::{MANY_TIMES, Users};
-
-/// A device works on what was asked of it up to so long before: journals are committed every 5 s.
-const BEFORE_NS: u64 = 5_000_000_000;
+use crate::thresholds::WRITTEN_WITHIN_NS;
 
 /// When the processes waited for each device, in slow operations.
 #[derive(Debug, Default)]
@@ -44,7 +42,7 @@ impl Lacked {
         }
         let most = by_cgroup.values().copied().max().unwrap_or_default();
         let total: u128 = users.values().sum();
-        let since_ns = from_ns.saturating_sub(BEFORE_NS);
+        let since_ns = from_ns.saturating_sub(WRITTEN_WITHIN_NS);
         let worked_ns = |weight: u128| (weight as f64 / total.max(1) as f64 * (to_ns - since_ns) as f64) as u64;
         users.retain(|pid, weight| {
             pid.is_none_or(|pid| {

@@ -11,16 +11,11 @@ use super::super::usage::{Target, Used};
 use super::evicted::read_again;
 use super::need::{Domain, Need, is_below};
 use super::weights::{MANY_TIMES, Users, WEIGHT, add, share};
+use crate::thresholds::WRITTEN_WITHIN_NS;
 
 /// Memory of an inode and its name: about that of ext4's or XFS's.
 const INODE_BYTES: u64 = 1024;
 
-/// A journal holds what was added since its last commit: 5 s by default.
-const COMMIT_NS: u64 = 5_000_000_000;
-/// Pages are written some time after they were made dirty.
-pub(super) const DIRTY_NS: u64 = 5_000_000_000;
-/// Writes of a device this long before and after say who writes there.
-const AROUND_NS: u64 = 5_000_000_000;
 /// Memory is filled before it is short.
 const FILLED_NS: u64 = 10_000_000_000;
 
@@ -86,7 +81,9 @@ impl UsedWithin<'_> {
             Need::CpuOfHolder { cpu, holder } => self.of_cpu_and_holder(*cpu, *holder),
             Need::Quota(cgroup) => self.of_quota(*cgroup),
             Need::Dirty(device) => self.of_dirty_pages(*device),
-            Need::DirtyOf(domain) => self.also_before(DIRTY_NS).of(Target::Dirtied, |used| used.bytes, *domain),
+            Need::DirtyOf(domain) => {
+                self.also_before(WRITTEN_WITHIN_NS).of(Target::Dirtied, |used| used.bytes, *domain)
+            }
             Need::Memory(domain) => self.also_before(FILLED_NS).fillers(*domain),
             // What was filled long before, such as locked memory, takes the room as well.
             Need::Evicted(domain) => {
@@ -140,7 +137,7 @@ impl UsedWithin<'_> {
     }
 
     pub(super) fn around(&self) -> UsedWithin<'_> {
-        UsedWithin { to_ns: self.to_ns.saturating_add(AROUND_NS), ..self.also_before(AROUND_NS) }
+        UsedWithin { to_ns: self.to_ns.saturating_add(WRITTEN_WITHIN_NS), ..self.also_before(WRITTEN_WITHIN_NS) }
     }
 
     /// Those that ran while the process waited; where none is known, those that ran on the CPU about then.
@@ -291,7 +288,7 @@ impl UsedWithin<'_> {
 
     /// Those who filled the journals of file systems on a disk, also just before.
     fn of_journals(&self, device: DeviceNumber) -> Users {
-        let before = self.also_before(COMMIT_NS);
+        let before = self.also_before(WRITTEN_WITHIN_NS);
         let (mut users, mut by_workers) = (Users::new(), Users::new());
         for journal in self.index.usage.journals() {
             if !self.index.usage.is_on(journal, device) {

@@ -9,9 +9,8 @@ use super::super::usage::Used;
 use super::need::{Domain, Need};
 use super::used_within::UsedWithin;
 use super::weights::{Users, WEIGHT};
+use crate::thresholds::WRITTEN_WITHIN_NS;
 
-/// Where nobody used a resource while somebody lacked it, it was used up before: a limit's budget, room for dirty pages.
-const BEFORE_NS: u64 = 5_000_000_000;
 /// A recording may begin amid slow requests.
 const AFTER_NS: u64 = 2_000_000_000;
 
@@ -23,8 +22,8 @@ pub(super) fn users(index: &RunIndex, need: &Need, (from_ns, to_ns): (u64, u64))
         // The end of the chain says more than that somebody used it.
         Some(users).filter(|users| users.keys().any(Option::is_some))
     };
-    let before = || between(from_ns.saturating_sub(BEFORE_NS), to_ns);
-    let after_ns = if need.is_of_memory() { BEFORE_NS } else { AFTER_NS };
+    let before = || between(from_ns.saturating_sub(WRITTEN_WITHIN_NS), to_ns);
+    let after_ns = if need.is_of_memory() { WRITTEN_WITHIN_NS } else { AFTER_NS };
     let has_later = need.is_of_device() || need.is_of_memory();
     let after = || between(from_ns, to_ns.saturating_add(after_ns)).filter(|_| has_later);
     between(from_ns, to_ns).or_else(before).or_else(after).unwrap_or_default()

@@ -6,8 +6,9 @@ use model::usage::Resource;
 use super::super::names::Name;
 use super::super::usage::Target;
 use super::need::Domain;
-use super::used_within::{DIRTY_NS, UsedWithin, known_on, weight};
+use super::used_within::{UsedWithin, known_on, weight};
 use super::weights::{Users, WEIGHT};
+use crate::thresholds::WRITTEN_WITHIN_NS;
 
 /// For as long they stay in memory at most, but for a disk that cannot keep up.
 const EXPIRED_NS: u64 = 30_000_000_000;
@@ -58,7 +59,7 @@ impl UsedWithin<'_> {
     }
 
     pub(super) fn known_writers(&self, device: DeviceNumber) -> Users {
-        known_on(self.index, device, self.writers(device, DIRTY_NS))
+        known_on(self.index, device, self.writers(device, WRITTEN_WITHIN_NS))
     }
 
     /// Those that made dirty what workers wrote, as far as they are known: what they cannot have written is of unknown processes.
