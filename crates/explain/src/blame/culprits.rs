@@ -1,6 +1,12 @@
 //! Root blockers: who used what the victims lacked, else what the chains of waits of all operations lead to. They are searched once,
 //! for all operations, and summed up for some of them.
 
+pub(crate) mod culprit;
+pub(crate) mod dirtying;
+pub(crate) mod disk_users;
+pub(crate) mod loops;
+pub(crate) mod pinned;
+
 mod clients;
 mod costs;
 mod evicted;
@@ -14,7 +20,7 @@ mod syncers;
 mod tests;
 mod times;
 mod used_within;
-pub(super) mod users;
+pub(crate) mod users;
 mod victims;
 mod weights;
 mod writers;
@@ -22,19 +28,19 @@ mod writers;
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
-use super::cause::Cause;
-use super::culprit::Culprit;
-use super::disks::Disks;
-use super::names::Name;
-use super::operations::Operation;
-use super::run_index::RunIndex;
-use super::stops;
-use super::timelines::TaskTimelines;
+use crate::blame::culprits::culprit::Culprit;
+use crate::blame::facts::cause::Cause;
+use crate::blame::facts::disks::Disks;
+use crate::blame::facts::names::Name;
+use crate::blame::facts::run_index::RunIndex;
+use crate::blame::intents::stops;
+use crate::blame::operations::Operation;
+use crate::blame::timeline::timelines::TaskTimelines;
 use crate::threads::hand_over;
-pub(super) use costs::blamed_disk;
+pub(crate) use costs::blamed_disk;
 use costs::{Cost, Costs, Key};
-pub(super) use pieces::Waiting;
-pub(super) use victims::Victims;
+pub(crate) use pieces::Waiting;
+pub(crate) use victims::Victims;
 
 use crate::hashing::FastSet;
 
@@ -46,7 +52,7 @@ const VICTIMS: usize = 5;
 const SEGMENTS_AT_ONCE: usize = 16 << 10;
 
 /// The time that each root blocker cost, by victims.
-pub(super) struct RootBlockers<'a> {
+pub(crate) struct RootBlockers<'a> {
     index: &'a RunIndex,
     disks: &'a Disks,
     times: HashMap<Victims, Vec<(Key, Cost)>>,
@@ -54,7 +60,7 @@ pub(super) struct RootBlockers<'a> {
 
 impl<'a> RootBlockers<'a> {
     /// Of all operations, which are ordered by task.
-    pub(super) fn new(
+    pub(crate) fn new(
         index: &'a RunIndex,
         operations: &[Operation],
         timelines: &mut TaskTimelines<'_>,
@@ -67,14 +73,14 @@ impl<'a> RootBlockers<'a> {
     }
 
     /// The same of what waited, as [`waiting`] has found it.
-    pub(super) fn of_waiting(index: &'a RunIndex, waiting: &[Waiting<'_>], disks: &'a Disks) -> RootBlockers<'a> {
+    pub(crate) fn of_waiting(index: &'a RunIndex, waiting: &[Waiting<'_>], disks: &'a Disks) -> RootBlockers<'a> {
         let mut costs = Costs::new(index, disks);
         costs.add(waiting);
         RootBlockers { index, disks, times: costs.into_times() }
     }
 
     /// The time in which victims waited for others that ran.
-    pub(super) fn running_of_others(&self) -> impl Iterator<Item = (&Victims, u64)> {
+    pub(crate) fn running_of_others(&self) -> impl Iterator<Item = (&Victims, u64)> {
         let running = |times: &[(Key, Cost)]| {
             times.iter().filter(|(key, _)| key.cause == Cause::Running).map(|(_, cost)| cost.total_ns).sum()
         };
@@ -82,7 +88,7 @@ impl<'a> RootBlockers<'a> {
     }
 
     /// Those of some victims, the most time first.
-    pub(super) fn of(&self, are_meant: impl Fn(&Victims) -> bool) -> Vec<Culprit> {
+    pub(crate) fn of(&self, are_meant: impl Fn(&Victims) -> bool) -> Vec<Culprit> {
         let mut sums: HashMap<&Key, Cost> = HashMap::new();
         let times = self.times.iter().filter(|(victims, _)| are_meant(victims)).flat_map(|(_, times)| times);
         times.for_each(|(key, cost)| {
@@ -108,7 +114,7 @@ impl<'a> RootBlockers<'a> {
 }
 
 /// The operations of each task with its timeline, which are ordered by task.
-pub(super) fn waiting<'o>(
+pub(crate) fn waiting<'o>(
     index: &RunIndex,
     operations: &'o [Operation],
     timelines: &mut TaskTimelines<'_>,

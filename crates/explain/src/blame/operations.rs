@@ -1,18 +1,34 @@
 //! The operations to explain.
 
+pub(crate) mod asynchronous;
+pub(crate) mod busy_times;
+pub(crate) mod children;
+pub(crate) mod client_requests;
+pub(crate) mod in_scope;
+pub(crate) mod old_requests;
+pub(crate) mod run_queue_waits;
+pub(crate) mod series;
+pub(crate) mod server_requests;
+pub(crate) mod short_waits;
+pub(crate) mod sleep;
+pub(crate) mod sleeps;
+pub(crate) mod sync_calls;
+pub(crate) mod unfinished;
+
 use std::collections::{HashMap, HashSet};
 
 use model::operation::{OperationKind, OperationRecord, ROUND};
 use model::stall::{Awaits, StallKind};
 use model::system_call::traits;
 
-use super::cause::{self, Cause};
-use super::names::{Name, Names};
-use super::rows::{LONGEST_NS, Row, latest_sleep};
-use super::run_index::RunIndex;
-use super::series::series;
-use super::stacks::Stack;
-use super::times::joined;
+use crate::blame::facts::cause::{self, Cause};
+use crate::blame::facts::names::{Name, Names};
+use crate::blame::facts::rows::{LONGEST_NS, Row, latest_sleep};
+use crate::blame::facts::run_index::RunIndex;
+use crate::blame::facts::stacks::Stack;
+use crate::blame::facts::times::joined;
+use crate::blame::operations::busy_times::BusyTimes;
+use crate::blame::operations::series::series;
 use crate::hashing::FastMap;
 
 /// The class of a page fault outside a traced system call.
@@ -26,51 +42,51 @@ const SAME_FAULT_NS: u64 = 100_000;
 
 /// An operation.
 #[derive(Debug, Clone)]
-pub(super) struct Operation {
-    pub(super) tid: u32,
-    pub(super) start_ns: u64,
-    pub(super) end_ns: u64,
-    pub(super) class: Name,
-    pub(super) path: Option<Name>,
-    pub(super) finished: bool,
+pub(crate) struct Operation {
+    pub(crate) tid: u32,
+    pub(crate) start_ns: u64,
+    pub(crate) end_ns: u64,
+    pub(crate) class: Name,
+    pub(crate) path: Option<Name>,
+    pub(crate) finished: bool,
     /// It began before the recording.
-    pub(super) cut: bool,
+    pub(crate) cut: bool,
     /// An operation of the load.
-    pub(super) own: bool,
+    pub(crate) own: bool,
     /// Of an asynchronous operation: its row. Its time is not its task's.
-    pub(super) asynchronous: Option<u32>,
+    pub(crate) asynchronous: Option<u32>,
     /// A wait for another task, which may be idle.
-    pub(super) awaits: Option<Awaits>,
+    pub(crate) awaits: Option<Awaits>,
     /// Between its waits there may be some that are not recorded.
-    pub(super) has_gaps: bool,
+    pub(crate) has_gaps: bool,
 }
 
 impl Operation {
-    pub(super) fn ns(&self) -> u64 {
+    pub(crate) fn ns(&self) -> u64 {
         self.end_ns - self.start_ns
     }
 
     /// Whether its waits matter whatever others do.
-    pub(super) fn is_of_subject(&self, index: &RunIndex) -> bool {
+    pub(crate) fn is_of_subject(&self, index: &RunIndex) -> bool {
         self.own || index.subjects.contains(&self.tid)
     }
 
     /// Whether it belongs to the recorded command or to the load; `None` where neither was run.
-    pub(super) fn is_of_command(&self, index: &RunIndex) -> Option<bool> {
+    pub(crate) fn is_of_command(&self, index: &RunIndex) -> Option<bool> {
         index.has_command.then(|| self.own || index.of_command.contains(&self.tid))
     }
 }
 
 /// Operations of the load. A stuck operation that is reported repeatedly is one operation.
 #[derive(Debug, Default)]
-pub(super) struct OwnOperations {
+pub(crate) struct OwnOperations {
     all: Vec<Operation>,
     stuck: FastMap<(u32, u64), usize>,
 }
 
 impl OwnOperations {
     /// `false` for an inconsistent record.
-    pub(super) fn insert(&mut self, record: &OperationRecord, names: &mut Names) -> bool {
+    pub(crate) fn insert(&mut self, record: &OperationRecord, names: &mut Names) -> bool {
         if record.class == ROUND || record.duration_ns == 0 {
             return true;
         }
@@ -106,42 +122,13 @@ impl OwnOperations {
         true
     }
 
-    pub(super) fn into_all(self) -> Vec<Operation> {
+    pub(crate) fn into_all(self) -> Vec<Operation> {
         self.all
     }
 }
 
-/// Times covered by operations, by task; ordered and disjoint.
-#[derive(Debug, Default)]
-pub(super) struct BusyTimes(FastMap<u32, Vec<(u64, u64)>>);
-
-impl BusyTimes {
-    pub(super) fn of(times: impl Iterator<Item = (u32, u64, u64)>) -> BusyTimes {
-        let mut busy: FastMap<u32, Vec<(u64, u64)>> = FastMap::default();
-        for (who, start_ns, end_ns) in times {
-            busy.entry(who).or_default().push((start_ns, end_ns));
-        }
-        for times in busy.values_mut() {
-            *times = joined(std::mem::take(times), 0);
-        }
-        BusyTimes(busy)
-    }
-
-    pub(super) fn overlaps(&self, who: u32, start_ns: u64, end_ns: u64) -> bool {
-        let Some(times) = self.0.get(&who) else { return false };
-        let after = times.partition_point(|&(_, end)| end <= start_ns);
-        times.get(after).is_some_and(|&(start, _)| start < end_ns)
-    }
-
-    pub(super) fn insert(&mut self, who: u32, start_ns: u64, end_ns: u64) {
-        let times = self.0.entry(who).or_default();
-        times.push((start_ns, end_ns));
-        *times = joined(std::mem::take(times), 0);
-    }
-}
-
 /// All operations: the load's, and those of other tasks outside of them.
-pub(super) fn all(index: &mut RunIndex, own: Vec<Operation>, slower_than_ns: u64) -> Vec<Operation> {
+pub(crate) fn all(index: &mut RunIndex, own: Vec<Operation>, slower_than_ns: u64) -> Vec<Operation> {
     let (page_fault, blocked) = (index.names.insert(PAGE_FAULT), index.names.insert(BLOCKED));
     let stopped = index.names.insert(STOPPED);
     let search = Search::new(index, &own, slower_than_ns);
@@ -193,7 +180,7 @@ fn never_idles(index: &RunIndex, row: &Row) -> bool {
     row.interruptible && rule.is_some_and(|rule| rule.cause == Cause::Peer)
 }
 
-pub(super) fn of_row(row: &Row, unnamed: Name) -> Operation {
+pub(crate) fn of_row(row: &Row, unnamed: Name) -> Operation {
     Operation {
         tid: row.tid,
         start_ns: row.start_ns,
@@ -210,7 +197,7 @@ pub(super) fn of_row(row: &Row, unnamed: Name) -> Operation {
 }
 
 /// From the first row to the last, in the call of the longest.
-pub(super) fn of_rows(rows: &[&Row], unnamed: Name) -> Operation {
+pub(crate) fn of_rows(rows: &[&Row], unnamed: Name) -> Operation {
     let (first, last) = (rows[0], rows[rows.len() - 1]);
     let longest = rows.iter().max_by_key(|row| row.end_ns - row.start_ns).map_or(first, |row| *row);
     let lock = rows.iter().find_map(|row| row.awaits.filter(|awaits| *awaits == Awaits::Lock));

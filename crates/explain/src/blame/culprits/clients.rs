@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use super::super::run_index::RunIndex;
-use super::super::usage::Target;
-use super::super::worked_for::clients_within;
 use super::need::Need;
 use super::used_within::{amount, is_needed, weight};
 use super::weights::{Users, divided};
+use crate::blame::facts::run_index::RunIndex;
+use crate::blame::facts::usage::Target;
+use crate::blame::intents::worked_for::clients_within;
 
 /// What a server used for each chain of clients: the process that asked it and, of proxies, who asked these. Empty: for itself.
 #[derive(Debug, Default)]

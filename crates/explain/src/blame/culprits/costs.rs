@@ -6,14 +6,6 @@ use model::block::{DeviceNumber, Operation as BlockOperation};
 use model::detail::Detail;
 use model::stall::RequestRecord;
 
-use super::super::cause::Cause;
-use super::super::chain::{End, chain_row, end};
-use super::super::disks::Disks;
-use super::super::names::Name;
-use super::super::run_index::RunIndex;
-use super::super::timeline::{NO_ROW, Segment};
-use super::super::who::Who;
-use super::super::worked_for::client_of;
 use super::clients::Clients;
 use super::evicted::{Evicted, acquit};
 use super::lacked::Lacked;
@@ -24,6 +16,14 @@ use super::syncers::Syncers;
 use super::users::users;
 use super::victims::{Victim, Victims};
 use super::weights::{Users, divided};
+use crate::blame::facts::cause::Cause;
+use crate::blame::facts::disks::Disks;
+use crate::blame::facts::names::Name;
+use crate::blame::facts::run_index::RunIndex;
+use crate::blame::facts::who::Who;
+use crate::blame::graph::chain::{End, chain_row, end};
+use crate::blame::intents::worked_for::client_of;
+use crate::blame::timeline::{NO_ROW, Segment};
 use crate::hashing::FastMap;
 use crate::waits::Numbers;
 
@@ -316,7 +316,7 @@ fn end_and_need<'a>(
 }
 
 /// The disk by which the culprits of a piece of lost time are known.
-pub(in super::super) fn blamed_disk(index: &RunIndex, disks: &Disks, segment: &Segment) -> Option<DeviceNumber> {
+pub(crate) fn blamed_disk(index: &RunIndex, disks: &Disks, segment: &Segment) -> Option<DeviceNumber> {
     if segment.ran != 0 || !segment.is_lost() {
         return None;
     }

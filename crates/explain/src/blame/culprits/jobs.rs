@@ -45,9 +45,9 @@ fn is_same_but_process(one: &Key, other: &Key) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::cause::Cause;
-    use super::super::super::who::Who;
     use super::*;
+    use crate::blame::facts::cause::Cause;
+    use crate::blame::facts::who::Who;
 
     fn cost(pid: u32, total_ns: u64) -> (Key, Cost) {
         let process = Some(Who { tid: pid, name: Some("task".to_owned()) });

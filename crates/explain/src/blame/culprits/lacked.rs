@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use model::block::DeviceNumber;
 
-use super::super::names::Name;
-use super::super::run_index::RunIndex;
 use super::times::Times;
 use super::weights::{MANY_TIMES, Users};
+use crate::blame::facts::names::Name;
+use crate::blame::facts::run_index::RunIndex;
 use crate::thresholds::WRITTEN_WITHIN_NS;
 
 /// When the processes waited for each device, in slow operations.

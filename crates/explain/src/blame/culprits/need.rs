@@ -3,15 +3,15 @@
 use model::block::{DeviceNumber, Kind, Operation as BlockOperation};
 use model::stall::RequestRecord;
 
-use super::super::cause::{Cause, traits};
-use super::super::chain::End;
-use super::super::dirty_limit::is_of_cgroup;
-use super::super::disks::Disks;
-use super::super::names::Name;
-use super::super::rows::Row;
-use super::super::run_index::RunIndex;
-use super::super::unfinished::{reads, traced_device};
-use super::super::usage::Target;
+use crate::blame::facts::cause::{Cause, traits};
+use crate::blame::facts::dirty_limit::is_of_cgroup;
+use crate::blame::facts::disks::Disks;
+use crate::blame::facts::names::Name;
+use crate::blame::facts::rows::Row;
+use crate::blame::facts::run_index::RunIndex;
+use crate::blame::facts::usage::Target;
+use crate::blame::graph::chain::End;
+use crate::blame::operations::unfinished::{reads, traced_device};
 
 /// A scarce resource.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

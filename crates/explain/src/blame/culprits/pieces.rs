@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use super::super::operations::Operation;
-use super::super::timeline::{Segment, TaskTimeline};
 use super::victims::Victim;
+use crate::blame::operations::Operation;
+use crate::blame::timeline::{Segment, TaskTimeline};
 
 /// Operations of one task, and its time.
-pub(in crate::blame) struct Waiting<'a> {
+pub(crate) struct Waiting<'a> {
     pub(super) victim: Victim,
     pub(super) operations: &'a [Operation],
     pub(super) timeline: Arc<TaskTimeline>,

@@ -1,10 +1,10 @@
 //! For whom a process ran that reclaimed memory: those that filled it.
 
-use super::super::run_index::RunIndex;
 use super::need::{Domain, Need};
 use super::times::Times;
 use super::users::users as users_of;
 use super::weights::{Users, share};
+use crate::blame::facts::run_index::RunIndex;
 use crate::hashing::FastMap;
 
 /// When processes ran within a reclaim, in slow operations, and whose memory it was.

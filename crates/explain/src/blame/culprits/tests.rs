@@ -6,7 +6,7 @@ use model::usage::{Resource, UsageRecord};
 
 use super::need::{Domain, Need};
 use super::users::users;
-use crate::blame::run_index::RunIndex;
+use crate::blame::facts::run_index::RunIndex;
 
 const BASE: DeviceNumber = DeviceNumber::new(7, 0);
 const LOOP: DeviceNumber = DeviceNumber::new(7, 1);

@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use model::block::DeviceNumber;
 use model::usage::Resource;
 
-use super::super::names::Name;
-use super::super::run_index::RunIndex;
-use super::super::usage::{Target, Used};
 use super::evicted::read_again;
 use super::need::{Domain, Need, is_below};
 use super::weights::{MANY_TIMES, Users, WEIGHT, add, share};
+use crate::blame::facts::names::Name;
+use crate::blame::facts::run_index::RunIndex;
+use crate::blame::facts::usage::{Target, Used};
 use crate::thresholds::WRITTEN_WITHIN_NS;
 
 /// Memory of an inode and its name: about that of ext4's or XFS's.

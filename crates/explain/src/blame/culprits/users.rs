@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use model::block::DeviceNumber;
 
-use super::super::run_index::RunIndex;
-use super::super::usage::Used;
 use super::need::{Domain, Need};
 use super::used_within::UsedWithin;
 use super::weights::{Users, WEIGHT};
+use crate::blame::facts::run_index::RunIndex;
+use crate::blame::facts::usage::Used;
 use crate::thresholds::WRITTEN_WITHIN_NS;
 
 /// A recording may begin amid slow requests.
@@ -31,13 +31,13 @@ pub(super) fn users(index: &RunIndex, need: &Need, (from_ns, to_ns): (u64, u64))
 
 /// What a disk completed for somebody.
 #[derive(Debug, Clone, Copy, Default)]
-pub(in crate::blame) struct Amounts {
-    pub(in crate::blame) requests: u64,
-    pub(in crate::blame) bytes: u64,
+pub(crate) struct Amounts {
+    pub(crate) requests: u64,
+    pub(crate) bytes: u64,
 }
 
 /// What a disk completed within a time, by process; `None`: for processes that are not known.
-pub(in crate::blame) fn amounts(
+pub(crate) fn amounts(
     index: &RunIndex,
     device: DeviceNumber,
     from_ns: u64,

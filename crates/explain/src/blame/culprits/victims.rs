@@ -1,24 +1,24 @@
 //! Whose time is lost.
 
-use super::super::names::Name;
-use super::super::operations::Operation;
-use super::super::run_index::RunIndex;
+use crate::blame::facts::names::Name;
+use crate::blame::facts::run_index::RunIndex;
+use crate::blame::operations::Operation;
 
 /// Whose operations a time is of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(in crate::blame) struct Victims {
+pub(crate) struct Victims {
     /// Not of the recorded command, nor of the load.
-    pub(in crate::blame) are_others: bool,
+    pub(crate) are_others: bool,
     /// The name of the process, and the cgroup.
-    pub(in crate::blame) process: Option<Name>,
-    pub(in crate::blame) cgroup: Option<Name>,
+    pub(crate) process: Option<Name>,
+    pub(crate) cgroup: Option<Name>,
 }
 
 /// Victims, and the process among them that lost the time.
 pub(super) type Victim = (Victims, u32);
 
 impl Victims {
-    pub(in crate::blame) fn of(index: &RunIndex, operation: &Operation) -> Victims {
+    pub(crate) fn of(index: &RunIndex, operation: &Operation) -> Victims {
         let (tid, at_ns) = (operation.tid, operation.end_ns);
         let of_process = index.tasks.pid(tid, at_ns).and_then(|pid| index.tasks.program(pid, at_ns));
         Victims {

@@ -3,11 +3,11 @@
 use model::block::DeviceNumber;
 use model::usage::Resource;
 
-use super::super::names::Name;
-use super::super::usage::Target;
 use super::need::Domain;
 use super::used_within::{UsedWithin, known_on, weight};
 use super::weights::{Users, WEIGHT};
+use crate::blame::facts::names::Name;
+use crate::blame::facts::usage::Target;
 use crate::thresholds::WRITTEN_WITHIN_NS;
 
 /// For as long they stay in memory at most, but for a disk that cannot keep up.

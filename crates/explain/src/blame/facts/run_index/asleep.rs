@@ -1,0 +1,65 @@
+//! Why a task slept, by its row, its stack and its request.
+
+use model::stall::Awaits;
+
+use super::RunIndex;
+use crate::blame::facts::cause::{Cause, Evidence, is_hidden};
+use crate::blame::facts::request;
+use crate::blame::facts::rows::Row;
+
+impl RunIndex {
+    /// Why a task slept at a moment of an off-CPU row that no span covers, as far as its sources were traced.
+    pub(crate) fn asleep(&self, row: &Row, at_ns: u64) -> (Cause, Evidence) {
+        match self.shown_asleep(row, at_ns) {
+            (cause, evidence) if self.hides_disk && is_hidden(cause, evidence) => (Cause::Unexplained, Evidence::None),
+            shown => shown,
+        }
+    }
+
+    /// The same as its row, stack and request show it.
+    pub(crate) fn shown_asleep(&self, row: &Row, at_ns: u64) -> (Cause, Evidence) {
+        let (stack, rule) = (self.stack(row.stack.get()), self.rule(row));
+        // The kernel freezes a task in its sleep, and does not say when it would have been woken.
+        if row.is_stopped() || self.stack(row.waker_stack.get()).is_some_and(|waker| waker.thaws) {
+            return (Cause::Stopped, Evidence::Event);
+        }
+        let announced = self.announced(row);
+        if let Some(announced) = announced.filter(|announced| !announced.on_request) {
+            let frozen = rule.is_some_and(|rule| rule.cause == Cause::Frozen);
+            let cause = if announced.cause == Cause::Lock && frozen { Cause::Frozen } else { announced.cause };
+            return (cause, Evidence::Event);
+        }
+        if self.is_answered(row) {
+            return (Cause::NetworkFs, Evidence::Stack);
+        }
+        if let Some(rule) = rule.filter(|rule| !rule.on_request) {
+            return (rule.cause, Evidence::Stack);
+        }
+        match self.request(row) {
+            Some(request) => {
+                if let Some(cause) = request::cause_at(request, at_ns) {
+                    return (cause, Evidence::Event);
+                }
+                if stack.is_some_and(|stack| stack.submitted) && request::begins_with_flush(request) {
+                    // Nothing but a limit keeps a flush that was submitted before it got its request.
+                    return (Cause::IoThrottle, Evidence::Stack);
+                }
+            }
+            None if row.request.get().is_some() && !self.lacks_requests => return (Cause::Device, Evidence::Event),
+            None => {}
+        }
+        self.without_request(row)
+    }
+
+    /// The same where its request is unknown.
+    fn without_request(&self, row: &Row) -> (Cause, Evidence) {
+        match (self.announced(row), self.rule(row)) {
+            (Some(_), _) | (_, Some(_)) if row.throttled => (Cause::IoThrottle, Evidence::Correlation),
+            (Some(announced), _) => (self.or_mapper(row, announced.cause), Evidence::Event),
+            (None, Some(rule)) => (self.or_mapper(row, rule.cause), Evidence::Stack),
+            // The call does not show it: a semaphore, or a poll.
+            (None, None) if row.awaits == Some(Awaits::Lock) => (Cause::Lock, Evidence::Event),
+            (None, None) => (Cause::Unexplained, Evidence::None),
+        }
+    }
+}

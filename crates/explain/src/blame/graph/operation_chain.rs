@@ -1,0 +1,124 @@
+//! The chain of an operation: what most of its time went to, and what was behind that.
+
+use std::collections::HashMap;
+
+use crate::blame::facts::cause::Cause;
+use crate::blame::facts::run_index::RunIndex;
+use crate::blame::graph::chain::{Step, chain_row, walk};
+use crate::blame::intents::holder;
+use crate::blame::intents::worked_for::client_of;
+use crate::blame::operations::Operation;
+use crate::blame::timeline::{NO_ROW, Segment, TaskTimeline};
+use crate::blame::verdict::explanation::{Holds, Link, RequestLife};
+use crate::blame::verdict::links;
+use crate::blame::verdict::request_life::lifecycle;
+use crate::thresholds::SMALL_PART;
+
+/// The chain that starts with an operation's longest wait, and the request at its end.
+pub(crate) fn of_operation(
+    index: &RunIndex,
+    operation: &Operation,
+    timeline: &TaskTimeline,
+) -> (Vec<Link>, Option<RequestLife>) {
+    let Some(LongestWait { row, follow: first, cause, ns, ran }) = longest(index, operation, timeline) else {
+        return (Vec::new(), None);
+    };
+    let link = |row: u32, cause: Cause, time_ns: u64| links::wait(index, row, cause, time_ns);
+    let mut chain = vec![Link {
+        task: Some(index.tasks.who(operation.tid, operation.end_ns, &index.names)),
+        ..link(row, cause, ns)
+    }];
+    if ran != 0 {
+        chain.push(work(index, operation, (row, ran), ns));
+        return (chain, None);
+    }
+    if index.row(row).tid != operation.tid {
+        chain.push(link(row, cause, ns));
+    }
+    let mut last = None;
+    walk(index, first, cause, |step| match step {
+        Step::Waits { row, cause, ns, held } => chain.push(holder::link(index, held, link(row, cause, ns))),
+        Step::Request { request, described } => {
+            last = Some(lifecycle(index, request));
+            if !described {
+                chain.push(links::request(index, request, chain.last().map_or(0, |link| link.time_ns)));
+            }
+        }
+        Step::Stopped { tid, at_ns, ns, cause } => chain.push(links::stopped(index, tid, at_ns, (cause, ns))),
+        Step::Works { tid, at_ns, ns, held } => {
+            let task = index.tasks.who(tid, at_ns, &index.names);
+            let work = links::work(index.ran(tid, at_ns - ns, at_ns));
+            chain.push(holder::link(index, held, Link { task: Some(task), time_ns: ns, ..work }));
+        }
+    });
+    note_other_ends(index, operation, &mut chain);
+    (chain, last)
+}
+
+/// Of a wait that had not ended: the next task of the chain did not end it, but has the other end of what it was for.
+fn note_other_ends(index: &RunIndex, operation: &Operation, chain: &mut [Link]) {
+    let begin = if operation.finished { chain.len() } else { 1 };
+    for at in begin..chain.len() {
+        let tid = |link: &Link| link.task.as_ref().map(|task| task.tid);
+        let has_it = tid(&chain[at - 1]).and_then(|before| index.standing.get(&before)?.holder_tid);
+        if chain[at].holds.is_none() && has_it.is_some() && has_it == tid(&chain[at]) {
+            chain[at].holds = Some(Holds::OtherEnd);
+        }
+    }
+}
+
+/// What another task did in a row, and for which of its clients.
+fn work(index: &RunIndex, operation: &Operation, (row, ran): (u32, u32), time_ns: u64) -> Link {
+    let row = index.row(row);
+    let began_ns = row.start_ns.max(operation.start_ns);
+    let pid = index.tasks.process_of(operation.tid, operation.end_ns);
+    let client = client_of(index, ran, began_ns, pid);
+    let work = client.map_or_else(|| links::work(true), |(client, _)| links::work_for(index, client, began_ns));
+    Link { task: Some(index.tasks.who(ran, row.runnable_ns, &index.names)), time_ns, ..work }
+}
+
+/// An operation's longest wait.
+struct LongestWait {
+    /// The most specific row.
+    row: u32,
+    /// The row that its chain continues from.
+    follow: u32,
+    cause: Cause,
+    ns: u64,
+    /// The other task that ran in that time, in one wait for it or in many; 0: none.
+    ran: u32,
+}
+
+/// Pieces smaller than this fraction (1/4096) of an operation are not summed by row, because there may be very many.
+const SMALL: u64 = 4096;
+
+fn longest(index: &RunIndex, operation: &Operation, timeline: &TaskTimeline) -> Option<LongestWait> {
+    let mut sums: HashMap<(u32, Cause, u32), (LongestWait, u64)> = HashMap::new();
+    let mut longest_small: Option<LongestWait> = None;
+    for segment in timeline.between(operation.start_ns, operation.end_ns) {
+        let Some(row) = segment.row().filter(|_| segment.is_lost()) else { continue };
+        let piece = piece(index, row, &segment);
+        if piece.ns < operation.ns() / SMALL {
+            if longest_small.as_ref().is_none_or(|longest| longest.ns < piece.ns) {
+                longest_small = Some(piece);
+            }
+            continue;
+        }
+        let key = (if piece.ran == 0 { row } else { NO_ROW }, piece.cause, piece.ran);
+        let (sum, longest_ns) = sums.entry(key).or_insert_with(|| (LongestWait { ns: 0, ..piece }, 0));
+        sum.ns += piece.ns;
+        if piece.ns > *longest_ns {
+            (*longest_ns, sum.row, sum.follow) = (piece.ns, piece.row, piece.follow);
+        }
+    }
+    // The chain of a cause that hardly matters would read as the reason.
+    let all = timeline.sums(operation.start_ns, operation.end_ns);
+    let matters = |wait: &LongestWait| all.of(wait.cause).total_ns() >= operation.ns() / SMALL_PART;
+    let longest = sums.into_values().map(|(sum, _)| sum).filter(matters).max_by_key(|sum| (sum.ns, sum.cause, sum.row));
+    longest.or(longest_small.filter(matters))
+}
+
+fn piece(index: &RunIndex, row: u32, segment: &Segment) -> LongestWait {
+    let follow = chain_row(index, segment).unwrap_or(row);
+    LongestWait { row, follow, cause: segment.cause, ns: segment.ns(), ran: segment.ran }
+}

@@ -1,0 +1,356 @@
+//! The path of a wait that another task ended: what that task did before, up to its own wait for yet another task, and so on
+//! back in time, until the wait began. A client's wait thus leads through its server, whether that hands the work over to a
+//! thread or to another server.
+
+use std::sync::Arc;
+
+use model::stall::{Awaits, StallKind};
+use model::system_call::traits;
+
+use crate::blame::facts::cause::{self, Cause, Evidence};
+use crate::blame::facts::rows::Row;
+use crate::blame::facts::run_index::RunIndex;
+use crate::blame::intents::unheard::is_unheard;
+use crate::blame::operations::series::RETRY_NS;
+use crate::blame::timeline::{NO_ROW, Segment, TaskTimeline};
+use crate::thresholds::SOON_NS;
+
+/// Waits that a path leads through at most: of a server and its worker that wake each other there are many.
+const HOPS: usize = 512;
+/// Of these, how many may end at the same moment.
+const AT_ONCE: usize = 8;
+/// Segments of one task that are read at most, the latest first.
+const SEGMENTS: usize = 4096;
+
+/// The path of that row, in order of time: it covers the row until its wakeup. `timeline_of` gives what a task did by its own
+/// rows alone. Time that no task explains has the row's own cause.
+pub(crate) fn path(index: &RunIndex, row: u32, mut timeline_of: impl FnMut(u32) -> Arc<TaskTimeline>) -> Vec<Segment> {
+    let wait = index.row(row);
+    let mut next = index.waker(wait);
+    let unheard = next.is_some_and(|server| is_unheard(index, wait, server));
+    let mut path = Path::new(index, row, unheard);
+    // The tasks that the path led through, and when each began to wait for the next one.
+    let mut before: Vec<(u32, u64)> = Vec::new();
+    let mut hops = Hops::default();
+    let mut asked_ns = wait.asked_ns.filter(|_| wait.awaits == Some(Awaits::Answer) && !unheard);
+    while let Some(tid) = next.filter(|_| hops.may_go_on(path.until_ns)) {
+        if let Some(own) = asked_ns.and_then(|asked_ns| index.answers.passed_on(tid, asked_ns, path.until_ns)) {
+            path.pass_back(tid, &timeline_of(tid), own.sent_ns);
+            before.push((tid, own.asked_ns));
+            (next, asked_ns) = (Some(own.server), Some(own.asked_ns));
+            continue;
+        }
+        asked_ns = None;
+        next = match path.back_through(tid, &timeline_of(tid)) {
+            Next::Waits { since_ns, waker, was_busy } => {
+                before.push((tid, since_ns));
+                if was_busy && path.busy.is_none() {
+                    (path.busy, path.from_ns) = (Some((before.len(), path.through_idle)), since_ns);
+                }
+                waker.or_else(|| path.busy.is_some().then(|| path.back_to_waiting(&mut before))?)
+            }
+            Next::Unknown => path.back_to_waiting(&mut before),
+        };
+    }
+    path.put_lock(wait.start_ns);
+    path.put_wait(wait.start_ns);
+    path.segments.reverse();
+    path.segments
+}
+
+/// How a path through a task ends.
+enum Next {
+    /// The task waited, since then, for another one, if that is known and has work. `was_busy`: before, it had waited for a lock
+    /// in its work for the same request.
+    Waits { since_ns: u64, waker: Option<u32>, was_busy: bool },
+    /// Nothing is known of what it did before: it began meanwhile, or did not wait for long.
+    Unknown,
+}
+
+/// Keeps a path from going on without end.
+#[derive(Debug, Default)]
+struct Hops {
+    all: usize,
+    at_once: usize,
+    until_ns: u64,
+}
+
+impl Hops {
+    fn may_go_on(&mut self, until_ns: u64) -> bool {
+        self.all += 1;
+        self.at_once = if until_ns == self.until_ns { self.at_once + 1 } else { 0 };
+        self.until_ns = until_ns;
+        self.all <= HOPS && self.at_once < AT_ONCE
+    }
+}
+
+/// A wait for a lock of user space.
+#[derive(Debug, Clone, Copy)]
+struct Lock {
+    row: u32,
+    /// A timer may have interrupted it since.
+    began_ns: u64,
+}
+
+/// A path that grows back in time.
+struct Path<'a> {
+    index: &'a RunIndex,
+    row: u32,
+    /// The wait for a lock of user space that the path leads through: a server that waits for one is not idle, whatever the
+    /// holder does.
+    lock: Option<Lock>,
+    /// The server did not hear of the request: what it waited for instead is what kept this wait waiting.
+    unheard: bool,
+    /// It leads through the client that the server waited for instead.
+    of_slow_client: bool,
+    /// It leads through a task that waited for whatever somebody sends: what that one did before is its own affair.
+    through_idle: bool,
+    /// All after this is known.
+    until_ns: u64,
+    /// The latest first.
+    segments: Vec<Segment>,
+    /// What tasks did before is of no interest here.
+    from_ns: u64,
+    /// The number of tasks that the path led through up to one that was busy before it waited for the next, and whether it led through an
+    /// idle one by then.
+    busy: Option<(usize, bool)>,
+}
+
+impl Path<'_> {
+    fn new(index: &RunIndex, row: u32, unheard: bool) -> Path<'_> {
+        let wait = index.row(row);
+        Path {
+            index,
+            row,
+            lock: None,
+            unheard,
+            of_slow_client: false,
+            through_idle: false,
+            until_ns: wait.runnable_ns,
+            segments: Vec::new(),
+            from_ns: wait.start_ns,
+            busy: None,
+        }
+    }
+
+    /// The task that waited for the last one of the path: what it did before that is known, unless the last one idled, and may have worked for
+    /// others.
+    fn back_to_waiting(&mut self, before: &mut Vec<(u32, u64)>) -> Option<u32> {
+        if let Some((count, through_idle)) = self.busy.take() {
+            before.truncate(count);
+            self.through_idle = through_idle;
+            self.from_ns = self.index.row(self.row).start_ns;
+        }
+        let (tid, since_ns) = before.pop().filter(|_| !self.through_idle)?;
+        self.put_lock(since_ns);
+        self.put_gap(since_ns);
+        Some(tid)
+    }
+
+    fn put(&mut self, from_ns: u64, cause: Cause, evidence: Evidence, by: u32) {
+        if from_ns < self.until_ns {
+            let (start_ns, end_ns) = (from_ns, std::mem::replace(&mut self.until_ns, from_ns));
+            self.segments.push(Segment { start_ns, end_ns, cause, evidence, off: self.row, by, ran: 0 });
+        }
+    }
+
+    /// What that task waited for, or did itself.
+    fn put_done(&mut self, done: &Segment, tid: u32) {
+        if done.cause == Cause::Unexplained && done.off == NO_ROW {
+            return self.put_gap(done.start_ns);
+        }
+        let known = self.segments.len();
+        self.put(done.start_ns, done.cause, done.evidence, done.row().unwrap_or(NO_ROW));
+        let ran = if done.cause == Cause::Running { tid } else { 0 };
+        self.segments[known..].iter_mut().for_each(|segment| segment.ran = ran);
+    }
+
+    /// Time that no task explains.
+    fn put_wait(&mut self, from_ns: u64) {
+        let (cause, evidence) = self.index.asleep(self.index.row(self.row), from_ns);
+        self.put(from_ns, cause, evidence, NO_ROW);
+    }
+
+    /// Time of which nothing is known. Who waits for room waits for the other end, whatever that does.
+    fn put_gap(&mut self, from_ns: u64) {
+        match self.index.row(self.row).awaits {
+            Some(Awaits::Room) => self.put_wait(from_ns),
+            _ => self.put(from_ns, Cause::Unexplained, Evidence::None, NO_ROW),
+        }
+    }
+
+    /// Time of the wait for a lock in which its holder did not wait for anything known.
+    fn put_lock(&mut self, from_ns: u64) {
+        if let Some(lock) = self.lock {
+            let (cause, evidence) = self.index.asleep(self.index.row(lock.row), from_ns);
+            self.put(from_ns.max(lock.began_ns), cause, evidence, lock.row);
+        }
+    }
+
+    /// A holder that waits for a lock itself keeps those waiting who began before.
+    fn wait_for_lock(&mut self, row: u32) {
+        let began_ns = series_began_ns(self.index, self.index.row(row));
+        if self.lock.is_none_or(|outer| outer.began_ns > began_ns) {
+            self.lock = Some(Lock { row, began_ns });
+        }
+    }
+
+    /// What a proxy did from the answer that it received on.
+    fn pass_back(&mut self, proxy: u32, timeline: &TaskTimeline, received_ns: u64) {
+        for segment in timeline.latest(received_ns, self.until_ns).take(SEGMENTS) {
+            self.put_gap(segment.end_ns);
+            self.put_done(&segment, proxy);
+        }
+        self.put_gap(received_ns);
+    }
+
+    /// Whom the task waited for there; `None` if what it did before kept this wait waiting all the same.
+    fn hand_over(&mut self, tid: u32, segment: &Segment, is_for_lock: bool) -> Option<Next> {
+        let (index, asleep) = (self.index, self.index.row(segment.off));
+        let waker = ender(index, tid, segment);
+        // A timer or an interrupt ended that sleep.
+        if !is_for_lock && (waker.is_none() || ends_a_lock(index, tid, segment, waker)) {
+            self.put_wait(segment.start_ns);
+            return None;
+        }
+        if asleep.awaits == Some(Awaits::Message) {
+            self.of_slow_client = std::mem::take(&mut self.unheard);
+            self.through_idle |= !self.of_slow_client;
+        }
+        if asleep.awaits == Some(Awaits::Lock) {
+            self.wait_for_lock(segment.off);
+        }
+        let waker = waker.filter(|&waker| waker != index.row(self.row).tid);
+        Some(Next::Waits { since_ns: segment.start_ns, waker, was_busy: was_busy(index, asleep) })
+    }
+
+    /// Back to where the wait began, or to where this task itself waited for another one: then that one is returned. A task
+    /// that waited for this very wait's task had no work before.
+    fn back_through(&mut self, tid: u32, timeline: &TaskTimeline) -> Next {
+        let index = self.index;
+        let wait = index.row(self.row);
+        for segment in timeline.latest(self.from_ns, self.until_ns).take(SEGMENTS) {
+            if wait.awaits == Some(Awaits::Lock) {
+                self.put_wait(segment.end_ns);
+            }
+            self.put_lock(segment.end_ns);
+            self.put_gap(segment.end_ns);
+            // Of the holder of a lock, only that it held the lock matters.
+            let is_for_lock = self.lock.is_some() || wait.awaits == Some(Awaits::Lock);
+            let is_by_choice =
+                || sleeps_by_choice(index, wait, &segment) || (self.of_slow_client && is_timer(index, &segment));
+            if !is_for_lock && !self.through_idle && is_by_choice() {
+                self.put(segment.start_ns, Cause::Sleep, Evidence::Event, segment.off);
+                continue;
+            }
+            if hands_over(index, &segment) {
+                match self.hand_over(tid, &segment, is_for_lock) {
+                    Some(next) => return next,
+                    None => continue,
+                }
+            }
+            // Whatever else the holder of a lock did, the wait was for the lock.
+            if wait.awaits == Some(Awaits::Lock) && !segment.cause.is_wait() {
+                self.put_wait(segment.start_ns);
+            }
+            if !segment.cause.is_wait() {
+                self.put_lock(segment.start_ns);
+            }
+            self.put_done(&segment, tid);
+        }
+        Next::Unknown
+    }
+}
+
+/// Whether a server's thread that waits for another one had just waited for a lock, for longer, in its work for the same request.
+fn was_busy(index: &RunIndex, asleep: &Row) -> bool {
+    let Some(asked_ns) = asleep.asked_ns else { return false };
+    let from_ns = asleep.start_ns.saturating_sub(RETRY_NS);
+    let is_longer = |row: &Row| row.end_ns - row.start_ns >= asleep.end_ns - asleep.start_ns;
+    let is_lock = |row: &Row| {
+        row.kind == StallKind::OffCpu
+            && row.asked_ns == Some(asked_ns)
+            && row.awaits == Some(Awaits::Lock)
+            && row.end_ns <= asleep.start_ns
+            && is_longer(row)
+    };
+    asleep.awaits != Some(Awaits::Lock)
+        && index.rows_between(asleep.tid, from_ns, asleep.start_ns).any(|(_, row)| is_lock(row))
+}
+
+/// Whether a short wait follows one for a lock, which the same task ended: it was still letting go.
+fn ends_a_lock(index: &RunIndex, tid: u32, segment: &Segment, waker: Option<u32>) -> bool {
+    let is_short = segment.ns() < SOON_NS && index.row(segment.off).awaits != Some(Awaits::Lock);
+    let from_ns = segment.start_ns.saturating_sub(SOON_NS);
+    let is_lock = |row: &Row| {
+        row.awaits == Some(Awaits::Lock) && row.runnable_ns - row.start_ns > SOON_NS && index.waker(row) == waker
+    };
+    is_short && waker.is_some() && index.rows_between(tid, from_ns, segment.start_ns).any(|(_, row)| is_lock(row))
+}
+
+/// Who ended that sleep of a task, or sent it the answer that came meanwhile.
+fn ender(index: &RunIndex, tid: u32, segment: &Segment) -> Option<u32> {
+    let sender = || index.answers.sender(tid, segment.start_ns, segment.end_ns).filter(|&sender| sender != tid);
+    index.waker(index.row(segment.off)).or_else(sender)
+}
+
+/// Whether a task slept there on a timer of its own, while another one waited for it.
+fn sleeps_by_choice(index: &RunIndex, wait: &Row, segment: &Segment) -> bool {
+    if segment.off == NO_ROW {
+        return false;
+    }
+    let row = index.row(segment.off);
+    match segment.cause {
+        // What a reader might wait for in a `select` is there while a pipe is full.
+        Cause::Unexplained => is_by_choice(index, row) || (wait.awaits == Some(Awaits::Room) && is_timed(index, row)),
+        Cause::Lock => segment.evidence == Evidence::Stack && is_by_choice(index, row),
+        _ => false,
+    }
+}
+
+/// Whether a timer ended the sleep there.
+fn is_timer(index: &RunIndex, segment: &Segment) -> bool {
+    let is_timer = |row: &Row| row.interruptible && index.stack(row.waker_stack.get()).is_some_and(|waker| waker.timer);
+    segment.off != NO_ROW && segment.cause == Cause::Unexplained && is_timer(index.row(segment.off))
+}
+
+/// Whether a timer ended a sleep that was for nobody who is known.
+fn is_timed(index: &RunIndex, row: &Row) -> bool {
+    let for_nobody = row.asked_ns.is_none() && row.awaits.is_none_or(|awaits| awaits == Awaits::Interrupt);
+    row.interruptible && for_nobody && index.stack(row.waker_stack.get()).is_some_and(|waker| waker.timer)
+}
+
+/// Whether a row is a sleep that its task asked for. Threads of Java sleep in a futex.
+pub(crate) fn is_by_choice(index: &RunIndex, row: &Row) -> bool {
+    let on_thread = || index.stack(row.stack.get()).is_some_and(|stack| stack.on_thread);
+    index.does(row, traits::SLEEPS) || (on_thread() && is_timed(index, row))
+}
+
+/// When the wait that a row ends began, which timers may have interrupted.
+pub(crate) fn series_began_ns(index: &RunIndex, row: &Row) -> u64 {
+    let mut began_ns = row.start_ns;
+    for (_, before) in index.rows_between(row.tid, 0, row.start_ns) {
+        if before.kind != StallKind::OffCpu {
+            continue;
+        }
+        // A task sleeps once at a time: those before it ended earlier still.
+        if before.end_ns.saturating_add(RETRY_NS) < began_ns {
+            break;
+        }
+        if before.awaits.is_none() {
+            continue;
+        }
+        let is_same = before.asked_ns.is_some() && (before.asked_ns, before.awaits) == (row.asked_ns, row.awaits);
+        if !is_same {
+            break;
+        }
+        began_ns = before.start_ns;
+    }
+    began_ns
+}
+
+/// Whether a task did nothing there but wait for another one. One that is stopped waits for nobody.
+pub(crate) fn hands_over(index: &RunIndex, segment: &Segment) -> bool {
+    let asleep = !segment.cause.has(cause::traits::FOR_CPU) && segment.cause != Cause::Stopped;
+    asleep && segment.off != NO_ROW && segment.by == NO_ROW && index.awaits_task(index.row(segment.off))
+}

@@ -1,0 +1,74 @@
+//! Equal waits of a client for one server: whether enough is known of each of them depends on what its server did in short moments, and on
+//! whose time its timers interrupted. Where enough of them are stalls, all of them are.
+
+use std::collections::HashMap;
+
+use model::stall::StallKind;
+
+use crate::blame::facts::names::Name;
+use crate::blame::facts::run_index::RunIndex;
+use crate::blame::operations::Operation;
+
+/// Waits are equal if none is this many times as long as the other.
+const AS_LONG: u64 = 2;
+/// For each equal wait that is a stall there are at most this many others of which too little is known.
+const UNKNOWN: usize = 3;
+
+/// What is known of an operation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Known {
+    Stall,
+    Idle,
+    /// A client of the recorded command or load asked for something, and of its server too little is known.
+    Unknown,
+}
+
+/// A client's process and the program that answers it.
+type Pair = (u32, Name);
+
+/// How long the waits of each client were, in order.
+#[derive(Debug, Default)]
+pub(crate) struct EqualWaits {
+    stalls: HashMap<Pair, Vec<u64>>,
+    unknown: HashMap<Pair, Vec<u64>>,
+}
+
+impl EqualWaits {
+    pub(crate) fn new<'a>(index: &RunIndex, all: impl Iterator<Item = (&'a Operation, Known)> + Clone) -> EqualWaits {
+        let of = |wanted: Known| {
+            let mut lengths: HashMap<Pair, Vec<u64>> = HashMap::new();
+            let them = all.clone().filter(|&(one, known)| known == wanted && one.awaits.is_some());
+            them.filter_map(|(one, _)| Some((pair(index, one)?, one.ns())))
+                .for_each(|(pair, ns)| lengths.entry(pair).or_default().push(ns));
+            lengths.values_mut().for_each(|lengths| lengths.sort_unstable());
+            lengths
+        };
+        let unknown = of(Known::Unknown);
+        let stalls = if unknown.is_empty() { HashMap::new() } else { of(Known::Stall) };
+        EqualWaits { stalls, unknown }
+    }
+
+    /// Whether enough waits that are equal to this one are stalls.
+    pub(crate) fn are_known(&self, index: &RunIndex, wait: &Operation) -> bool {
+        let Some(pair) = pair(index, wait) else { return false };
+        let equal = |all: &HashMap<Pair, Vec<u64>>| {
+            let lengths = all.get(&pair).map_or(&[][..], Vec::as_slice);
+            let shorter = lengths.partition_point(|&ns| ns < wait.ns() / AS_LONG);
+            lengths.partition_point(|&ns| ns <= wait.ns().saturating_mul(AS_LONG)) - shorter
+        };
+        let stalls = equal(&self.stalls);
+        stalls > 0 && stalls * UNKNOWN >= equal(&self.unknown)
+    }
+}
+
+fn pair(index: &RunIndex, wait: &Operation) -> Option<Pair> {
+    let server = match wait.asynchronous {
+        Some(at) => index.waker(index.row(at)),
+        None => {
+            let mut rows = index.rows_between(wait.tid, wait.start_ns, wait.end_ns).map(|(_, row)| row);
+            rows.find(|row| row.kind == StallKind::OffCpu).and_then(|row| index.waker(row))
+        }
+    }?;
+    let pid = |tid: u32| index.tasks.process_of(tid, wait.end_ns);
+    Some((pid(wait.tid), index.tasks.program(pid(server), wait.end_ns)?))
+}

@@ -1,0 +1,94 @@
+//! Servers whose threads or processes take turns at waiting for the next request, behind a lock: Apache's accept mutex, pools that share
+//! a connection. Who waits for such a turn idles, as the one who has it.
+
+use std::collections::HashMap;
+
+use model::stall::{Awaits, StallKind};
+
+use crate::blame::facts::names::Name;
+use crate::blame::facts::rows::Row;
+use crate::blame::facts::run_index::RunIndex;
+use crate::blame::facts::times::joined;
+use crate::blame::operations::Operation;
+
+/// Tasks that a wait is followed through, from each to the one whose turn was before.
+const TURNS: usize = 64;
+
+/// When tasks waited for messages that they did not ask for: of all of a name, in a call.
+pub(crate) struct IdleTurns<'a> {
+    index: &'a RunIndex,
+    times: HashMap<(Name, Name), Vec<(u64, u64)>>,
+}
+
+impl<'a> IdleTurns<'a> {
+    pub(crate) fn new(index: &'a RunIndex) -> IdleTurns<'a> {
+        let mut times: HashMap<_, Vec<(u64, u64)>> = HashMap::new();
+        for row in &index.rows {
+            if let Some(call) = idle_call(row)
+                && let Some(name) = index.tasks.name(row.tid, row.end_ns)
+            {
+                times.entry((name, call)).or_default().push((row.start_ns, row.end_ns));
+            }
+        }
+        times.values_mut().for_each(|times| *times = joined(std::mem::take(times), 0));
+        IdleTurns { index, times }
+    }
+
+    /// Whether an operation is a wait for such a turn: its task works on no request, and at other times does what the one before it
+    /// did; tasks of that name waited for a request for at least half of the time.
+    pub(crate) fn has(&self, operation: &Operation) -> bool {
+        let Some(wait) = longest_sleep(self.index, operation).filter(|row| is_for_turn(row)) else { return false };
+        self.call_of(wait).is_some_and(|call| self.idle_ns(wait, call) >= (wait.runnable_ns - wait.start_ns) / 2)
+    }
+
+    /// Where the recording does not hold who was before, what the task itself does tells.
+    fn call_of(&self, wait: &Row) -> Option<Name> {
+        let index = self.index;
+        let own = || index.slice_of(wait.tid).0.iter().filter_map(idle_call);
+        let Some(waker) = index.waker(wait).filter(|_| !wait.cut) else { return own().next() };
+        let pid = |tid| index.tasks.pid(tid, wait.runnable_ns);
+        let is_thread = pid(waker).is_some() && pid(waker) == pid(wait.tid);
+        call_before(index, wait, waker).filter(|&call| is_thread || own().any(|its| its == call))
+    }
+
+    fn idle_ns(&self, wait: &Row, call: Name) -> u64 {
+        let name = self.index.tasks.name(wait.tid, wait.end_ns);
+        let Some(times) = name.and_then(|name| self.times.get(&(name, call))) else { return 0 };
+        let first = times.partition_point(|&(_, end_ns)| end_ns <= wait.start_ns);
+        let inside = times[first..].iter().take_while(|&&(start_ns, _)| start_ns < wait.runnable_ns);
+        inside.map(|&(start_ns, end_ns)| end_ns.min(wait.runnable_ns) - start_ns.max(wait.start_ns)).sum()
+    }
+}
+
+fn longest_sleep<'a>(index: &'a RunIndex, operation: &Operation) -> Option<&'a Row> {
+    let rows = index.rows_between(operation.tid, operation.start_ns, operation.end_ns).map(|(_, row)| row);
+    let is_sleep = |row: &&Row| matches!(row.kind, StallKind::OffCpu | StallKind::Blocked);
+    let sleeps = rows.filter(is_sleep).filter(|row| row.start_ns >= operation.start_ns);
+    sleeps.max_by_key(|row| row.end_ns - row.start_ns)
+}
+
+/// A wait for a lock of user space, of a task that works on no request.
+fn is_for_turn(row: &Row) -> bool {
+    row.interruptible && row.asked_ns.is_none() && (row.awaits == Some(Awaits::Lock) || row.lock.get().is_some())
+}
+
+/// The call in which a task waits for a message that it did not ask for.
+fn idle_call(row: &Row) -> Option<Name> {
+    row.call.filter(|_| row.kind == StallKind::OffCpu && row.awaits == Some(Awaits::Message))
+}
+
+/// The call in which the task before waited for a message last, or one whose turn was before that one's.
+fn call_before(index: &RunIndex, wait: &Row, waker: u32) -> Option<Name> {
+    let (mut before, mut until_ns) = (waker, wait.runnable_ns);
+    for _ in 0..TURNS {
+        let rows = index.rows_between(before, wait.start_ns, until_ns).map(|(_, row)| row);
+        let mut sleeps = rows.filter(|row| row.kind == StallKind::OffCpu && row.runnable_ns > row.start_ns);
+        let last = sleeps.find(|row| idle_call(row).is_some() || is_for_turn(row) || !row.interruptible)?;
+        if !is_for_turn(last) {
+            return idle_call(last);
+        }
+        before = index.waker(last).filter(|&tid| tid != wait.tid)?;
+        until_ns = last.runnable_ns.min(until_ns);
+    }
+    None
+}

@@ -1,0 +1,138 @@
+//! The owners of each lock, one after the other.
+
+use std::collections::HashMap;
+
+use model::stall::StallKind;
+use model::system_call::traits;
+
+use crate::blame::facts::names::Names;
+use crate::blame::facts::rows::Row;
+
+/// Owners of a lock that are counted during one wait at most.
+const TURNS: usize = 4096;
+
+/// A task that held a lock during a wait for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Held {
+    pub(crate) tid: u32,
+    pub(crate) from_ns: u64,
+    pub(crate) to_ns: u64,
+    /// One of the readers of a lock, which may have released it before.
+    pub(crate) is_hint: bool,
+}
+
+impl Held {
+    pub(crate) fn ns(&self) -> u64 {
+        self.to_ns - self.from_ns
+    }
+}
+
+/// From then on, that task held the lock.
+#[derive(Debug, Clone, Copy)]
+struct Turn {
+    at_ns: u64,
+    tid: u32,
+    is_hint: bool,
+}
+
+/// Tasks that wait behind each other for one lock.
+const QUEUE: usize = 256;
+
+/// A wait for a lock, and what was found in the way.
+#[derive(Debug, Clone, Copy)]
+struct Wait {
+    start_ns: u64,
+    end_ns: u64,
+    found: Option<u32>,
+    is_hint: bool,
+}
+
+/// The waits of each task for each lock, by start.
+#[derive(Debug, Default)]
+struct Waits(HashMap<(u32, u32), Vec<Wait>>);
+
+impl Waits {
+    fn new(rows: &[Row], names: &Names) -> Waits {
+        // It is in the way of others from then on, before it sleeps: the CPU may be busy.
+        let queued_ns = |row: &Row| {
+            let in_call =
+                row.call_start_ns > 0 && row.call.is_some_and(|call| names.traits(call).has(traits::LOCKS_FILE));
+            if in_call { row.call_start_ns } else { row.start_ns }
+        };
+        let mut waits: HashMap<(u32, u32), Vec<Wait>> = HashMap::new();
+        for row in rows.iter().filter(|row| row.kind == StallKind::OffCpu) {
+            let Some(lock) = row.lock.get() else { continue };
+            let (start_ns, end_ns, found) = (queued_ns(row), row.end_ns, row.holder_tid.get());
+            waits.entry((lock, row.tid)).or_default().push(Wait {
+                start_ns,
+                end_ns,
+                found,
+                is_hint: row.holder_is_hint,
+            });
+        }
+        Waits(waits)
+    }
+
+    /// The holder that a task found when it went to sleep. For a file's lock, that may be the last of those who wait, too: then it
+    /// is the one that this one waits for.
+    fn holder(&self, row: &Row) -> Option<(u32, bool)> {
+        let (lock, at_ns) = (row.lock.get()?, row.start_ns);
+        let mut holder = (row.holder_tid.get()?, row.holder_is_hint);
+        for _ in 0..QUEUE {
+            let waits = self.0.get(&(lock, holder.0)).map_or(&[][..], Vec::as_slice);
+            let after = waits.partition_point(|wait| wait.start_ns <= at_ns);
+            let waiting = waits[..after].last().filter(|wait| at_ns < wait.end_ns);
+            let Some(found) = waiting.and_then(|wait| Some((wait.found?, wait.is_hint))) else { break };
+            holder = found;
+        }
+        Some(holder).filter(|(tid, _)| *tid != row.tid)
+    }
+}
+
+/// The owners of each lock: those that the tasks found that went to sleep for it, and these tasks when they got it.
+#[derive(Debug, Default)]
+pub(crate) struct LockTurns {
+    turns: HashMap<u32, Vec<Turn>>,
+    waits: Waits,
+}
+
+impl LockTurns {
+    /// From rows that are ordered by task and start.
+    pub(crate) fn new(rows: &[Row], names: &Names) -> LockTurns {
+        let mut turns: HashMap<u32, Vec<Turn>> = HashMap::new();
+        let waits = Waits::new(rows, names);
+        for (at, row) in rows.iter().enumerate() {
+            let Some(lock) = row.lock.get().filter(|_| row.kind == StallKind::OffCpu) else { continue };
+            let turns = turns.entry(lock).or_default();
+            turns.extend(waits.holder(row).map(|(tid, is_hint)| Turn { at_ns: row.start_ns, tid, is_hint }));
+            // A task that finds the lock taken again sleeps again.
+            let goes_on = rows.get(at + 1).is_some_and(|next| next.tid == row.tid && next.lock.get() == row.lock.get());
+            if !goes_on && row.waker_tid.get().is_some() {
+                turns.push(Turn { at_ns: row.end_ns, tid: row.tid, is_hint: false });
+            }
+        }
+        turns.values_mut().for_each(|turns| turns.sort_by_key(|turn| turn.at_ns));
+        LockTurns { turns, waits }
+    }
+
+    /// The times of a wait by holder, in order of time.
+    pub(crate) fn during(&self, row: &Row) -> Vec<Held> {
+        let (Some(lock), Some((tid, is_hint))) = (row.lock.get(), self.waits.holder(row)) else {
+            return Vec::new();
+        };
+        let mut held = vec![Held { tid, from_ns: row.start_ns, to_ns: 0, is_hint }];
+        let turns = self.turns.get(&lock).map_or(&[][..], Vec::as_slice);
+        let next = turns.partition_point(|turn| turn.at_ns <= row.start_ns);
+        for turn in turns[next..].iter().take_while(|turn| turn.at_ns < row.runnable_ns).take(TURNS) {
+            let last = held.len() - 1;
+            if turn.tid != held[last].tid && turn.tid != row.tid {
+                held[last].to_ns = turn.at_ns;
+                let (tid, from_ns, is_hint) = (turn.tid, turn.at_ns, turn.is_hint);
+                held.push(Held { tid, from_ns, to_ns: 0, is_hint });
+            }
+        }
+        let last = held.len() - 1;
+        held[last].to_ns = row.runnable_ns;
+        held
+    }
+}

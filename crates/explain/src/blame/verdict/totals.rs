@@ -1,0 +1,145 @@
+//! From timelines to findings. Causes sum exactly to each operation's duration.
+
+use std::cmp::Reverse;
+
+use crate::blame::culprits::RootBlockers;
+use crate::blame::facts::cause::Cause;
+use crate::blame::facts::disks::Disks;
+use crate::blame::facts::run_index::RunIndex;
+use crate::blame::graph::operation_chain;
+use crate::blame::operations::Operation;
+use crate::blame::timeline::timelines::TaskTimelines;
+use crate::blame::timeline::{NO_ROW, Segment, TaskTimeline};
+use crate::blame::verdict::convoy::{convoys, name_convoys};
+use crate::blame::verdict::explanation::{Explanation, Stall, StallCause};
+use crate::blame::verdict::part::{Accounted, part};
+use crate::blame::verdict::parties::{cgroups, processes};
+use crate::blame::verdict::served::{name_others, served};
+use crate::blame::verdict::wording::{describe, running, running_of_other};
+
+/// Fills in the findings for these operations, and describes that many of the longest.
+pub(crate) fn explain(
+    index: &RunIndex,
+    (mut operations, listed): (Vec<Operation>, usize),
+    timelines: &mut TaskTimelines<'_>,
+    disks: &Disks,
+    explanation: &mut Explanation,
+) {
+    operations.sort_by_key(|of| (of.tid, of.asynchronous, of.start_ns, of.end_ns, of.class));
+    let blockers = RootBlockers::new(index, &operations, timelines, disks);
+    let accounted = Accounted::new(&operations, timelines);
+    let all = part(index, &accounted, |_| true, blockers.of(|_| true));
+    let is_others = |operation: &Operation| operation.is_of_command(index) == Some(false);
+    let others = operations.iter().filter(|operation| is_others(operation)).count();
+    if index.has_command {
+        let of = |count: usize, are_others: bool| match count {
+            count if count == operations.len() => all.clone(),
+            _ => {
+                let culprits = blockers.of(|victims| victims.are_others == are_others);
+                part(index, &accounted, |operation| is_others(operation) == are_others, culprits)
+            }
+        };
+        explanation.command = Some(of(operations.len() - others, false));
+        explanation.neighbours = (others > 0).then(|| of(others, true));
+    }
+    explanation.processes = processes(index, &accounted, &blockers);
+    explanation.cgroups = cgroups(index, &accounted, &blockers);
+    explanation.slow_operations = all.operations;
+    explanation.others = operations.iter().filter(|operation| !operation.own).count() as u64;
+    explanation.wall_ns = all.wall_ns;
+    (explanation.causes, explanation.classes, explanation.culprits) = (all.causes, all.classes, all.culprits);
+    explanation.convoys = convoys((index, disks), &operations, timelines, explanation.slower_than_ns);
+    let parts = [&mut explanation.command, &mut explanation.neighbours].into_iter().flatten();
+    let culprits = parts.flat_map(|part| &mut part.culprits).chain(&mut explanation.culprits);
+    name_convoys(index, culprits, &explanation.convoys);
+    operations
+        .sort_by_key(|operation| (is_others(operation), Reverse(operation.ns()), operation.start_ns, operation.tid));
+    operations.truncate(listed);
+    let stalls = operations.iter().map(|operation| stall(index, operation, &timelines.of(operation)));
+    explanation.stalls = stalls.collect();
+}
+
+/// Sums that exceed the range of a clock come from damaged rows. Drops and counts those operations.
+pub(crate) fn refuse_overflow(operations: &mut Vec<Operation>, explanation: &mut Explanation) {
+    let mut wall_ns: u64 = 0;
+    operations.retain(|operation| match wall_ns.checked_add(operation.ns()) {
+        Some(sum_ns) => {
+            wall_ns = sum_ns;
+            true
+        }
+        None => {
+            explanation.losses.damaged += 1;
+            false
+        }
+    });
+}
+
+/// Time at a device of whose request nothing was seen by then, in words: a mapper holds it back.
+fn held_back(index: &RunIndex, operation: &Operation, longest: &Segment) -> Option<String> {
+    if longest.cause != Cause::Device || longest.off == NO_ROW || longest.by != NO_ROW {
+        return None;
+    }
+    let row = index.row(longest.off);
+    if row.tid != operation.tid || index.request(row).is_some_and(|request| request.began_ns() <= longest.start_ns) {
+        return None;
+    }
+    let of_path = || index.mappers.of_path(index.names.get(operation.path?));
+    let held_in = index.held_in(row).or_else(of_path)?;
+    Some(format!("held back in {held_in}: no request below it yet"))
+}
+
+/// The longest time with a cause, in words.
+fn detail(index: &RunIndex, operation: &Operation, longest: &Segment) -> Option<String> {
+    let tid = operation.tid;
+    if longest.ran != 0 {
+        return Some(running_of_other(index, longest.ran, longest.start_ns, longest.end_ns));
+    }
+    if longest.cause == Cause::Running {
+        return running(index, tid, longest.start_ns, longest.end_ns);
+    }
+    if let Some(words) = held_back(index, operation, longest) {
+        return Some(words);
+    }
+    describe(index, index.row(longest.row()?), longest.cause)
+}
+
+pub(crate) fn stall(index: &RunIndex, operation: &Operation, timeline: &TaskTimeline) -> Stall {
+    let sums = timeline.sums(operation.start_ns, operation.end_ns);
+    let mut longest: [Option<Segment>; Cause::ALL.len()] = [None; Cause::ALL.len()];
+    for segment in timeline.between(operation.start_ns, operation.end_ns) {
+        let kept = &mut longest[segment.cause as usize];
+        if kept.is_none_or(|kept| segment.ns() > kept.ns()) {
+            *kept = Some(segment);
+        }
+    }
+    let present = Cause::ALL.into_iter().zip(longest).filter(|(cause, _)| sums.of(*cause).total_ns() > 0);
+    let mut causes: Vec<StallCause> = present
+        .map(|(cause, longest)| StallCause {
+            cause,
+            time_ns: sums.of(cause).total_ns(),
+            evidence: *sums.of(cause),
+            detail: longest.and_then(|longest| detail(index, operation, &longest)),
+        })
+        .collect();
+    causes.sort_by_key(|cause| Reverse(cause.time_ns));
+    debug_assert_eq!(causes.iter().map(|cause| cause.time_ns).sum::<u64>(), operation.ns());
+    let (chain, request) = operation_chain::of_operation(index, operation, timeline);
+    let request = request.map(|request| name_others(index, operation, request));
+    Stall {
+        // A thread is recorded when its first row ends. By then its name may have changed.
+        task: index.tasks.who(operation.tid, operation.end_ns, &index.names),
+        cgroup: index.tasks.cgroup(operation.tid, operation.end_ns).map(|name| index.names.get(name).to_owned()),
+        of_command: operation.is_of_command(index),
+        operation: index.names.get(operation.class).to_owned(),
+        path: operation.path.map(|path| index.names.get(path).to_owned()),
+        start_ns: operation.start_ns,
+        duration_ns: operation.ns(),
+        finished: operation.finished,
+        cut: operation.cut,
+        causes,
+        chain,
+        served: request.as_ref().and_then(|request| served(index, operation, request)),
+        request,
+        user_stack: index.user_stacks.within(operation.tid, operation.start_ns, operation.end_ns),
+    }
+}
