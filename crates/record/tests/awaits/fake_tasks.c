@@ -124,8 +124,8 @@ static void open_file(struct fake_task *fake, u32 kind)
 	fake->sock.sk.sk_type = SOCK_STREAM;
 	fake->sock.peer = &fake->peer.sk;
 	/* The socket of a server has the address that it listened at. */
-	fake->sock.addr = kind == SERVER_SOCKET ? fake : 0;
-	fake->peer.addr = kind == CLIENT_SOCKET ? fake : 0;
+	fake->sock.addr = kind == SERVER_SOCKET ? (struct unix_address *)fake : 0;
+	fake->peer.addr = kind == CLIENT_SOCKET ? (struct unix_address *)fake : 0;
 	fake->descriptors[DESCRIPTOR] = kind == NO_FILE ? 0 : &fake->file;
 }
 
