@@ -66,7 +66,10 @@ fn trial(run: &Path, load: &[OsString]) -> std::io::Result<()> {
     words.extend(["--", "sh", "-c", "exec \"$@\" >/dev/null 2>&1", "sh"].map(OsString::from));
     words.push(program.clone().into());
     words.extend(load.iter().cloned());
-    let status = Command::new(program).args(words).status()?;
+    let started = Command::new(&program).args(words).status();
+    // A program that was replaced while it ran is another file.
+    let unstarted = |why| format!("{}: {why}; start the demo again if the program was replaced", program.display());
+    let status = started.map_err(|why| std::io::Error::other(unstarted(why)))?;
     match status.success() {
         true => Ok(()),
         false => Err(std::io::Error::other(format!("its trial ended with {status}"))),
