@@ -1,18 +1,16 @@
 //! Fractions, windows and bounds by which several rules decide, each with its reason. One that only one rule has is beside that rule.
 
 /// A small part (1/8) of a time or an amount. What has less of a wait than this is not what the wait was for; what has all but
-/// this of it says the same as the whole; what follows within this part of a work follows at once. Three halvings: an error of a clock or
-/// of a sampled sum is far below, and a second cause of the same size cannot hide beneath it.
+/// this of it says the same as the whole; what follows within this part of the time that something took follows at once.
 pub(crate) const SMALL_PART: u64 = 8;
 
 /// A part (1/64) that says nothing: rounding, the tracer's own time, what happens now and then.
 pub(crate) const RARE_PART: u64 = 64;
 
-/// Tasks that one chain of waits leads through. Longer ones were never seen but in circles.
+/// How many tasks one chain of waits is followed through: it bounds the work, and ends circles.
 pub(crate) const CHAIN_TASKS: usize = 8;
 
-/// Devices on devices that are followed: loop, mapped and array devices. Machines
-/// stack fewer; a circle ends here.
+/// How many devices on one another are followed (loop devices, the device mapper, md): it bounds the work, and ends circles.
 pub(crate) const DEVICE_LAYERS: usize = 8;
 
 /// Until what was made dirty or logged is written: the flusher's interval (`vm.dirty_writeback_centisecs`) and the commit interval of

@@ -1,4 +1,4 @@
-//! What is known of a run: rows, tasks, stacks, requests, disks, counters. Nothing here says why a task waited.
+//! What is known of a run: rows, tasks, stacks, requests, disks, counters.
 
 pub(crate) mod cause;
 pub(crate) mod covered;

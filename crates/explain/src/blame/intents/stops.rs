@@ -50,7 +50,7 @@ fn of_thread(index: &RunIndex, tid: u32) -> Stopped {
     Stopped { pid: index.tasks.process_of(tid, at_ns), freezer }
 }
 
-/// The process that froze cgroups for another one, which asked it to; `None`: that one did it itself, or did not.
+/// The process that froze a cgroup at the request of the given one; `None` if no process did.
 pub(crate) fn through(index: &RunIndex, cause: Cause, asked_by: u32) -> Option<Who> {
     if cause != Cause::Stopped {
         return None;

@@ -7,13 +7,13 @@ use crate::blame::facts::rows::Row;
 use crate::blame::facts::run_index::RunIndex;
 use crate::blame::graph::path::is_by_choice;
 use crate::blame::intents::answers::Answer;
-use crate::thresholds::{CHAIN_TASKS, WRITTEN_WITHIN_NS, passed_on_within_ns};
+use crate::thresholds::{CHAIN_TASKS, passed_on_within_ns};
 
 /// A thread that asked, and when its answer was sent.
 type Client = (u32, u64);
 
 /// A client that a thread served so long before or after something is the one for which it did that.
-const SERVED_NS: u64 = WRITTEN_WITHIN_NS;
+const SERVED_NS: u64 = 5_000_000_000;
 
 /// For whom a thread of a server worked at a moment, and until when: its client or, if that is a proxy, the client of that one. `None` where
 /// it worked for that process itself, whether or not a proxy asked for it, or for a proxy that this process asks, too: what that needs may be for
