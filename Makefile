@@ -114,9 +114,9 @@ pictures: build
 page:
 	cd crates/page/web && npm ci && npm run build
 
-# What is generated from the declarations of columns: tables of docs/FORMAT.md, types of the page's program.
+# What is generated: tables of docs/FORMAT.md, docs/RULES.md, types of the page's program.
 generated:
-	UPDATE_GENERATED=1 $(CARGO) test --locked -p archive -p page --lib -- is_generated
+	UPDATE_GENERATED=1 $(CARGO) test --locked -p archive -p explain -p page --lib -- is_generated
 
 install: build
 	install -D -m 755 --strip $(PROGRAM) $(DESTDIR)$(PREFIX)/bin/stallscope

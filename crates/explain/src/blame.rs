@@ -5,6 +5,8 @@ mod facts;
 mod graph;
 mod intents;
 mod operations;
+mod rule;
+mod rules;
 mod timeline;
 mod verdict;
 
@@ -13,22 +15,24 @@ mod tests;
 
 pub use culprits::culprit::Culprit;
 pub use facts::cause::{Cause, Evidence, EvidenceTimes};
-pub use facts::disks::knows_device;
-pub use facts::memory_limits::is_of_limits;
 pub use facts::missing::{Losses, Untraced};
 pub use facts::scope::Scope;
 pub use facts::steal::STEAL;
+pub use facts::storage::disks::knows_device;
+pub use facts::storage::memory_limits::is_of_limits;
+pub use facts::task_id::TaskId;
 pub use facts::user_stacks::{UserFrame, UserStack};
-pub use facts::who::Who;
 pub(crate) use operations::PAGE_FAULT;
 pub use operations::STOPPED;
 pub use operations::sleep::{OtherEnd, Sleep, Sleeps, TaskState, is_for_child};
+pub use rule::{Example, Rule};
+pub use rules::rules;
 pub use timeline::piece::Piece;
 pub use verdict::accounting::{Accounting, OperationAccount};
 pub use verdict::builder::Blame;
 pub use verdict::explanation::{
-    CauseTime, ClassTimes, Convoy, Explanation, Holds, Link, Part, Party, RequestLife, Scoped, Served, ServedTo,
-    ShortWaits, Stall, StallCause,
+    CauseTime, ClassTimes, Convoy, Explanation, Holds, Link, Part, RequestLife, Scoped, Served, ServedTo, ShortWaits,
+    Stall, StallCause, VictimGroup,
 };
 pub use verdict::failures::Failed;
 pub use verdict::lanes::{Lanes, RequestLane, TaskLane};

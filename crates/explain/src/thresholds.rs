@@ -20,6 +20,9 @@ pub(crate) const WRITTEN_WITHIN_NS: u64 = 5_000_000_000;
 /// A task that is woken for something runs, and does it, this soon on a CPU that is not overloaded.
 pub(crate) const SOON_NS: u64 = 2_000_000;
 
+/// A task that was refused a lock, or that a timer woke in its wait, tries again or sleeps on as soon as it gets a CPU.
+pub(crate) const RETRY_NS: u64 = 20_000_000;
+
 const PASSED_ON_LEAST_NS: u64 = 10_000_000;
 const PASSED_ON_MOST_NS: u64 = 50_000_000;
 

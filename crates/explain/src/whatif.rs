@@ -3,18 +3,18 @@
 mod advice;
 mod calls;
 mod change;
+mod closed_loop;
 mod dirty;
 mod draws;
 mod ends;
-mod fates;
 mod held;
-mod level;
-mod looped;
+mod latency;
 mod memory;
+mod outcomes;
 mod replay;
+mod residual;
 mod same_time;
 mod simulated;
-mod spread;
 mod throttle;
 
 #[cfg(test)]
@@ -23,5 +23,5 @@ mod tests;
 pub use advice::{Advice, Choice, advise};
 pub use change::{Absence, Change, Refaults};
 pub use draws::Estimate;
+pub use latency::{Prediction, SameTime, SlowLatencies, predict, recorded};
 pub use replay::Replayed;
-pub use spread::{Prediction, SameTime, Spread, predict, recorded};

@@ -1,7 +1,8 @@
 //! An explanation as text: where the time of slow operations went, who is to blame, and the worst stalls individually.
 
+mod breakdown;
 mod convoys;
-mod parties;
+mod rules;
 mod scope;
 mod sentence;
 mod short_waits;
@@ -23,6 +24,7 @@ use model::quantity::Nanoseconds;
 
 use crate::number::{counted, grouped, share};
 use crate::style::{Style, printable};
+pub use rules::rules;
 pub(crate) use scope::scope;
 pub use scope::scope_words;
 use sentence::sentence;
@@ -43,9 +45,9 @@ pub fn text(run: &str, explanation: &Explanation, findings: &str, limit: usize, 
         let main = main_part(explanation);
         tables::causes(&mut text, &main, style);
         tables::classes(&mut text, &main, style);
-        parties::of_command(&mut text, explanation, style);
+        breakdown::of_command(&mut text, explanation, style);
         tables::culprits(&mut text, &main, style);
-        parties::neighbours(&mut text, explanation, style);
+        breakdown::neighbours(&mut text, explanation, style);
         convoys::convoys(&mut text, explanation, style);
         stalls::stalls(&mut text, explanation, limit, style);
     }
@@ -146,7 +148,7 @@ fn opening(text: &mut String, explanation: &Explanation, findings: &str) {
 fn main_part(explanation: &Explanation) -> Explanation {
     let all = Explanation { stalls: Vec::new(), ..explanation.clone() };
     match &explanation.command {
-        Some(command) if parties::is_apart(explanation) => {
+        Some(command) if breakdown::is_apart(explanation) => {
             let command = command.clone();
             let (slow_operations, wall_ns) = (command.operations, command.wall_ns);
             let (causes, classes, culprits) = (command.causes, command.classes, command.culprits);

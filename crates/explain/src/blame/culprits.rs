@@ -30,9 +30,9 @@ use std::collections::HashMap;
 
 use crate::blame::culprits::culprit::Culprit;
 use crate::blame::facts::cause::Cause;
-use crate::blame::facts::disks::Disks;
 use crate::blame::facts::names::Name;
 use crate::blame::facts::run_index::RunIndex;
+use crate::blame::facts::storage::disks::Disks;
 use crate::blame::intents::stops;
 use crate::blame::operations::Operation;
 use crate::blame::timeline::timelines::TaskTimelines;

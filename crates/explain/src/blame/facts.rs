@@ -2,33 +2,26 @@
 
 pub(crate) mod cause;
 pub(crate) mod covered;
-pub(crate) mod dirty_limit;
-pub(crate) mod disks;
-pub(crate) mod io_limits;
+pub(crate) mod intent;
 pub(crate) mod known;
 pub(crate) mod losses;
-pub(crate) mod mappers;
-pub(crate) mod memory_limits;
+pub(crate) mod maybe;
 pub(crate) mod missing;
 pub(crate) mod names;
-pub(crate) mod partial_rows;
 pub(crate) mod phases;
-pub(crate) mod queues;
-pub(crate) mod refaults;
-pub(crate) mod request;
-pub(crate) mod requests;
-pub(crate) mod row_order;
 pub(crate) mod rows;
-pub(crate) mod rules;
-pub(crate) mod run_delays;
 pub(crate) mod run_index;
 pub(crate) mod scope;
+pub(crate) mod stack_rules;
 pub(crate) mod stacks;
 pub(crate) mod steal;
 pub(crate) mod stop;
+pub(crate) mod storage;
+pub(crate) mod task_id;
 pub(crate) mod tasks;
 pub(crate) mod times;
-pub(crate) mod usage;
 pub(crate) mod user_stacks;
-pub(crate) mod who;
 pub(crate) mod woken;
+
+#[cfg(test)]
+mod tests;

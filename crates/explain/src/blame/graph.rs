@@ -1,7 +1,11 @@
 //! What was behind a wait: the waits of those that it was for, and what is beneath a disk.
 
-pub(crate) mod beneath;
 pub(crate) mod chain;
+pub(crate) mod choice;
+pub(crate) mod lower_device;
 pub(crate) mod operation_chain;
 pub(crate) mod path;
 pub(crate) mod wait_graph;
+
+#[cfg(test)]
+mod tests;

@@ -5,7 +5,6 @@ pub(crate) mod busy_times;
 pub(crate) mod children;
 pub(crate) mod client_requests;
 pub(crate) mod in_scope;
-pub(crate) mod old_requests;
 pub(crate) mod run_queue_waits;
 pub(crate) mod series;
 pub(crate) mod server_requests;
@@ -14,6 +13,9 @@ pub(crate) mod sleep;
 pub(crate) mod sleeps;
 pub(crate) mod sync_calls;
 pub(crate) mod unfinished;
+
+#[cfg(test)]
+mod tests;
 
 use std::collections::{HashMap, HashSet};
 
@@ -29,6 +31,7 @@ use crate::blame::facts::stacks::Stack;
 use crate::blame::facts::times::joined;
 use crate::blame::operations::busy_times::BusyTimes;
 use crate::blame::operations::series::series;
+use crate::blame::rule::Rule;
 use crate::hashing::FastMap;
 
 /// The class of a page fault outside a traced system call.
@@ -59,6 +62,8 @@ pub(crate) struct Operation {
     pub(crate) awaits: Option<Awaits>,
     /// Between its waits there may be some that are not recorded.
     pub(crate) has_gaps: bool,
+    /// The rule by which it is a stall, where its own time does not show that.
+    pub(crate) known_by: Option<&'static Rule>,
 }
 
 impl Operation {
@@ -106,6 +111,7 @@ impl OwnOperations {
             asynchronous: None,
             awaits: None,
             has_gaps: false,
+            known_by: None,
         };
         let key = (record.tid, record.start_ns);
         match self.stuck.get(&key).map(|&at| &mut self.all[at]) {
@@ -141,11 +147,11 @@ pub(crate) fn all(index: &mut RunIndex, own: Vec<Operation>, slower_than_ns: u64
     let faults = search.waits(StallKind::OffCpu, &faults, SAME_FAULT_NS, page_fault, &found).into_iter();
     found.extend(faults.map(|fault| Operation { awaits: None, ..fault }).collect::<Vec<_>>());
     found.extend(search.series(blocked, &found));
-    let awaits = |row: &Row| row.asked_ns.is_none() && row.awaits.is_some_and(Awaits::is_asked);
+    let awaits = |row: &Row| index.asked_ns(row).is_none() && index.awaits(row).is_some_and(Awaits::is_asked);
     found.extend(search.waits(StallKind::OffCpu, &awaits, 0, blocked, &found));
-    let served = |row: &Row| row.awaits.is_none() && waits_for_server(index, row);
+    let served = |row: &Row| index.awaits(row).is_none() && waits_for_server(index, row);
     found.extend(search.waits(StallKind::OffCpu, &served, 0, blocked, &found));
-    let sends = |row: &Row| row.awaits.is_none() && index.subjects.contains(&row.tid) && never_idles(index, row);
+    let sends = |row: &Row| index.awaits(row).is_none() && index.subjects.contains(&row.tid) && never_idles(index, row);
     found.extend(search.waits(StallKind::OffCpu, &sends, 0, blocked, &found));
     let of_program = |row: &Row| {
         let stack = index.stack(row.stack.get());
@@ -193,19 +199,20 @@ pub(crate) fn of_row(row: &Row, unnamed: Name) -> Operation {
         asynchronous: None,
         awaits: None,
         has_gaps: false,
+        known_by: None,
     }
 }
 
 /// From the first row to the last, in the call of the longest.
-pub(crate) fn of_rows(rows: &[&Row], unnamed: Name) -> Operation {
+pub(crate) fn of_rows(index: &RunIndex, rows: &[&Row], unnamed: Name) -> Operation {
     let (first, last) = (rows[0], rows[rows.len() - 1]);
     let longest = rows.iter().max_by_key(|row| row.end_ns - row.start_ns).map_or(first, |row| *row);
-    let lock = rows.iter().find_map(|row| row.awaits.filter(|awaits| *awaits == Awaits::Lock));
+    let lock = rows.iter().find_map(|row| index.awaits(row).filter(|awaits| *awaits == Awaits::Lock));
     Operation {
         start_ns: first.start_ns,
         end_ns: last.end_ns,
         cut: first.cut,
-        awaits: lock.or(longest.awaits),
+        awaits: lock.or(index.awaits(longest)),
         has_gaps: true,
         ..of_row(longest, unnamed)
     }
@@ -313,8 +320,8 @@ impl Search<'_> {
         let busy = found.iter().filter(|found| found.asynchronous.is_none());
         let busy = BusyTimes::of(busy.map(|found| (found.tid, found.start_ns, found.end_ns)));
         let is_free = |row: &Row| !busy.overlaps(row.tid, row.start_ns, row.end_ns) && !self.is_own(row);
-        let series = series(&self.index.rows, &self.index.names, self.slower_than_ns, is_free);
-        let operations = series.iter().map(|rows| of_rows(rows, unnamed));
+        let series = series(self.index, self.slower_than_ns, is_free);
+        let operations = series.iter().map(|rows| of_rows(self.index, rows, unnamed));
         operations.filter(|operation| operation.ns() >= self.slower_than_ns).collect()
     }
 
@@ -353,7 +360,7 @@ impl Search<'_> {
                     finished: (kind == StallKind::OffCpu && !of_operation.iter().any(|row| row.standing))
                         || ended.is_some_and(|row| !row.standing),
                     cut: of_operation.iter().any(|row| row.cut) || ended.is_some_and(|row| row.cut),
-                    awaits: of_operation.iter().find_map(|row| row.awaits),
+                    awaits: of_operation.iter().find_map(|row| self.index.awaits(row)),
                     ..of_row(&rows[0], class)
                 });
             }

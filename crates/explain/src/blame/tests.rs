@@ -1,36 +1,6 @@
-//! Small drawn timelines and their expected explanations.
+//! What draws timelines, and the tests of all rules.
 
-mod accounting;
-mod asked_by_pipe;
-mod asynchronous;
-mod beneath;
-mod cgroup_limits;
-mod chains;
-mod clients;
-mod damage;
-mod dirtying;
-mod equal_waits;
-mod failures;
-mod greetings;
-mod handed_out;
-mod idle_turns;
-mod interrupted;
-mod lanes;
-mod locks;
-mod memory_limits;
-mod never_idle;
-mod old_requests;
-mod operations;
-mod rules;
-mod scope;
-mod series;
-mod served;
-mod server_threads;
-mod short_waits;
-mod stage;
-mod standing;
-mod steal;
-mod unfinished;
-mod untraced;
-mod waits;
-mod workers;
+mod all_rules;
+pub(in crate::blame) mod answer;
+mod documentation;
+pub(in crate::blame) mod stage;

@@ -6,6 +6,9 @@ pub(crate) mod short;
 pub(crate) mod slot;
 pub(crate) mod timelines;
 
+#[cfg(test)]
+mod tests;
+
 use crate::blame::facts::cause::{Cause, CausedTime, Evidence, Sums};
 
 /// No row.
@@ -24,6 +27,23 @@ pub(crate) struct Segment {
     pub(crate) by: u32,
     /// The other task that ran in that time, which this one waited for: it has no row of its own then. 0: none.
     pub(crate) ran: u32,
+    /// How its wait led there, where it is the time of another task.
+    pub(crate) via: Option<Via>,
+}
+
+/// How a wait leads to another task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Via {
+    /// That task ended it, or ended what the one before waited for.
+    Waker,
+    /// It kept a server from receiving the request.
+    NotReceived,
+    /// It served what a proxy passed on.
+    Proxy,
+    /// It slept because it wanted to.
+    Choice,
+    /// It held a lock of user space.
+    Holder,
 }
 
 impl Segment {

@@ -6,7 +6,7 @@ use model::operation::{OperationKind, OperationRecord};
 use model::run::RunDescription;
 use model::stall::{StackRecord, StallKind, StallRecord, TaskRecord};
 
-use crate::blame::Who;
+use crate::blame::TaskId;
 
 /// Shorter waits do not count as stuck.
 const LEAST_NS: u64 = 100_000_000;
@@ -25,7 +25,7 @@ const NOLOAD: u32 = 0x400;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stuck {
     /// The task.
-    pub task: Who,
+    pub task: TaskId,
     /// Its cgroup.
     pub cgroup: Option<String>,
     /// Its cgroup of the I/O controller, where that is another one.
@@ -39,7 +39,7 @@ pub struct Stuck {
     /// Duration at the moment.
     pub lasts_ns: u64,
     /// Who holds the lock that it waits for, if known.
-    pub holder: Option<Who>,
+    pub holder: Option<TaskId>,
     /// Kernel stack, innermost first; empty if unknown.
     pub frames: Vec<String>,
 }
@@ -182,7 +182,7 @@ impl StuckBuilder {
     fn add(&self, found: &mut HashMap<u32, Stuck>, tid: u32, since_ns: u64, seen: &Seen) {
         let task = self.tasks.get(&tid);
         let stuck = found.entry(tid).or_insert_with(|| Stuck {
-            task: Who { tid, name: task.map(|task| task.name.clone()) },
+            task: TaskId { tid, name: task.map(|task| task.name.clone()) },
             cgroup: task.and_then(|task| task.cgroup.clone()),
             io_cgroup: task.and_then(|task| task.io_cgroup.clone()),
             operation: None,
@@ -198,7 +198,7 @@ impl StuckBuilder {
         stuck.path = stuck.path.take().or_else(|| seen.path.clone());
         if let Some(tid) = seen.holder {
             let name = self.tasks.get(&tid).map(|holder| holder.name.clone());
-            stuck.holder = Some(Who { tid, name });
+            stuck.holder = Some(TaskId { tid, name });
         }
         if let Some(frames) = seen.stack.and_then(|stack| self.stacks.get(&stack)) {
             stuck.frames.clone_from(frames);

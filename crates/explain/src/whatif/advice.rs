@@ -13,8 +13,8 @@ use absences::{absences, concerned};
 use place::{Place, most_stalled_cgroup};
 
 use super::change::{Absence, Change};
+use super::latency::{Prediction, SlowLatencies, predict_from, recorded};
 use super::memory::{change, limit_of};
-use super::spread::{Prediction, Spread, predict_from, recorded};
 use crate::blame::{ClassTimes, Explanation};
 use crate::threads::map;
 use crate::waits::{Behind, Waits, behind};
@@ -50,7 +50,7 @@ pub struct Advice {
     /// It is against the shorter waits of the recorded command, which cost it more than its slow operations.
     pub of_short_waits: bool,
     /// The slow operations as recorded.
-    pub recorded: Spread,
+    pub recorded: SlowLatencies,
     /// What is behind their waits, the most time first.
     pub behind: Vec<Behind>,
     /// Whether the memory limits of the cgroups that waited are unknown, where memory or what is read again may matter.
@@ -118,7 +118,7 @@ impl Choice {
 
     /// The time that it saves, ns. Where others than an absent program lost enough to matter, its absence counts as if they had lost all.
     fn counted_ns(&self) -> f64 {
-        let Spread { total_ns, .. } = self.prediction.recorded;
+        let SlowLatencies { total_ns, .. } = self.prediction.recorded;
         let matters = matches!(self.change, Change::Absent(_)) && total_ns as f64 >= OTHERS * self.of_ns as f64;
         if matters { self.saved() * self.of_ns as f64 } else { self.saved_ns() as f64 }
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::looped::Simulation;
+use super::closed_loop::Simulation;
 use super::replay::Replayed;
 use super::same_time::Multiples;
 use super::simulated::Simulated;

@@ -6,10 +6,10 @@ use model::cause::Cause;
 use model::effect::Edge;
 
 use super::change::{Change, concerns, is_absorbed_by_limit, raised_limit, remains};
+use super::closed_loop::Simulation;
 use super::ends;
-use super::fates::Fates;
-use super::level::Levels;
-use super::looped::Simulation;
+use super::outcomes::Outcomes;
+use super::residual::Residuals;
 use super::throttle::SLICE_NS;
 use crate::waits::{Waiting, Waits};
 
@@ -34,10 +34,10 @@ pub(super) fn replay(waits: &Waits, change: &Change, simulation: &Simulation) ->
     let mut remaining: Vec<f64> = waits.paths.iter().map(|path| remains(change, path)).collect();
     ends::assume(waits, change, &mut remaining);
     let present = waits.operations.iter().filter(|operation| !is_absent(waits, operation, change));
-    let levels = Levels::of(waits, change, &remaining, present);
+    let levels = Residuals::of(waits, change, &remaining, present);
     let mut saved_ns: HashMap<u32, Saved> = HashMap::new();
     let mut slices: HashMap<u32, Slices> = HashMap::new();
-    let mut fates = Fates::of(waits, simulation);
+    let mut outcomes = Outcomes::of(waits, simulation);
     let mut replayed = Vec::with_capacity(waits.operations.len());
     for (number, operation) in waits.operations.iter().enumerate() {
         if is_absent(waits, operation, change) {
@@ -45,7 +45,7 @@ pub(super) fn replay(waits: &Waits, change: &Change, simulation: &Simulation) ->
         }
         let slices = slices.entry(operation.tid).or_default();
         let by_rule = duration(waits, operation, change, (&remaining, &levels, slices));
-        let (duration_ns, assumed) = fates.next(waits, operation).map_or(by_rule, |ns| (ns, false));
+        let (duration_ns, assumed) = outcomes.next(waits, operation).map_or(by_rule, |ns| (ns, false));
         let saved = saved_ns.entry(operation.tid).or_default();
         let before_ns = operation.duration_ns();
         replayed.push(Replayed {
@@ -99,7 +99,7 @@ fn duration(
     waits: &Waits,
     operation: &Waiting,
     change: &Change,
-    (remaining, levels, slices): (&[f64], &Levels, &mut Slices),
+    (remaining, levels, slices): (&[f64], &Residuals, &mut Slices),
 ) -> (u64, bool) {
     if !concerns(change, waits, operation) || operation.since_throttled_ns.is_some() && is_absorbed_by_limit(change) {
         return (operation.duration_ns(), false);

@@ -5,11 +5,11 @@ use model::cause::Cause;
 use model::effect::{Edge, Effect};
 use proptest::prelude::*;
 
-use super::looped::simulate;
+use super::closed_loop::simulate;
 use super::{Absence, Change, Replayed, predict, recorded, replay};
 use crate::waits::{Numbers, Step, Waiting, Waits};
 
-mod looped;
+mod closed_loop;
 mod simulated;
 
 const MS: u64 = 1_000_000;

@@ -41,6 +41,11 @@ pub(super) fn stalls(text: &mut String, explanation: &Explanation, limit: usize,
     }
 }
 
+/// The stalls that are described.
+pub(super) fn shown(explanation: &Explanation, limit: usize) -> impl Iterator<Item = &Stall> {
+    folded(explanation, limit).into_iter().map(|(stall, _)| stall)
+}
+
 /// The worst stalls, of each convoy the longest alone, with the number of the others: they would say the same again.
 fn folded(explanation: &Explanation, limit: usize) -> Vec<(&Stall, u64)> {
     let mut shown: Vec<(&Stall, u64)> = Vec::new();
@@ -175,7 +180,7 @@ pub(crate) fn cgroup_words(cgroup: &str, containers: &Containers) -> String {
 
 #[cfg(test)]
 mod tests {
-    use explain::blame::{Served, ServedTo, Who};
+    use explain::blame::{Served, ServedTo, TaskId};
     use model::container::Containers;
 
     use super::others_served;
@@ -188,7 +193,7 @@ mod tests {
             requests: 2,
             bytes: 10,
             by: vec![ServedTo {
-                task: Some(Who { tid: 9, name: Some("dd".to_owned()) }),
+                task: Some(TaskId { tid: 9, name: Some("dd".to_owned()) }),
                 cgroup: Some(cgroup.to_owned()),
                 is_own: false,
                 requests: 2,

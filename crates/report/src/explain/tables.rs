@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::fmt::Write as _;
 
-use explain::blame::{Cause, CauseTime, Culprit, Evidence, Explanation, Who};
+use explain::blame::{Cause, CauseTime, Culprit, Evidence, Explanation, TaskId};
 use model::quantity::Nanoseconds;
 
 use crate::number::{counted, grouped, share};
@@ -144,7 +144,7 @@ fn delayed(culprit: &Culprit) -> String {
     if culprit.own_ns == culprit.time_ns {
         return format!(": itself{at_once}");
     }
-    let is_other = |task: &&Who| culprit.tasks > 1 || culprit.task.as_ref() != Some(task);
+    let is_other = |task: &&TaskId| culprit.tasks > 1 || culprit.task.as_ref() != Some(task);
     let mut names: Vec<String> = culprit.victims.iter().map(|(task, _)| task).filter(is_other).map(name).collect();
     let mut seen = HashSet::new();
     names.retain(|name| seen.insert(name.clone()));
@@ -152,7 +152,7 @@ fn delayed(culprit: &Culprit) -> String {
     format!(": delayed {}{at_once}", names.join(", "))
 }
 
-fn name(task: &Who) -> String {
+fn name(task: &TaskId) -> String {
     printable(task.name.as_deref().unwrap_or("unknown"))
 }
 

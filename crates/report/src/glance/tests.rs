@@ -1,4 +1,4 @@
-use explain::blame::Who;
+use explain::blame::TaskId;
 use explain::glance::{Glance, Glancer, Stuck, Window};
 use explain::series::SeriesSet;
 use model::run::RunDescription;
@@ -10,7 +10,7 @@ use crate::style::Style;
 
 fn stuck(tid: u32, name: &str, lasts_ns: u64) -> Stuck {
     Stuck {
-        task: Who { tid, name: Some(name.into()) },
+        task: TaskId { tid, name: Some(name.into()) },
         cgroup: Some("/box".into()),
         io_cgroup: None,
         operation: Some("fsync".into()),

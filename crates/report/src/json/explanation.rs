@@ -2,7 +2,8 @@
 
 use explain::blame::{
     Cause, CauseTime, ClassTimes, Convoy, Culprit, Evidence, EvidenceTimes, Explanation, Holds, Link, OtherEnd, Part,
-    Party, Scope, Scoped, Served, ServedTo, Sleep, Sleeps, Stall, StallCause, TaskState, UserFrame, UserStack, Who,
+    Scope, Scoped, Served, ServedTo, Sleep, Sleeps, Stall, StallCause, TaskId, TaskState, UserFrame, UserStack,
+    VictimGroup,
 };
 use model::detail::OtherEnd as End;
 use model::stall::KindCounts;
@@ -33,8 +34,8 @@ pub fn explanation(run: &str, explanation: &Explanation) -> Value {
         "scope": explanation.scoped.as_ref().map(scoped),
         "command": explanation.command.as_ref().map(part),
         "neighbours": explanation.neighbours.as_ref().map(part),
-        "processes": explanation.processes.iter().map(|process| party("process", process)).collect::<Vec<_>>(),
-        "cgroups": explanation.cgroups.iter().map(|cgroup| party("cgroup", cgroup)).collect::<Vec<_>>(),
+        "processes": explanation.processes.iter().map(|process| victim_group("process", process)).collect::<Vec<_>>(),
+        "cgroups": explanation.cgroups.iter().map(|cgroup| victim_group("cgroup", cgroup)).collect::<Vec<_>>(),
         "containers": explanation.containers.names(),
         "convoys": explanation.convoys.iter().map(convoy).collect::<Vec<_>>(),
         "stalls_total": explanation.slow_operations,
@@ -73,18 +74,18 @@ fn part(part: &Part) -> Value {
     })
 }
 
-fn party(kind: &str, party: &Party) -> Value {
+fn victim_group(kind: &str, victim_group: &VictimGroup) -> Value {
     json!({
-        kind: party.name,
-        "pid": party.pid,
-        "processes": party.processes,
-        "neighbour": party.of_command.map(|of_command| !of_command),
-        "operations": party.operations,
-        "wall_ns": party.wall_ns,
-        "lost_ns": party.lost_ns,
-        "cause": party.cause.map(Cause::name),
-        "cause_ns": party.cause_ns,
-        "culprit": party.culprit.as_ref().map(culprit),
+        kind: victim_group.name,
+        "pid": victim_group.pid,
+        "processes": victim_group.processes,
+        "neighbour": victim_group.of_command.map(|of_command| !of_command),
+        "operations": victim_group.operations,
+        "wall_ns": victim_group.wall_ns,
+        "lost_ns": victim_group.lost_ns,
+        "cause": victim_group.cause.map(Cause::name),
+        "cause_ns": victim_group.cause_ns,
+        "culprit": victim_group.culprit.as_ref().map(culprit),
     })
 }
 
@@ -207,7 +208,7 @@ pub(crate) fn culprit(culprit: &Culprit) -> Value {
 }
 
 fn convoy(convoy: &Convoy) -> Value {
-    let victim = |(who, ns): &(Who, u64)| json!({"task": who.to_string(), "time_ns": ns});
+    let victim = |(who, ns): &(TaskId, u64)| json!({"task": who.to_string(), "time_ns": ns});
     json!({
         "cause": convoy.cause.name(),
         "holder": convoy.holder.as_ref().map(ToString::to_string),
@@ -264,6 +265,7 @@ pub fn stall(stall: &Stall) -> Value {
         })),
         "served": stall.served.as_ref().map(served),
         "user_stack": stall.user_stack.as_ref().map(user_stack),
+        "rules": stall.rules.iter().map(|rule| rule.id).collect::<Vec<_>>(),
     })
 }
 

@@ -1,7 +1,7 @@
 //! The keys `what_if` and `behind` of `explain --json`.
 
 use explain::waits::Behind;
-use explain::whatif::{Absence, Advice, Change, Choice, Estimate, Prediction, Spread};
+use explain::whatif::{Absence, Advice, Change, Choice, Estimate, Prediction, SlowLatencies};
 use model::container::Containers;
 use remedy::{Change as Changes, Format, Remedy};
 use serde_json::{Value, json};
@@ -87,7 +87,7 @@ fn prediction(prediction: &Prediction) -> Value {
     })
 }
 
-fn spread(spread: &Spread) -> Value {
+fn spread(spread: &SlowLatencies) -> Value {
     json!({
         "slow_operations": spread.slow,
         "total_ns": spread.total_ns,

@@ -1,4 +1,4 @@
-use explain::whatif::{Change, Choice, Estimate, Prediction, SameTime, Spread};
+use explain::whatif::{Change, Choice, Estimate, Prediction, SameTime, SlowLatencies};
 use model::trial::{TrialChange, TrialPeriod, TrialPlan};
 use remedy::{Remedies, Target};
 use trial::{FigureKind, FigureTable, Outcome, PeriodFigures, schedule};
@@ -65,7 +65,7 @@ fn predicted_stands_beside_measured() {
     let outcome = Outcome::of(&table(8), 0.05);
     let remedies = Remedies::shipped();
     let remedy = remedies.get("scheduler-none").unwrap();
-    let recorded = Spread { total_ns: 100, p50_ns: 10, p99_ns: 50, ..Spread::default() };
+    let recorded = SlowLatencies { total_ns: 100, p50_ns: 10, p99_ns: 50, ..SlowLatencies::default() };
     let total_ns = Estimate { value: 60, low: 40, high: 70 };
     let in_same_time = SameTime { total_ns, ..SameTime::default() };
     let prediction = Prediction { recorded, in_same_time, ..Prediction::default() };

@@ -40,6 +40,9 @@ pub fn explain(args: &ExplainArgs, screen: &Screen) -> Result<Exit, Failure> {
     let findings = report::findings::text(&report::findings::findings(explained.findings()), style);
     let text = report::explain::text(&name, &explained.explanation, &findings, shown, style);
     screen.result(&(explained.integrity.banner(style) + &text));
+    if args.why {
+        screen.result(&report::explain::rules(&explained.explanation, shown, style));
+    }
     if args.what_if {
         screen.result(&report::explain::ranking(&explained.advice, style));
     }

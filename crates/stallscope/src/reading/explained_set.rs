@@ -83,6 +83,11 @@ impl<'a> ExplainedSet<'a> {
         &self.integrity
     }
 
+    /// Why the operations of each node were slow.
+    pub fn explanations(&self) -> impl Iterator<Item = (String, &Explanation)> {
+        self.nodes.iter().map(|node| (report::style::printable(&node.node.node.name), &node.explanation))
+    }
+
     /// What would help each node.
     pub fn advice(&self) -> impl Iterator<Item = (String, &Advice)> {
         self.nodes.iter().map(|node| (report::style::printable(&node.node.node.name), &node.advice))

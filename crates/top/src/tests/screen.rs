@@ -1,4 +1,4 @@
-use explain::blame::Who;
+use explain::blame::TaskId;
 use explain::glance::{DeviceLoad, Glance, Glancer, Memory, PressureShare, Stuck, Window, Work};
 use explain::series::SeriesSet;
 use explain::whatif::Advice;
@@ -90,14 +90,14 @@ fn glance() -> Glance {
         pressure,
     };
     let blocked = Stuck {
-        task: Who { tid: 99, name: Some("jbd2/loop1-8".into()) },
+        task: TaskId { tid: 99, name: Some("jbd2/loop1-8".into()) },
         cgroup: None,
         io_cgroup: None,
         operation: None,
         path: None,
         since_ns: 159 * S,
         lasts_ns: S,
-        holder: Some(Who { tid: 7, name: Some("dd".into()) }),
+        holder: Some(TaskId { tid: 7, name: Some("dd".into()) }),
         frames: Vec::new(),
     };
     let mut stuck = seen.stuck.clone();

@@ -17,10 +17,10 @@ use super::users::users;
 use super::victims::{Victim, Victims};
 use super::weights::{Users, divided};
 use crate::blame::facts::cause::Cause;
-use crate::blame::facts::disks::Disks;
 use crate::blame::facts::names::Name;
 use crate::blame::facts::run_index::RunIndex;
-use crate::blame::facts::who::Who;
+use crate::blame::facts::storage::disks::Disks;
+use crate::blame::facts::task_id::TaskId;
 use crate::blame::graph::chain::{End, chain_row, end};
 use crate::blame::intents::worked_for::client_of;
 use crate::blame::timeline::{NO_ROW, Segment};
@@ -33,7 +33,7 @@ const ENDS_KEPT: usize = 64 << 10;
 /// A root blocker.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct Key {
-    pub(super) process: Option<Who>,
+    pub(super) process: Option<TaskId>,
     pub(super) cgroup: Option<Name>,
     pub(super) device: Option<DeviceNumber>,
     pub(super) cause: Cause,

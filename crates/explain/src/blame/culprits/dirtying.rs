@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::blame::facts::cause::Cause;
 use crate::blame::facts::run_index::RunIndex;
-use crate::blame::facts::usage::Target;
+use crate::blame::facts::storage::usage::Target;
 use crate::blame::operations::Operation;
 use crate::waits::{Burst, Dirtying};
 

@@ -5,9 +5,9 @@ use std::collections::HashSet;
 use model::block::DeviceNumber;
 use model::system_call::traits;
 
-use crate::blame::facts::disks::Disks;
 use crate::blame::facts::names::Name;
 use crate::blame::facts::run_index::RunIndex;
+use crate::blame::facts::storage::disks::Disks;
 
 /// A journal is that of a partition or a disk.
 pub(crate) fn find_disk_users(index: &mut RunIndex, disks: &Disks) {

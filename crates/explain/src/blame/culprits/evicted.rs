@@ -6,7 +6,7 @@ use super::need::{Domain, Need, memory_domain};
 use super::weights::{MANY_TIMES, Users};
 use crate::blame::facts::names::Name;
 use crate::blame::facts::run_index::RunIndex;
-use crate::blame::facts::usage::Target;
+use crate::blame::facts::storage::usage::Target;
 use crate::hashing::FastMap;
 use crate::waits::is_at_or_below;
 
@@ -90,8 +90,8 @@ mod tests {
     use super::super::need::Domain;
     use super::super::users::users;
     use super::*;
-    use crate::blame::facts::memory_limits::MemoryLimits;
-    use crate::blame::facts::refaults::REFAULTS;
+    use crate::blame::facts::storage::memory_limits::MemoryLimits;
+    use crate::blame::facts::storage::refaults::REFAULTS;
     use crate::series::SeriesSet;
 
     const S: u64 = 1_000_000_000;

@@ -47,10 +47,10 @@ fn is_same_but_process(one: &Key, other: &Key) -> bool {
 mod tests {
     use super::*;
     use crate::blame::facts::cause::Cause;
-    use crate::blame::facts::who::Who;
+    use crate::blame::facts::task_id::TaskId;
 
     fn cost(pid: u32, total_ns: u64) -> (Key, Cost) {
-        let process = Some(Who { tid: pid, name: Some("task".to_owned()) });
+        let process = Some(TaskId { tid: pid, name: Some("task".to_owned()) });
         let key = Key { process, cgroup: None, device: None, cause: Cause::CpuThrottle, evicts: false };
         (key, Cost { processes: 1, total_ns, ..Cost::default() })
     }

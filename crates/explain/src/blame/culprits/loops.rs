@@ -8,12 +8,12 @@ use model::cause::Cause;
 use model::stall::{RequestRecord, StallKind};
 use model::usage::Resource;
 
-use crate::blame::facts::disks::Disks;
 use crate::blame::facts::names::Name;
-use crate::blame::facts::request;
 use crate::blame::facts::rows::Row;
 use crate::blame::facts::run_index::RunIndex;
-use crate::blame::facts::usage::{Target, Used};
+use crate::blame::facts::storage::disks::Disks;
+use crate::blame::facts::storage::request;
+use crate::blame::facts::storage::usage::{Target, Used};
 use crate::blame::operations::Operation;
 use crate::waits::{IoLimit, Loop, Moved, Path, Turn, Waiting};
 

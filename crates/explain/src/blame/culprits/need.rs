@@ -4,12 +4,12 @@ use model::block::{DeviceNumber, Kind, Operation as BlockOperation};
 use model::stall::RequestRecord;
 
 use crate::blame::facts::cause::{Cause, traits};
-use crate::blame::facts::dirty_limit::is_of_cgroup;
-use crate::blame::facts::disks::Disks;
 use crate::blame::facts::names::Name;
 use crate::blame::facts::rows::Row;
 use crate::blame::facts::run_index::RunIndex;
-use crate::blame::facts::usage::Target;
+use crate::blame::facts::storage::dirty_limit::is_of_cgroup;
+use crate::blame::facts::storage::disks::Disks;
+use crate::blame::facts::storage::usage::Target;
 use crate::blame::graph::chain::End;
 use crate::blame::operations::unfinished::{reads, traced_device};
 

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use model::stall::StallKind;
 
 use crate::blame::facts::run_index::RunIndex;
-use crate::blame::facts::usage::Target;
+use crate::blame::facts::storage::usage::Target;
 use crate::blame::operations::Operation;
 
 /// Waits that show it: fewer can meet on one CPU by chance.

@@ -9,9 +9,9 @@ use model::system_call::{FileArgument, traits};
 use super::need::{Domain, Need};
 use super::used_within::UsedWithin;
 use super::weights::Users;
-use crate::blame::facts::disks::Disks;
 use crate::blame::facts::rows::Row;
 use crate::blame::facts::run_index::RunIndex;
+use crate::blame::facts::storage::disks::Disks;
 
 /// Small uses of many processes are unknown, too: they are less than this fraction (1/4) of all.
 const LEAST: u128 = 4;

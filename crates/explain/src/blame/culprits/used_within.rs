@@ -10,7 +10,7 @@ use super::need::{Domain, Need, is_below};
 use super::weights::{MANY_TIMES, Users, WEIGHT, add, share};
 use crate::blame::facts::names::Name;
 use crate::blame::facts::run_index::RunIndex;
-use crate::blame::facts::usage::{Target, Used};
+use crate::blame::facts::storage::usage::{Target, Used};
 use crate::thresholds::WRITTEN_WITHIN_NS;
 
 /// Memory of an inode and its name: about that of ext4's or XFS's.

@@ -8,7 +8,7 @@ use super::need::{Domain, Need};
 use super::used_within::UsedWithin;
 use super::weights::{Users, WEIGHT};
 use crate::blame::facts::run_index::RunIndex;
-use crate::blame::facts::usage::Used;
+use crate::blame::facts::storage::usage::Used;
 use crate::thresholds::WRITTEN_WITHIN_NS;
 
 /// A recording may begin amid slow requests.

@@ -7,7 +7,7 @@ use super::need::Domain;
 use super::used_within::{UsedWithin, known_on, weight};
 use super::weights::{Users, WEIGHT};
 use crate::blame::facts::names::Name;
-use crate::blame::facts::usage::Target;
+use crate::blame::facts::storage::usage::Target;
 use crate::thresholds::WRITTEN_WITHIN_NS;
 
 /// For as long they stay in memory at most, but for a disk that cannot keep up.

@@ -1,9 +1,15 @@
 //! Rows of stalls in memory: checked, small, with each name stored once.
 
+pub(crate) mod partial_rows;
+pub(crate) mod row_order;
+pub(crate) mod run_delays;
+
 use model::cause::Cause;
 use model::signal::{Signal, SignalMeaning};
-use model::stall::{Awaits, StallKind, StallRecord, stall_flags};
+use model::stall::{StallKind, StallRecord, stall_flags};
 
+use crate::blame::facts::intent::Intent;
+use crate::blame::facts::maybe::Maybe;
 use crate::blame::facts::names::{DetailId, Name, Names};
 use crate::blame::facts::stop::Stop;
 
@@ -12,28 +18,11 @@ const POLL_NS: u64 = 1_000_000;
 /// No wait takes a year. A longer row comes from a damaged clock and would swamp all others.
 pub(crate) const LONGEST_NS: u64 = 366 * 24 * 3600 * 1_000_000_000;
 
-/// A number that may be missing, in half the memory of an [`Option`]: a long run has millions of rows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Maybe(u32);
-
-impl Maybe {
-    /// No thread, stack or request has this number.
-    pub(crate) const NONE: Maybe = Maybe(u32::MAX);
-
-    pub(crate) fn get(self) -> Option<u32> {
-        (self != Maybe::NONE).then_some(self.0)
-    }
-}
-
-impl From<Option<u32>> for Maybe {
-    fn from(number: Option<u32>) -> Maybe {
-        number.map_or(Maybe::NONE, Maybe)
-    }
-}
-
 /// A checked [`StallRecord`]: start, wakeup and end are in this order, and no time exceeds the clock's range.
 #[derive(Debug, Clone)]
 pub(crate) struct Row {
+    /// Its number once the rows are in order.
+    pub(crate) at: u32,
     pub(crate) start_ns: u64,
     pub(crate) end_ns: u64,
     pub(crate) busy_ns: u64,
@@ -59,26 +48,23 @@ pub(crate) struct Row {
     /// Since when the task was in its call, and the CPU time it had used by then; 0: unknown.
     pub(crate) call_start_ns: u64,
     pub(crate) accounted: Accounted,
-    pub(crate) waker_tid: Maybe,
+    /// What it was for and who ended it, as the tracer noted that. [`RunIndex::intent`] is what is known of it.
+    ///
+    /// [`RunIndex::intent`]: crate::blame::facts::run_index::RunIndex::intent
+    pub(crate) noted: Intent,
     /// The thread that executed an asynchronous operation.
     pub(crate) worker_tid: Maybe,
     pub(crate) behind_tid: Maybe,
     pub(crate) stack: Maybe,
-    pub(crate) waker_stack: Maybe,
     pub(crate) request: Maybe,
     /// Where that is among those that are known.
     pub(crate) request_at: Maybe,
-    /// Of a polled wait: a request that it waits for is probably throttled by its cgroup.
-    pub(crate) throttled: bool,
     pub(crate) announced: Option<&'static SignalMeaning>,
     pub(crate) detail: Option<DetailId>,
     pub(crate) call: Option<Name>,
     /// The workqueue of a kernel worker.
     pub(crate) work: Option<Name>,
     pub(crate) path: Option<Name>,
-    pub(crate) awaits: Option<Awaits>,
-    /// When the request was sent whose answer it awaits, or received that it works on.
-    pub(crate) asked_ns: Option<u64>,
     /// The CPU that the task left.
     pub(crate) cpu: Maybe,
     /// The lock that it was for, and who held it at the start: exactly, or one of its readers.
@@ -96,6 +82,7 @@ impl Row {
     /// `None` for an inconsistent record.
     pub(crate) fn new(record: &StallRecord, names: &mut Names) -> Option<Row> {
         end_ns(record).map(|end_ns| Row {
+            at: 0,
             start_ns: record.start_ns,
             end_ns,
             busy_ns: record.busy_ns.min(record.duration_ns),
@@ -112,27 +99,35 @@ impl Row {
             watched: is(record, stall_flags::WATCHED),
             call_start_ns: record.call_start_ns.filter(|&ns| ns <= record.start_ns).unwrap_or(0),
             accounted: Accounted::by(record),
-            waker_tid: record.waker_tid.into(),
+            noted: noted(record),
             worker_tid: record.worker_tid.into(),
             behind_tid: record.behind_tid.into(),
             stack: record.stack.into(),
-            waker_stack: record.waker_stack.into(),
             request: record.request.into(),
             request_at: Maybe::NONE,
-            throttled: false,
             announced: record.tracepoint.as_deref().and_then(Signal::from_name).and_then(Signal::meaning),
             detail: record.detail.as_ref().map(|detail| names.insert_detail(detail)),
             call: names.insert_some(record.call.as_ref()),
             work: names.insert_some(record.work.as_ref()),
             path: names.insert_some(record.path.as_ref()),
-            awaits: record.awaits.filter(|_| !is_stopped(record)),
-            asked_ns: record.asked_ns,
             cpu: record.cpu.into(),
             lock: record.lock.into(),
             holder_tid: record.holder_tid.into(),
             holder_is_hint: is(record, stall_flags::HOLDER_IS_HINT),
             bytes: record.bytes.unwrap_or(0),
         })
+    }
+}
+
+/// What the tracer noted. A stopped task waits for nobody.
+fn noted(record: &StallRecord) -> Intent {
+    Intent {
+        what: record.awaits.filter(|_| !is_stopped(record)),
+        whom: record.waker_tid.into(),
+        whom_stack: record.waker_stack.into(),
+        since_ns: record.asked_ns,
+        not_for_request: false,
+        for_limit: false,
     }
 }
 

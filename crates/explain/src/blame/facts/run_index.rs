@@ -1,10 +1,14 @@
 //! A run's rows, indexed: by task, with stacks and requests.
 
 mod asleep;
+mod intents;
 mod mapped;
 mod of_rows;
+mod unlocked;
 mod woken;
 mod workers;
+
+pub(crate) use unlocked::{ANSWERED, HELD_BY_IO};
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ops::Range;
@@ -14,36 +18,31 @@ use model::block::{DeviceNumber, Operation as BlockOperation};
 use model::container::Containers;
 use model::detail::Detail;
 use model::signal::SignalMeaning;
-use model::stall::{Awaits, RequestRecord, StallKind, StallRecord};
+use model::stall::{RequestRecord, StallKind, StallRecord};
 
 use crate::blame::facts::cause::{self, Cause};
 use crate::blame::facts::covered::Covered;
-use crate::blame::facts::dirty_limit::DirtyDisks;
+use crate::blame::facts::intent::Intents;
 use crate::blame::facts::known::KnownTime;
-use crate::blame::facts::mappers::Mappers;
-use crate::blame::facts::memory_limits::MemoryLimits;
 use crate::blame::facts::names::Names;
-use crate::blame::facts::partial_rows::drop_partial_rows;
-use crate::blame::facts::queues::Queues;
-use crate::blame::facts::requests::Requests;
-use crate::blame::facts::row_order;
 use crate::blame::facts::rows::Row;
-use crate::blame::facts::rules::Rule;
-use crate::blame::facts::run_delays::queued;
+use crate::blame::facts::rows::partial_rows::drop_partial_rows;
+use crate::blame::facts::rows::row_order;
+use crate::blame::facts::rows::run_delays::queued;
+use crate::blame::facts::stack_rules::StackRule;
 use crate::blame::facts::stacks::{Stack, Stacks};
 use crate::blame::facts::steal::Steal;
+use crate::blame::facts::storage::dirty_limit::DirtyDisks;
+use crate::blame::facts::storage::mappers::Mappers;
+use crate::blame::facts::storage::memory_limits::MemoryLimits;
+use crate::blame::facts::storage::queues::Queues;
+use crate::blame::facts::storage::requests::Requests;
+use crate::blame::facts::storage::usage::Usage;
 use crate::blame::facts::tasks::Tasks;
-use crate::blame::facts::usage::Usage;
 use crate::blame::facts::user_stacks::UserStacks;
 use crate::blame::facts::woken::Woken;
 use crate::blame::intents::answers::Answers;
-use crate::blame::intents::interrupted::{
-    forget_clients, forget_interrupted, forget_unasked_children, forget_waits_of_frozen,
-};
 use crate::blame::intents::lock_turns::LockTurns;
-use crate::blame::intents::pollers::forget_requests_of_pollers;
-use crate::blame::operations::old_requests::find_old_requests;
-use crate::blame::operations::series::continue_waits;
 use crate::hashing::{FastMap, FastSet};
 use crate::thresholds::{DEVICE_LAYERS, RARE_PART};
 
@@ -78,6 +77,8 @@ pub(crate) struct RunIndex {
     pub(crate) standing: FastMap<u32, StallRecord>,
     /// Ordered by task and start.
     pub(crate) rows: Vec<Row>,
+    /// What rules conclude of their sleeps.
+    pub(crate) intents: Intents,
     /// For each row, its main cause, and the latest end of this and earlier rows of its task. Chains read both very often.
     causes: Vec<Cause>,
     latest_ends_ns: Vec<u64>,
@@ -102,6 +103,8 @@ pub(crate) struct RunIndex {
     pub(crate) traced: bool,
     /// Block requests were not traced: what happened at the disk is unknown.
     pub(crate) hides_disk: bool,
+    /// A rule that is left out, to see what rests on it.
+    pub(crate) without: Option<&'static str>,
     /// A command was recorded, or a load was run.
     pub(crate) has_command: bool,
     /// Names of containers.
@@ -120,7 +123,7 @@ impl RunIndex {
         RunIndex { traced, mappers, ..RunIndex::default() }
     }
 
-    /// Call after the last row.
+    /// Puts the rows in order. Call after the last row.
     pub(crate) fn sort(&mut self, disk_names: HashMap<DeviceNumber, String>) {
         self.disk_names = disk_names;
         self.add_standing();
@@ -130,53 +133,39 @@ impl RunIndex {
             self.rows.extend(queued);
             row_order::sort(&mut self.rows);
         }
-        self.find_requests();
-        forget_waits_of_frozen(&mut self.rows, &self.stacks);
-        forget_interrupted(&mut self.rows, &self.stacks);
-        forget_unasked_children(&mut self.rows, &self.stacks);
-        forget_clients(&mut self.rows, &self.stacks);
-        find_old_requests(&mut self.rows, &self.names, &self.stacks);
         drop_partial_rows(&mut self.rows);
-        continue_waits(&mut self.rows);
+        self.number_rows();
         self.tasks.sort();
         self.containers = self.tasks.containers(&self.names);
-        forget_requests_of_pollers(&mut self.rows, &self.names, &self.tasks);
         self.usage.sort();
-        self.find_submitters();
         self.user_stacks.sort();
         self.of_command = self.rows.iter().filter(|row| row.watched).map(|row| row.tid).collect();
         self.has_command = !self.of_command.is_empty();
         self.subjects.clone_from(&self.of_command);
+    }
+
+    fn number_rows(&mut self) {
         let mut from = 0;
         for rows in self.rows.chunk_by(|a, b| a.tid == b.tid) {
             self.by_task.insert(rows[0].tid, from..from + rows.len());
             from += rows.len();
             self.latest_ends_ns.extend(row_order::latest_ends_ns(rows));
         }
-        self.find_asynchronous();
-        self.find_workers();
-        self.find_waiters();
-        self.lock_turns = LockTurns::new(&self.rows, &self.names);
-        self.dirty_disks = DirtyDisks::new(&self.rows, &self.names);
-        self.answers = Answers::new(&self.rows);
-        self.causes = self.find_causes();
-    }
-
-    /// What these rows wait for, by what their tasks and wakers do before and after.
-    pub(crate) fn wait_for(&mut self, rows: &[u32], awaits: Awaits) {
-        rows.iter().for_each(|&at| self.rows[at as usize].awaits = Some(awaits));
-    }
-
-    /// These polled waits are for throttled requests.
-    pub(crate) fn wait_for_limits(&mut self, rows: &[u32]) {
-        for &at in rows {
-            self.rows[at as usize].throttled = true;
-            self.find_cause_again(at);
+        for (row, at) in self.rows.iter_mut().zip(0..) {
+            row.at = at;
+            row.request_at = row.request.get().and_then(|number| self.requests.place(number)).into();
         }
     }
 
-    pub(crate) fn find_cause_again(&mut self, at: u32) {
-        self.causes[at as usize] = self.find_main_cause(self.row(at));
+    /// What follows from the rows once it is known what their sleeps were for.
+    pub(crate) fn derive(&mut self) {
+        self.find_submitters();
+        self.find_asynchronous();
+        self.find_workers();
+        self.find_waiters();
+        self.lock_turns = LockTurns::new(&self.rows, &self.names, |row| self.whom(row));
+        self.dirty_disks = DirtyDisks::new(&self.rows, &self.names);
+        self.answers = Answers::new(&self.rows, |row| self.intent(row));
     }
 
     /// Kernel threads that submit what others gave to them: by the cgroup that their writes count for, or, where the kernel does not keep that
@@ -275,10 +264,6 @@ impl RunIndex {
         self.stacks.get(&stack?)
     }
 
-    pub(crate) fn request(&self, row: &Row) -> Option<&RequestRecord> {
-        self.requests.at(row.request_at.get()?)
-    }
-
     /// Whether a process asked another one, and was answered.
     pub(crate) fn asks(&self, client: u32, server: u32) -> bool {
         let process = |tid: u32, at_ns: u64| self.tasks.process_of(tid, at_ns);
@@ -299,12 +284,6 @@ impl RunIndex {
         self.requests.get(request.parts.as_deref()?.lower?)
     }
 
-    /// Whether a row is a sleep that only another task ends.
-    pub(crate) fn awaits_task(&self, row: &Row) -> bool {
-        row.kind == StallKind::OffCpu
-            && (row.awaits.is_some() || self.stack(row.stack.get()).is_some_and(|stack| stack.on_thread))
-    }
-
     /// Whether the system call of a row does any of that.
     pub(crate) fn does(&self, row: &Row, any: u32) -> bool {
         row.call.is_some_and(|call| self.names.traits(call).has(any))
@@ -313,14 +292,6 @@ impl RunIndex {
     /// What is known of a row beside its times.
     pub(crate) fn detail(&self, row: &Row) -> Option<&Detail> {
         row.detail.map(|detail| self.names.detail(detail))
-    }
-
-    /// The other task that woke it; `None` where an interrupt or nobody known did.
-    pub(crate) fn waker(&self, row: &Row) -> Option<u32> {
-        // What a task sends to its own machine arrives by a soft interrupt; the tracer notes whose it is.
-        let by_interrupt =
-            || row.awaits.is_none() && self.stack(row.waker_stack.get()).is_some_and(|stack| stack.interrupt);
-        row.waker_tid.get().filter(|&tid| tid != 0 && tid != row.tid && !by_interrupt())
     }
 
     /// The announcement of a wait, unless the stack belongs to another wait: an announced wait need not happen.
@@ -334,22 +305,9 @@ impl RunIndex {
     }
 
     /// The rule that its stack meets.
-    pub(crate) fn rule(&self, row: &Row) -> Option<&'static Rule> {
+    pub(crate) fn rule(&self, row: &Row) -> Option<&'static StackRule> {
         let rule = self.stack(row.stack.get()).and_then(|stack| stack.rule);
         rule.filter(|rule| rule.cause != Cause::Lock || !self.is_held_by_io(row))
-    }
-
-    /// Whether it slept for pages until the server of a FUSE file system answered. Its own stack shows a read like any other.
-    pub(crate) fn is_answered(&self, row: &Row) -> bool {
-        let rule = self.stack(row.stack.get()).and_then(|stack| stack.rule);
-        let is_for_pages = rule.is_none_or(|rule| rule.on_request || rule.cause == Cause::PageFault);
-        is_for_pages && self.stack(row.waker_stack.get()).is_some_and(|waker| waker.answers)
-    }
-
-    /// Whether it slept until an I/O let go of what it had locked: a buffer or a page, under a read-ahead of its own or of another task, is locked
-    /// until the request ends, and no task holds it. It follows from what woke the sleeper, and from the request that ended then.
-    fn is_held_by_io(&self, row: &Row) -> bool {
-        row.request.get().is_some() && self.stack(row.waker_stack.get()).is_some_and(|waker| waker.ends_io)
     }
 
     /// Whether time of that cause is a stage in the lifecycle of the request that ended the row.

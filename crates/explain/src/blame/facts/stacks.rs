@@ -4,7 +4,7 @@ use model::signal::{SIGNALS, SignalMeaning};
 use model::stall::StackRecord;
 
 use crate::blame::facts::names::{Name, Names};
-use crate::blame::facts::rules::{RANKS, Rule, any_fits};
+use crate::blame::facts::stack_rules::{RANKS, StackRule, any_fits};
 use crate::hashing::FastMap;
 
 /// Innermost functions of a stack that are shown.
@@ -14,7 +14,7 @@ const SHOWN: usize = 4;
 #[derive(Debug)]
 pub(crate) struct Stack {
     /// The matching rule.
-    pub(crate) rule: Option<&'static Rule>,
+    pub(crate) rule: Option<&'static StackRule>,
     /// Announcements that this stack may follow, as bits.
     announced: u64,
     /// It sleeps until another thread of its program, or its child, releases it.
@@ -212,9 +212,10 @@ fn function(frame: &str) -> &str {
     &frame[..end]
 }
 
-fn find(frames: &[&str]) -> Option<&'static Rule> {
-    let in_rank =
-        |rank: &&'static [Rule]| (0..frames.len()).find_map(|at| rank.iter().find(|rule| rule.matches(frames, at)));
+fn find(frames: &[&str]) -> Option<&'static StackRule> {
+    let in_rank = |rank: &&'static [StackRule]| {
+        (0..frames.len()).find_map(|at| rank.iter().find(|rule| rule.matches(frames, at)))
+    };
     RANKS.iter().find_map(in_rank)
 }
 

@@ -6,7 +6,7 @@ use model::container::Containers;
 use model::stall::TaskRecord;
 
 use crate::blame::facts::names::{Name, Names};
-use crate::blame::facts::who::Who;
+use crate::blame::facts::task_id::TaskId;
 use crate::hashing::{FastMap, FastSet};
 
 /// Names of kernel threads that work for others.
@@ -98,13 +98,13 @@ impl Tasks {
         threads.filter_map(|(tid, at_ns)| self.pid(tid, at_ns)).collect()
     }
 
-    pub(crate) fn who(&self, tid: u32, at_ns: u64, names: &Names) -> Who {
-        Who { tid, name: self.at(tid, at_ns).map(|seen| names.get(seen.name).to_owned()) }
+    pub(crate) fn who(&self, tid: u32, at_ns: u64, names: &Names) -> TaskId {
+        TaskId { tid, name: self.at(tid, at_ns).map(|seen| names.get(seen.name).to_owned()) }
     }
 
     /// The process of a thread; the thread itself where the process is unknown. A thread began after the program that the process
     /// executes, and may be seen before its leader is under that program's name.
-    pub(crate) fn process(&self, tid: u32, at_ns: u64, names: &Names) -> Who {
+    pub(crate) fn process(&self, tid: u32, at_ns: u64, names: &Names) -> TaskId {
         let pid = self.process_of(tid, at_ns);
         let began_ns = self.first_seen_ns(tid, pid).filter(|_| pid != tid).unwrap_or_default();
         self.who(pid, self.at_or_after(pid, at_ns, began_ns), names)
@@ -116,7 +116,7 @@ impl Tasks {
     }
 
     /// The program that a process executed soon after it was seen under that name, or that name.
-    pub(crate) fn program_of(&self, process: &Who, names: &Names) -> Option<Name> {
+    pub(crate) fn program_of(&self, process: &TaskId, names: &Names) -> Option<Name> {
         let name = process.name.as_deref()?;
         self.seen.get(&process.tid)?.iter().find(|seen| names.get(seen.name) == name).map(|seen| seen.program)
     }
@@ -224,7 +224,7 @@ mod tests {
         let program = |second| tasks.program(7, second * S).map(|name| names.get(name));
         assert_eq!([0, 1, 2, 59].map(program), [Some("fio"); 4]);
         assert_eq!(program(61), Some("tar"), "the number is used again");
-        let of = |name: &str| tasks.program_of(&Who { tid: 7, name: Some(name.into()) }, &names);
+        let of = |name: &str| tasks.program_of(&TaskId { tid: 7, name: Some(name.into()) }, &names);
         assert_eq!((of("sh"), of("tar")), (names.find("fio"), names.find("tar")));
     }
 }

@@ -14,10 +14,10 @@ pub(crate) struct Woken {
 }
 
 impl Woken {
-    pub(crate) fn new(rows: &[Row]) -> Woken {
+    pub(crate) fn new(rows: &[Row], whom: impl Fn(&Row) -> Option<u32>) -> Woken {
         let mut woken = Woken::default();
         for (row, at) in rows.iter().zip(0..).filter(|(row, _)| row.kind == StallKind::OffCpu) {
-            let waker = row.waker_tid.get();
+            let waker = whom(row);
             waker.into_iter().for_each(|tid| woken.by_waker.entry(tid).or_default().push((row.runnable_ns, at)));
         }
         woken.by_waker.values_mut().for_each(|sleeps| sleeps.sort_unstable());

@@ -3,11 +3,11 @@
 use model::stall::{Awaits, RequestRecord, StallKind};
 
 use crate::blame::facts::cause::{Cause, traits};
-use crate::blame::facts::request;
 use crate::blame::facts::rows::Row;
 use crate::blame::facts::run_index::RunIndex;
-use crate::blame::graph::beneath::{self, Served};
-use crate::blame::graph::path::is_by_choice;
+use crate::blame::facts::storage::request;
+use crate::blame::graph::choice::is_by_choice;
+use crate::blame::graph::lower_device::{self, Served};
 use crate::blame::intents::holder;
 use crate::blame::intents::lock_turns::Held;
 use crate::blame::intents::other_work::{is_of_other_work, may_end};
@@ -89,12 +89,12 @@ struct Holder {
 impl Holder {
     fn waits(&mut self, index: &RunIndex, row: u32, held: Option<Held>) {
         let waits = index.row(row);
-        let is_server = is_for_request(index.row(self.before)) || index.answers.has(waits.tid);
+        let is_server = is_for_request(index, index.row(self.before)) || index.answers.has(waits.tid);
         let held = held.or(self.passed_on.map(|held| Held { tid: waits.tid, ..held }));
         // Whose transaction it is has what the server locks for it.
-        let client = is_for_request(index.row(self.before)).then(|| client_of_sleep(index, waits)).flatten();
+        let client = is_for_request(index, index.row(self.before)).then(|| client_of_sleep(index, waits)).flatten();
         let held = held.map(|held| Held { tid: client.unwrap_or(held.tid), ..held });
-        let passes_on = match waits.awaits {
+        let passes_on = match index.awaits(waits) {
             Some(Awaits::Child) => true,
             // Who will send the rest is known where somebody did.
             Some(Awaits::Message) => is_server && index.waker(waits).is_some(),
@@ -117,8 +117,8 @@ impl Holder {
 }
 
 /// Whether it is a wait for a lock for the sake of a client's request: rows and tables of a database.
-fn is_for_request(row: &Row) -> bool {
-    row.awaits == Some(Awaits::Lock) && row.asked_ns.is_some()
+fn is_for_request(index: &RunIndex, row: &Row) -> bool {
+    index.awaits(row) == Some(Awaits::Lock) && index.asked_ns(row).is_some()
 }
 
 /// Whether the holder of a lock that a row waits for is to blame, rather than what it waits for itself: it is not if it works for
@@ -149,7 +149,7 @@ pub(crate) fn walk<'a>(index: &'a RunIndex, first: u32, cause: Cause, mut visit:
         if let Some(stopped) = stopped(row, cause, limit_ns) {
             return visit(stopped);
         }
-        if !is_followed(row, cause) {
+        if !is_followed(index, row, cause) {
             return;
         }
         let described = index.is_of_request(row, cause);
@@ -234,7 +234,7 @@ impl Ender {
         if !cause.has(traits::SERVER) && !index.awaits_task(row) {
             return None;
         }
-        let is_it = |row: &Row| row.awaits.is_some_and(Awaits::is_idle) && index.waker(row).is_some();
+        let is_it = |row: &Row| index.awaits(row).is_some_and(Awaits::is_idle) && index.waker(row).is_some();
         let mut rows = index.rows_between(tid, self.from_ns, self.to_ns).take(LOOKED_AT);
         let (at, last) = rows.find(|(_, row)| row.kind == StallKind::OffCpu && is_it(row))?;
         let ns = last.runnable_ns.min(self.to_ns).saturating_sub(last.start_ns.max(self.from_ns));
@@ -255,7 +255,7 @@ impl Ender {
 
 /// Who held the lock that a row is a wait for, from that moment on at most.
 fn held_until(index: &RunIndex, row: &Row, limit_ns: u64) -> Option<Held> {
-    let held = Some(row).filter(|row| holder::is_for_lock(row)).and_then(|row| holder::longest(index, row))?;
+    let held = Some(row).filter(|row| holder::is_for_lock(index, row)).and_then(|row| holder::longest(index, row))?;
     let from_ns = held.from_ns.max(limit_ns);
     (from_ns < held.to_ns).then_some(Held { from_ns, ..held })
 }
@@ -269,11 +269,11 @@ fn stopped<'a>(row: &Row, cause: Cause, limit_ns: u64) -> Option<Step<'a>> {
 }
 
 /// Whether a wait of that cause has a waker that is to blame. Who lets a stopped task go on is not.
-fn is_followed(row: &Row, cause: Cause) -> bool {
+fn is_followed(index: &RunIndex, row: &Row, cause: Cause) -> bool {
     // Who will end a wait that lasts is unknown, unless it is for a lock.
     let is_wait = matches!(row.kind, StallKind::OffCpu | StallKind::Asynchronous) || row.lock.get().is_some();
     // A timer wakes a task from whatever other task it interrupts: that one did not act.
-    let is_timer = row.lock.get().is_none() && row.awaits == Some(Awaits::Interrupt);
+    let is_timer = row.lock.get().is_none() && index.awaits(row) == Some(Awaits::Interrupt);
     is_wait && !is_timer && cause != Cause::Stopped && !cause.has(traits::FOR_CPU | traits::CHOSEN)
 }
 
@@ -293,7 +293,7 @@ fn step_beneath<'a>(
     if is_own_stage(request, cause) {
         return None;
     }
-    let part = beneath::longest(index, request, row.start_ns, row.runnable_ns)?;
+    let part = lower_device::longest(index, request, row.start_ns, row.runnable_ns)?;
     match part.by {
         Served::Worker(row) if seen.insert(index.row(row).tid) => {
             let cause = index.main_cause(row);
@@ -332,7 +332,7 @@ fn longest_wait(
         poll.kind == StallKind::Blocked && rows().any(|(_, row)| is_of(row))
     };
     for (at, row) in rows().filter(|(_, row)| !is_recorded(row) && !is_foreign(row)) {
-        let awaits_work = row.awaits.is_some_and(Awaits::is_idle);
+        let awaits_work = index.awaits(row).is_some_and(Awaits::is_idle);
         let idle = !holds && (awaits_work || index.stack(row.stack.get()).is_some_and(|stack| stack.idle));
         // An idle task had no work; from its wakeup on it was late.
         let (cause, since_ns) =

@@ -6,53 +6,93 @@ use crate::blame::facts::cause::Cause;
 use crate::blame::facts::run_index::RunIndex;
 use crate::blame::graph::chain::{Step, chain_row, walk};
 use crate::blame::intents::holder;
-use crate::blame::intents::worked_for::client_of;
+use crate::blame::intents::lock_turns::Held;
+use crate::blame::intents::worked_for::{self, client_of};
 use crate::blame::operations::Operation;
-use crate::blame::timeline::{NO_ROW, Segment, TaskTimeline};
+use crate::blame::timeline::{Segment, TaskTimeline};
 use crate::blame::verdict::explanation::{Holds, Link, RequestLife};
 use crate::blame::verdict::links;
 use crate::blame::verdict::request_life::lifecycle;
+use crate::blame::verdict::rests_on::Rules;
 use crate::thresholds::SMALL_PART;
 
-/// The chain that starts with an operation's longest wait, and the request at its end.
+/// The chain that starts with an operation's longest wait, and the request at its end; `rules`: those that lead there are added.
 pub(crate) fn of_operation(
     index: &RunIndex,
     operation: &Operation,
     timeline: &TaskTimeline,
+    rules: &mut Rules,
 ) -> (Vec<Link>, Option<RequestLife>) {
     let Some(LongestWait { row, follow: first, cause, ns, ran }) = longest(index, operation, timeline) else {
         return (Vec::new(), None);
     };
-    let link = |row: u32, cause: Cause, time_ns: u64| links::wait(index, row, cause, time_ns);
-    let mut chain = vec![Link {
+    let own = Link {
         task: Some(index.tasks.who(operation.tid, operation.end_ns, &index.names)),
-        ..link(row, cause, ns)
-    }];
+        ..links::wait(index, row, cause, ns)
+    };
+    let mut chain = Chain { index, links: vec![own], request: None, before: first, rules };
     if ran != 0 {
-        chain.push(work(index, operation, (row, ran), ns));
-        return (chain, None);
+        let work = work(index, operation, (row, ran), ns, chain.rules);
+        chain.push(work);
+        return (chain.links, None);
     }
     if index.row(row).tid != operation.tid {
-        chain.push(link(row, cause, ns));
+        chain.push(links::wait(index, row, cause, ns));
     }
-    let mut last = None;
-    walk(index, first, cause, |step| match step {
-        Step::Waits { row, cause, ns, held } => chain.push(holder::link(index, held, link(row, cause, ns))),
-        Step::Request { request, described } => {
-            last = Some(lifecycle(index, request));
-            if !described {
-                chain.push(links::request(index, request, chain.last().map_or(0, |link| link.time_ns)));
+    chain.rules.row(index, first);
+    walk(index, first, cause, |step| chain.step(step));
+    note_other_ends(index, operation, &mut chain.links);
+    (chain.links, chain.request)
+}
+
+/// A chain that grows from an operation's wait.
+struct Chain<'a> {
+    index: &'a RunIndex,
+    links: Vec<Link>,
+    /// The request at its end.
+    request: Option<RequestLife>,
+    /// The row of the last wait.
+    before: u32,
+    rules: &'a mut Rules,
+}
+
+impl Chain<'_> {
+    /// No link takes longer than the one before, which it explains.
+    fn push(&mut self, link: Link) {
+        let most_ns = self.links.last().map_or(link.time_ns, |before| before.time_ns);
+        self.links.push(Link { time_ns: link.time_ns.min(most_ns), ..link });
+    }
+
+    fn held(&mut self, held: Option<Held>, link: Link) {
+        if held.is_some() {
+            self.rules.held(self.index, self.before);
+        }
+        self.push(holder::link(self.index, held, link));
+    }
+
+    fn step(&mut self, step: Step<'_>) {
+        let index = self.index;
+        match step {
+            Step::Waits { row, cause, ns, held } => {
+                self.held(held, links::wait(index, row, cause, ns));
+                self.rules.row(index, row);
+                self.before = row;
+            }
+            Step::Request { request, described } => {
+                self.request = Some(lifecycle(index, request));
+                if !described {
+                    let waited_ns = self.links.last().map_or(0, |link| link.time_ns);
+                    self.push(links::request(index, request, waited_ns));
+                }
+            }
+            Step::Stopped { tid, at_ns, ns, cause } => self.push(links::stopped(index, tid, at_ns, (cause, ns))),
+            Step::Works { tid, at_ns, ns, held } => {
+                let task = index.tasks.who(tid, at_ns, &index.names);
+                let work = links::work(index.ran(tid, at_ns - ns, at_ns));
+                self.held(held, Link { task: Some(task), time_ns: ns, ..work });
             }
         }
-        Step::Stopped { tid, at_ns, ns, cause } => chain.push(links::stopped(index, tid, at_ns, (cause, ns))),
-        Step::Works { tid, at_ns, ns, held } => {
-            let task = index.tasks.who(tid, at_ns, &index.names);
-            let work = links::work(index.ran(tid, at_ns - ns, at_ns));
-            chain.push(holder::link(index, held, Link { task: Some(task), time_ns: ns, ..work }));
-        }
-    });
-    note_other_ends(index, operation, &mut chain);
-    (chain, last)
+    }
 }
 
 /// Of a wait that had not ended: the next task of the chain did not end it, but has the other end of what it was for.
@@ -68,11 +108,12 @@ fn note_other_ends(index: &RunIndex, operation: &Operation, chain: &mut [Link]) 
 }
 
 /// What another task did in a row, and for which of its clients.
-fn work(index: &RunIndex, operation: &Operation, (row, ran): (u32, u32), time_ns: u64) -> Link {
+fn work(index: &RunIndex, operation: &Operation, (row, ran): (u32, u32), time_ns: u64, rules: &mut Rules) -> Link {
     let row = index.row(row);
     let began_ns = row.start_ns.max(operation.start_ns);
     let pid = index.tasks.process_of(operation.tid, operation.end_ns);
     let client = client_of(index, ran, began_ns, pid);
+    client.iter().for_each(|_| rules.add(&worked_for::RULE));
     let work = client.map_or_else(|| links::work(true), |(client, _)| links::work_for(index, client, began_ns));
     Link { task: Some(index.tasks.who(ran, row.runnable_ns, &index.names)), time_ns, ..work }
 }
@@ -93,7 +134,7 @@ struct LongestWait {
 const SMALL: u64 = 4096;
 
 fn longest(index: &RunIndex, operation: &Operation, timeline: &TaskTimeline) -> Option<LongestWait> {
-    let mut sums: HashMap<(u32, Cause, u32), (LongestWait, u64)> = HashMap::new();
+    let mut sums: HashMap<(u64, Cause, u32), (LongestWait, u64)> = HashMap::new();
     let mut longest_small: Option<LongestWait> = None;
     for segment in timeline.between(operation.start_ns, operation.end_ns) {
         let Some(row) = segment.row().filter(|_| segment.is_lost()) else { continue };
@@ -104,7 +145,7 @@ fn longest(index: &RunIndex, operation: &Operation, timeline: &TaskTimeline) -> 
             }
             continue;
         }
-        let key = (if piece.ran == 0 { row } else { NO_ROW }, piece.cause, piece.ran);
+        let key = (if piece.ran == 0 { wait_of(index, row) } else { 0 }, piece.cause, piece.ran);
         let (sum, longest_ns) = sums.entry(key).or_insert_with(|| (LongestWait { ns: 0, ..piece }, 0));
         sum.ns += piece.ns;
         if piece.ns > *longest_ns {
@@ -116,6 +157,12 @@ fn longest(index: &RunIndex, operation: &Operation, timeline: &TaskTimeline) -> 
     let matters = |wait: &LongestWait| all.of(wait.cause).total_ns() >= operation.ns() / SMALL_PART;
     let longest = sums.into_values().map(|(sum, _)| sum).filter(matters).max_by_key(|sum| (sum.ns, sum.cause, sum.row));
     longest.or(longest_small.filter(matters))
+}
+
+/// What rows of one wait have in common: its begin, where timers interrupt it. Others are waits of their own.
+fn wait_of(index: &RunIndex, row: u32) -> u64 {
+    let is_series = holder::is_of_user_space(index, index.row(row));
+    if is_series { holder::since_ns(index, index.row(row)) } else { u64::MAX - u64::from(row) }
 }
 
 fn piece(index: &RunIndex, row: u32, segment: &Segment) -> LongestWait {

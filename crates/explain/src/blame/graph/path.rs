@@ -5,15 +5,51 @@
 use std::sync::Arc;
 
 use model::stall::{Awaits, StallKind};
-use model::system_call::traits;
 
 use crate::blame::facts::cause::{self, Cause, Evidence};
 use crate::blame::facts::rows::Row;
 use crate::blame::facts::run_index::RunIndex;
-use crate::blame::intents::unheard::is_unheard;
-use crate::blame::operations::series::RETRY_NS;
-use crate::blame::timeline::{NO_ROW, Segment, TaskTimeline};
-use crate::thresholds::SOON_NS;
+use crate::blame::graph::choice::{is_timer, sleeps_by_choice};
+use crate::blame::intents::answers::PROXY;
+use crate::blame::intents::not_received::is_not_received;
+use crate::blame::rule::{Example, Rule};
+use crate::blame::timeline::{NO_ROW, Segment, TaskTimeline, Via};
+use crate::thresholds::{RETRY_NS, SOON_NS};
+
+pub(crate) const WAKER: Rule = Rule {
+    id: "waits-for-what-its-waker-did",
+    concludes: "What a wait was for that another task ended is what that task did meanwhile: its own waits, back to where it waited for yet another one.",
+    from: "The task that ended the wait, its rows in that time, and the tasks that ended those.",
+    because: "A server, a worker or a holder of a lock lets others wait for exactly as long as it takes itself. What it waits for, they wait for.",
+    unless: "The waker idled: what it did before is its own affair. Time of which no row tells stays unexplained.",
+    example: Example {
+        timeline: "
+            off 7 |  ssssssssssss  | call=recvfrom awaits=answer waker=9
+            off 9 |ss ssssssssss ss| call=epoll_wait awaits=message waker=8
+            off 8 |sss             | call=futex stack=futex_do_wait awaits=thread waker=9
+            off 8 |    ssssssss    | stack=xfs_log_force
+            off 8 |             sss| call=futex stack=futex_do_wait awaits=thread waker=9",
+        causes: "fs_log 8, unexplained 4",
+        chain: "thread 7: fs_log 8 < thread 8: fs_log 8",
+    },
+};
+
+pub(crate) const HOLDER: Rule = Rule {
+    id: "holder-keeps-others-waiting",
+    concludes: "Behind a server that waits for a lock of user space, all time in which the holder waited for nothing known is the wait for the lock.",
+    from: "A wait for a lock that a wait leads through, since its first attempt, and what the task did that released it.",
+    because: "A server that waits for a lock is not idle, whatever the holder does: only that it held the lock matters.",
+    unless: "The holder waits for storage or for a CPU: then that is what both wait for.",
+    example: Example {
+        timeline: "
+            off 7 |  ssssssssssss  | call=poll awaits=answer waker=9
+            off 9 |   ssssssssss   | call=epoll_wait awaits=lock waker=8
+            off 8 |sssssssssssss   | call=recvfrom awaits=message waker=6
+            off 6 |ssssssssssss    | call=clock_nanosleep awaits=interrupt",
+        causes: "lock 20, unexplained 2",
+        chain: "thread 7: lock 10 < thread 9: lock 10 < thread 8: unexplained 10 < thread 6: unexplained 10",
+    },
+};
 
 /// Waits that a path leads through at most: of a server and its worker that wake each other there are many.
 const HOPS: usize = 512;
@@ -26,15 +62,18 @@ const SEGMENTS: usize = 4096;
 /// rows alone. Time that no task explains has the row's own cause.
 pub(crate) fn path(index: &RunIndex, row: u32, mut timeline_of: impl FnMut(u32) -> Arc<TaskTimeline>) -> Vec<Segment> {
     let wait = index.row(row);
-    let mut next = index.waker(wait);
-    let unheard = next.is_some_and(|server| is_unheard(index, wait, server));
-    let mut path = Path::new(index, row, unheard);
+    let mut next = index.waker(wait).filter(|_| index.applies(&WAKER));
+    let not_received = next.is_some_and(|server| is_not_received(index, wait, server));
+    let mut path = Path::new(index, row, not_received);
     // The tasks that the path led through, and when each began to wait for the next one.
     let mut before: Vec<(u32, u64)> = Vec::new();
     let mut hops = Hops::default();
-    let mut asked_ns = wait.asked_ns.filter(|_| wait.awaits == Some(Awaits::Answer) && !unheard);
+    let mut asked_ns = index.asked_ns(wait).filter(|_| index.awaits(wait) == Some(Awaits::Answer) && !not_received);
     while let Some(tid) = next.filter(|_| hops.may_go_on(path.until_ns)) {
-        if let Some(own) = asked_ns.and_then(|asked_ns| index.answers.passed_on(tid, asked_ns, path.until_ns)) {
+        if let Some(own) = asked_ns
+            .filter(|_| index.applies(&PROXY))
+            .and_then(|asked_ns| index.answers.passed_on(tid, asked_ns, path.until_ns))
+        {
             path.pass_back(tid, &timeline_of(tid), own.sent_ns);
             before.push((tid, own.asked_ns));
             (next, asked_ns) = (Some(own.server), Some(own.asked_ns));
@@ -96,11 +135,13 @@ struct Lock {
 struct Path<'a> {
     index: &'a RunIndex,
     row: u32,
+    /// How it leads to what is put next.
+    via: Via,
     /// The wait for a lock of user space that the path leads through: a server that waits for one is not idle, whatever the
     /// holder does.
     lock: Option<Lock>,
     /// The server did not hear of the request: what it waited for instead is what kept this wait waiting.
-    unheard: bool,
+    not_received: bool,
     /// It leads through the client that the server waited for instead.
     of_slow_client: bool,
     /// It leads through a task that waited for whatever somebody sends: what that one did before is its own affair.
@@ -117,13 +158,14 @@ struct Path<'a> {
 }
 
 impl Path<'_> {
-    fn new(index: &RunIndex, row: u32, unheard: bool) -> Path<'_> {
+    fn new(index: &RunIndex, row: u32, not_received: bool) -> Path<'_> {
         let wait = index.row(row);
         Path {
             index,
             row,
+            via: Via::Waker,
             lock: None,
-            unheard,
+            not_received,
             of_slow_client: false,
             through_idle: false,
             until_ns: wait.runnable_ns,
@@ -150,7 +192,16 @@ impl Path<'_> {
     fn put(&mut self, from_ns: u64, cause: Cause, evidence: Evidence, by: u32) {
         if from_ns < self.until_ns {
             let (start_ns, end_ns) = (from_ns, std::mem::replace(&mut self.until_ns, from_ns));
-            self.segments.push(Segment { start_ns, end_ns, cause, evidence, off: self.row, by, ran: 0 });
+            self.segments.push(Segment {
+                start_ns,
+                end_ns,
+                cause,
+                evidence,
+                off: self.row,
+                by,
+                ran: 0,
+                via: Some(self.via),
+            });
         }
     }
 
@@ -173,7 +224,7 @@ impl Path<'_> {
 
     /// Time of which nothing is known. Who waits for room waits for the other end, whatever that does.
     fn put_gap(&mut self, from_ns: u64) {
-        match self.index.row(self.row).awaits {
+        match self.index.awaits(self.index.row(self.row)) {
             Some(Awaits::Room) => self.put_wait(from_ns),
             _ => self.put(from_ns, Cause::Unexplained, Evidence::None, NO_ROW),
         }
@@ -181,9 +232,11 @@ impl Path<'_> {
 
     /// Time of the wait for a lock in which its holder did not wait for anything known.
     fn put_lock(&mut self, from_ns: u64) {
-        if let Some(lock) = self.lock {
+        if let Some(lock) = self.lock.filter(|_| self.index.applies(&HOLDER)) {
             let (cause, evidence) = self.index.asleep(self.index.row(lock.row), from_ns);
+            let via = std::mem::replace(&mut self.via, Via::Holder);
             self.put(from_ns.max(lock.began_ns), cause, evidence, lock.row);
+            self.via = via;
         }
     }
 
@@ -197,6 +250,7 @@ impl Path<'_> {
 
     /// What a proxy did from the answer that it received on.
     fn pass_back(&mut self, proxy: u32, timeline: &TaskTimeline, received_ns: u64) {
+        self.via = Via::Proxy;
         for segment in timeline.latest(received_ns, self.until_ns).take(SEGMENTS) {
             self.put_gap(segment.end_ns);
             self.put_done(&segment, proxy);
@@ -213,11 +267,12 @@ impl Path<'_> {
             self.put_wait(segment.start_ns);
             return None;
         }
-        if asleep.awaits == Some(Awaits::Message) {
-            self.of_slow_client = std::mem::take(&mut self.unheard);
+        if index.awaits(asleep) == Some(Awaits::Message) {
+            self.of_slow_client = std::mem::take(&mut self.not_received);
+            self.via = if self.of_slow_client { Via::NotReceived } else { self.via };
             self.through_idle |= !self.of_slow_client;
         }
-        if asleep.awaits == Some(Awaits::Lock) {
+        if index.awaits(asleep) == Some(Awaits::Lock) {
             self.wait_for_lock(segment.off);
         }
         let waker = waker.filter(|&waker| waker != index.row(self.row).tid);
@@ -230,17 +285,20 @@ impl Path<'_> {
         let index = self.index;
         let wait = index.row(self.row);
         for segment in timeline.latest(self.from_ns, self.until_ns).take(SEGMENTS) {
-            if wait.awaits == Some(Awaits::Lock) {
+            if index.awaits(wait) == Some(Awaits::Lock) {
                 self.put_wait(segment.end_ns);
             }
             self.put_lock(segment.end_ns);
             self.put_gap(segment.end_ns);
             // Of the holder of a lock, only that it held the lock matters.
-            let is_for_lock = self.lock.is_some() || wait.awaits == Some(Awaits::Lock);
+            let is_for_lock = self.lock.is_some() || index.awaits(wait) == Some(Awaits::Lock);
             let is_by_choice =
                 || sleeps_by_choice(index, wait, &segment) || (self.of_slow_client && is_timer(index, &segment));
             if !is_for_lock && !self.through_idle && is_by_choice() {
+                let by_choice = if self.of_slow_client { Via::NotReceived } else { Via::Choice };
+                let via = std::mem::replace(&mut self.via, by_choice);
                 self.put(segment.start_ns, Cause::Sleep, Evidence::Event, segment.off);
+                self.via = via;
                 continue;
             }
             if hands_over(index, &segment) {
@@ -250,7 +308,7 @@ impl Path<'_> {
                 }
             }
             // Whatever else the holder of a lock did, the wait was for the lock.
-            if wait.awaits == Some(Awaits::Lock) && !segment.cause.is_wait() {
+            if index.awaits(wait) == Some(Awaits::Lock) && !segment.cause.is_wait() {
                 self.put_wait(segment.start_ns);
             }
             if !segment.cause.is_wait() {
@@ -264,26 +322,26 @@ impl Path<'_> {
 
 /// Whether a server's thread that waits for another one had just waited for a lock, for longer, in its work for the same request.
 fn was_busy(index: &RunIndex, asleep: &Row) -> bool {
-    let Some(asked_ns) = asleep.asked_ns else { return false };
+    let Some(asked_ns) = index.asked_ns(asleep) else { return false };
     let from_ns = asleep.start_ns.saturating_sub(RETRY_NS);
     let is_longer = |row: &Row| row.end_ns - row.start_ns >= asleep.end_ns - asleep.start_ns;
     let is_lock = |row: &Row| {
         row.kind == StallKind::OffCpu
-            && row.asked_ns == Some(asked_ns)
-            && row.awaits == Some(Awaits::Lock)
+            && index.asked_ns(row) == Some(asked_ns)
+            && index.awaits(row) == Some(Awaits::Lock)
             && row.end_ns <= asleep.start_ns
             && is_longer(row)
     };
-    asleep.awaits != Some(Awaits::Lock)
+    index.awaits(asleep) != Some(Awaits::Lock)
         && index.rows_between(asleep.tid, from_ns, asleep.start_ns).any(|(_, row)| is_lock(row))
 }
 
 /// Whether a short wait follows one for a lock, which the same task ended: it was still letting go.
 fn ends_a_lock(index: &RunIndex, tid: u32, segment: &Segment, waker: Option<u32>) -> bool {
-    let is_short = segment.ns() < SOON_NS && index.row(segment.off).awaits != Some(Awaits::Lock);
+    let is_short = segment.ns() < SOON_NS && index.awaits(index.row(segment.off)) != Some(Awaits::Lock);
     let from_ns = segment.start_ns.saturating_sub(SOON_NS);
     let is_lock = |row: &Row| {
-        row.awaits == Some(Awaits::Lock) && row.runnable_ns - row.start_ns > SOON_NS && index.waker(row) == waker
+        index.awaits(row) == Some(Awaits::Lock) && row.runnable_ns - row.start_ns > SOON_NS && index.waker(row) == waker
     };
     is_short && waker.is_some() && index.rows_between(tid, from_ns, segment.start_ns).any(|(_, row)| is_lock(row))
 }
@@ -292,38 +350,6 @@ fn ends_a_lock(index: &RunIndex, tid: u32, segment: &Segment, waker: Option<u32>
 fn ender(index: &RunIndex, tid: u32, segment: &Segment) -> Option<u32> {
     let sender = || index.answers.sender(tid, segment.start_ns, segment.end_ns).filter(|&sender| sender != tid);
     index.waker(index.row(segment.off)).or_else(sender)
-}
-
-/// Whether a task slept there on a timer of its own, while another one waited for it.
-fn sleeps_by_choice(index: &RunIndex, wait: &Row, segment: &Segment) -> bool {
-    if segment.off == NO_ROW {
-        return false;
-    }
-    let row = index.row(segment.off);
-    match segment.cause {
-        // What a reader might wait for in a `select` is there while a pipe is full.
-        Cause::Unexplained => is_by_choice(index, row) || (wait.awaits == Some(Awaits::Room) && is_timed(index, row)),
-        Cause::Lock => segment.evidence == Evidence::Stack && is_by_choice(index, row),
-        _ => false,
-    }
-}
-
-/// Whether a timer ended the sleep there.
-fn is_timer(index: &RunIndex, segment: &Segment) -> bool {
-    let is_timer = |row: &Row| row.interruptible && index.stack(row.waker_stack.get()).is_some_and(|waker| waker.timer);
-    segment.off != NO_ROW && segment.cause == Cause::Unexplained && is_timer(index.row(segment.off))
-}
-
-/// Whether a timer ended a sleep that was for nobody who is known.
-fn is_timed(index: &RunIndex, row: &Row) -> bool {
-    let for_nobody = row.asked_ns.is_none() && row.awaits.is_none_or(|awaits| awaits == Awaits::Interrupt);
-    row.interruptible && for_nobody && index.stack(row.waker_stack.get()).is_some_and(|waker| waker.timer)
-}
-
-/// Whether a row is a sleep that its task asked for. Threads of Java sleep in a futex.
-pub(crate) fn is_by_choice(index: &RunIndex, row: &Row) -> bool {
-    let on_thread = || index.stack(row.stack.get()).is_some_and(|stack| stack.on_thread);
-    index.does(row, traits::SLEEPS) || (on_thread() && is_timed(index, row))
 }
 
 /// When the wait that a row ends began, which timers may have interrupted.
@@ -337,10 +363,11 @@ pub(crate) fn series_began_ns(index: &RunIndex, row: &Row) -> u64 {
         if before.end_ns.saturating_add(RETRY_NS) < began_ns {
             break;
         }
-        if before.awaits.is_none() {
+        if index.awaits(before).is_none() {
             continue;
         }
-        let is_same = before.asked_ns.is_some() && (before.asked_ns, before.awaits) == (row.asked_ns, row.awaits);
+        let is_same = index.asked_ns(before).is_some()
+            && (index.asked_ns(before), index.awaits(before)) == (index.asked_ns(row), index.awaits(row));
         if !is_same {
             break;
         }

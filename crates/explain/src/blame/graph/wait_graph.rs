@@ -13,10 +13,10 @@ use crate::blame::culprits::dirtying::dirtying;
 use crate::blame::culprits::loops;
 use crate::blame::culprits::pinned::are_pinned;
 use crate::blame::facts::cause::{Cause, traits};
-use crate::blame::facts::disks::Disks;
-use crate::blame::facts::request;
 use crate::blame::facts::rows::Row;
 use crate::blame::facts::run_index::RunIndex;
+use crate::blame::facts::storage::disks::Disks;
+use crate::blame::facts::storage::request;
 use crate::blame::graph::chain::{chain_row, other_thread};
 use crate::blame::intents::holder;
 use crate::blame::intents::stops;
@@ -195,7 +195,7 @@ impl<'a, 'b> Graph<'a, 'b> {
     fn server(&self, segment: &Segment) -> Option<String> {
         let index = self.index;
         let row = (segment.off != NO_ROW).then(|| index.row(segment.off))?;
-        let awaits_answer = matches!(row.awaits, Some(Awaits::Answer | Awaits::PartOfAnswer));
+        let awaits_answer = matches!(index.awaits(row), Some(Awaits::Answer | Awaits::PartOfAnswer));
         let waker = index.waker(row).filter(|_| awaits_answer)?;
         let process = index.tasks.process(waker, row.runnable_ns, &index.names);
         process.name.filter(|_| !index.of_command.contains(&process.tid))

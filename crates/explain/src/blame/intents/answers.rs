@@ -2,9 +2,31 @@
 
 use model::stall::{Awaits, StallKind};
 
+use crate::blame::facts::intent::Intent;
 use crate::blame::facts::rows::Row;
+use crate::blame::rule::{Example, Rule};
 use crate::hashing::FastMap;
 use crate::thresholds::{SMALL_PART, passed_on_within_ns};
+
+pub(crate) const PROXY: Rule = Rule {
+    id: "proxy-passes-on",
+    concludes: "A server passed a request on: its own request that begins right after it was asked and ends right before it answers is what its client waited \
+                for.",
+    from: "Requests and answers by sender and receiver, on both sides of the server.",
+    because: "A proxy sends on what it receives at once, and passes back the answer at once.",
+    unless: "It asks several at the same moment: the one that fits closest is taken.",
+    example: Example {
+        timeline: "
+            off   7 |  ssssssssssssssssss   | call=poll awaits=answer waker=6 asked=2 state=1
+            asked 6 |  =================    | waker=9
+            asked 6 |============           | waker=8
+            off   6 |   ssssssssssss        | call=epoll_wait awaits=message waker=8 state=1
+            off   9 |   sssssssssssssss     | stack=xfs_log_force
+            off   8 |sssssssssssssss        | call=clock_nanosleep stack=hrtimer_nanosleep state=1 awaits=interrupt",
+        causes: "fs_log 30, unexplained 5",
+        chain: "thread 7: fs_log 15 < thread 9: fs_log 15",
+    },
+};
 
 /// Answers that are looked at.
 const ANSWERS: usize = 64;
@@ -37,12 +59,12 @@ pub(crate) struct Answers {
 }
 
 impl Answers {
-    pub(crate) fn new(rows: &[Row]) -> Answers {
+    pub(crate) fn new<'a>(rows: &'a [Row], intent: impl Fn(&'a Row) -> &'a Intent) -> Answers {
         let mut all = Answers::default();
         for row in rows.iter().filter(|row| row.kind == StallKind::ServerRequest) {
-            let Some(server) = row.waker_tid.get().filter(|&tid| tid != 0) else { continue };
+            let Some(server) = intent(row).whom.get().filter(|&tid| tid != 0) else { continue };
             let answer = Answer { sent_ns: row.runnable_ns, asked_ns: row.start_ns, client: row.tid, server };
-            match row.awaits {
+            match intent(row).what {
                 Some(Awaits::Answer) => {
                     all.sent.entry(server).or_default().push(answer);
                     all.received.entry(row.tid).or_default().push(answer);

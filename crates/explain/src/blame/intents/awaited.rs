@@ -6,11 +6,29 @@ use model::stall::Awaits;
 
 use crate::blame::facts::cause::Cause;
 use crate::blame::facts::run_index::RunIndex;
-use crate::blame::intents::equal_waits::{EqualWaits, Known};
+use crate::blame::intents::equal_waits::{self, EqualWaits, Known};
 use crate::blame::intents::idle_turns::IdleTurns;
 use crate::blame::operations::Operation;
+use crate::blame::rule::{Example, Rule};
 use crate::blame::timeline::timelines::{Built, TaskTimelines};
 use crate::blame::timeline::{NO_ROW, Segment};
+
+pub(crate) const RULE: Rule = Rule {
+    id: "idle-unless-something-was-slow",
+    concludes: "A wait for another task is a stall only if something was slow meanwhile: for a quarter of the time where a client waited for its answer, for half \
+                elsewhere.",
+    from: "What the task that ended the wait did and waited for in that time.",
+    because: "Nearly all sleeps of a server are for its next request. An idle server waits for nothing that is slow; what a thread does before it wakes another \
+              one may be for itself.",
+    unless: "Waits for locks always count. The recorded command waited for a sleeping server all the same.",
+    example: Example {
+        timeline: "
+            off 7 | sssssssss      | call=futex stack=futex_do_wait awaits=for_client waker=9 asked=1
+            off 9 |sss             | stack=xfs_log_force",
+        causes: "",
+        chain: "",
+    },
+};
 
 /// Drops those in which nothing was slow. A client waits for its server, unless that was idle: it ran or was stalled for at
 /// least a quarter of the time. One that slept on a timer is nobody's stall, but the recorded command waited for it all the same,
@@ -28,10 +46,13 @@ pub(crate) fn drop_idle_but_equal(index: &RunIndex, operations: &mut Vec<Operati
     let (known, built) = known_of(index, operations, Built::default());
     let equal = EqualWaits::new(index, operations.iter().zip(known.iter().copied()));
     let mut known = known.into_iter();
-    operations.retain(|one| match known.next() {
+    operations.retain_mut(|one| match known.next() {
         Some(Known::Stall) => true,
-        Some(Known::Unknown) => equal.are_known(index, one),
-        Some(Known::Idle) | None => false,
+        Some(Known::Unknown) if equal.are_known(index, one) => {
+            one.known_by = Some(&equal_waits::RULE);
+            true
+        }
+        _ => false,
     });
     built
 }
@@ -46,7 +67,8 @@ fn known_of(index: &RunIndex, operations: &[Operation], built: Built) -> (Vec<Kn
 }
 
 fn known(index: &RunIndex, operation: &Operation, timelines: &mut TaskTimelines) -> Known {
-    let Some(awaits) = operation.awaits.filter(|awaits| *awaits != Awaits::Lock) else { return Known::Stall };
+    let awaits = operation.awaits.filter(|awaits| *awaits != Awaits::Lock && index.applies(&RULE));
+    let Some(awaits) = awaits else { return Known::Stall };
     let is_of_subject = operation.is_of_subject(index);
     let timeline = timelines.of(operation);
     let counts = |segment: &Segment| match segment.cause {
@@ -67,5 +89,5 @@ fn known(index: &RunIndex, operation: &Operation, timelines: &mut TaskTimelines)
 }
 
 fn is_lock(index: &RunIndex, segment: &Segment) -> bool {
-    index.row(segment.off).awaits == Some(Awaits::Lock)
+    index.awaits(index.row(segment.off)) == Some(Awaits::Lock)
 }

@@ -8,6 +8,24 @@ use model::stall::StallKind;
 use crate::blame::facts::names::Name;
 use crate::blame::facts::run_index::RunIndex;
 use crate::blame::operations::Operation;
+use crate::blame::rule::{Example, Rule};
+
+pub(crate) const RULE: Rule = Rule {
+    id: "equal-waits-are-alike",
+    concludes: "A wait of the recorded command of which too little is known is a stall if enough equal waits for the same server are.",
+    from: "Waits of one process for one program that differ by less than a factor of two, at least a quarter of which are known stalls.",
+    because: "Whether enough is known of each of them depends on what the server did in short moments, and on whose time its timers interrupted.",
+    unless: "The client asked for what was not there yet: such waits are longer, or outnumber the stalls.",
+    example: Example {
+        timeline: "
+            task 9 | n                   | name=etcd
+            off 7  | ssssssss            | call=poll awaits=answer waker=9 asked=1 state=1 watched
+            off 9  | ssssss              | stack=xfs_log_force
+            off 7  |           sssssssss | call=poll awaits=answer waker=9 asked=11 state=1 watched",
+        causes: "unexplained 11, fs_log 6",
+        chain: "",
+    },
+};
 
 /// Waits are equal if none is this many times as long as the other.
 const AS_LONG: u64 = 2;
@@ -50,7 +68,7 @@ impl EqualWaits {
 
     /// Whether enough waits that are equal to this one are stalls.
     pub(crate) fn are_known(&self, index: &RunIndex, wait: &Operation) -> bool {
-        let Some(pair) = pair(index, wait) else { return false };
+        let Some(pair) = pair(index, wait).filter(|_| index.applies(&RULE)) else { return false };
         let equal = |all: &HashMap<Pair, Vec<u64>>| {
             let lengths = all.get(&pair).map_or(&[][..], Vec::as_slice);
             let shorter = lengths.partition_point(|&ns| ns < wait.ns() / AS_LONG);

@@ -7,21 +7,64 @@ use model::stall::Awaits;
 use crate::blame::facts::rows::Row;
 use crate::blame::facts::run_index::RunIndex;
 use crate::blame::graph::path::series_began_ns;
-use crate::blame::intents::lock_turns::Held;
+use crate::blame::intents::lock_turns::{self, Held};
+use crate::blame::rule::{Example, Rule};
 use crate::blame::verdict::explanation::{Holds, Link};
 use crate::thresholds::CHAIN_TASKS;
+
+pub(crate) const RELEASES_RULE: Rule = Rule {
+    id: "lock-by-releases",
+    concludes: "A lock of user space was held by the task that ended the wait for it; before that by the task that ended that one's wait, and so on.",
+    from: "The chain of wakeups among the tasks that wait for one lock.",
+    because: "Only its holder releases a lock of user space, and the kernel does not know holders of futexes.",
+    unless: "A lock is released by another task than the one that took it (semaphores as signals).",
+    example: Example {
+        timeline: "
+            off 7 | sssss          | call=epoll_wait awaits=for_client asked=1 state=1
+            off 7 |      sssssss   | call=epoll_wait awaits=lock asked=1 waker=9 state=1
+            off 9 |sssssssssss     | call=clock_nanosleep awaits=interrupt",
+        causes: "lock 12",
+        chain: "thread 7: lock 12 < thread 9: unexplained 10",
+    },
+};
+
+pub(crate) const CIRCLE: Rule = Rule {
+    id: "locks-in-a-circle",
+    concludes: "Tasks that each wait for a lock that the next one holds are in a deadlock.",
+    from: "The holder of a lock waits, for at least half of that time, for a lock whose holder, in turn, is the first task.",
+    because: "None of them will release what the others wait for.",
+    unless: "One of them waits for a turn with the same lock.",
+    example: Example {
+        timeline: "
+            blocked 7 | ssssssssssss   | call=flock stack=flock_lock_inode_wait state=1 lock=1 holder=9
+            blocked 9 |  ssssssssssss  | call=flock stack=flock_lock_inode_wait state=1 lock=2 holder=7",
+        causes: "lock 24",
+        chain: "thread 7: lock 12 < thread 9: lock 11",
+    },
+};
 
 /// Tasks that a lock without a known owner is followed through: from each to the one that released it before.
 const RELEASES: usize = 64;
 
+/// Whether a row is a wait for a lock of user space, whose holders are known by its releases.
+pub(crate) fn is_of_user_space(index: &RunIndex, row: &Row) -> bool {
+    index.awaits(row) == Some(Awaits::Lock)
+}
+
 /// Whether a row is a wait for a lock whose holder may be known.
-pub(crate) fn is_for_lock(row: &Row) -> bool {
-    row.lock.get().is_some() || row.awaits == Some(Awaits::Lock)
+pub(crate) fn is_for_lock(index: &RunIndex, row: &Row) -> bool {
+    row.lock.get().is_some() || index.awaits(row) == Some(Awaits::Lock)
 }
 
 /// The task that held the lock for most of a wait, and its longest turn in that time; `None` where no holder is known.
 pub(crate) fn longest(index: &RunIndex, row: &Row) -> Option<Held> {
-    let held = if row.awaits == Some(Awaits::Lock) { by_releases(index, row) } else { index.lock_turns.during(row) };
+    let is_of_user_space = is_of_user_space(index, row);
+    let rule = if is_of_user_space { &RELEASES_RULE } else { &lock_turns::RULE };
+    let held = match is_of_user_space {
+        _ if !index.applies(rule) => Vec::new(),
+        true => by_releases(index, row),
+        false => index.lock_turns.during(row),
+    };
     let mut sums: HashMap<u32, (u64, Held)> = HashMap::new();
     for turn in held.into_iter().filter(|turn| turn.from_ns < turn.to_ns) {
         let (sum_ns, longest) = sums.entry(turn.tid).or_insert((0, turn));
@@ -42,12 +85,12 @@ fn thread(index: &RunIndex, row: &Row, holder: u32) -> u32 {
 
 /// When a wait began for which its task may have slept several times: a timer interrupts those for the locks of databases.
 pub(crate) fn since_ns(index: &RunIndex, row: &Row) -> u64 {
-    if row.awaits == Some(Awaits::Lock) { series_began_ns(index, row) } else { row.start_ns }
+    if index.awaits(row) == Some(Awaits::Lock) { series_began_ns(index, row) } else { row.start_ns }
 }
 
 /// The holder of a lock that waits in turn, through other locks, for one of the task that waits for it.
 pub(crate) fn deadlock(index: &RunIndex, row: &Row) -> Option<u32> {
-    let first = longest(index, row)?;
+    let first = longest(index, row).filter(|_| index.applies(&CIRCLE))?;
     let (mut held, mut before) = (first, row);
     for _ in 0..CHAIN_TASKS {
         if held.tid == row.tid {
@@ -55,7 +98,7 @@ pub(crate) fn deadlock(index: &RunIndex, row: &Row) -> Option<u32> {
         }
         let is_most = |other: &Row| {
             let both_ns = other.runnable_ns.min(row.runnable_ns).saturating_sub(other.start_ns.max(row.start_ns));
-            is_for_lock(other)
+            is_for_lock(index, other)
                 && other.lock.get() != before.lock.get()
                 && both_ns >= (row.runnable_ns - row.start_ns) / 2
         };
@@ -74,7 +117,7 @@ fn by_releases(index: &RunIndex, row: &Row) -> Vec<Held> {
     for _ in 0..RELEASES {
         let Some(tid) = holder.filter(|&tid| tid != row.tid) else { break };
         let waits = index.rows_between(tid, since_ns, to_ns).map(|(_, row)| row);
-        let mut for_lock = waits.filter(|other| other.awaits == Some(Awaits::Lock) && other.runnable_ns < to_ns);
+        let mut for_lock = waits.filter(|other| index.awaits(other) == Some(Awaits::Lock) && other.runnable_ns < to_ns);
         let before = for_lock.next();
         let from_ns = before.map_or(since_ns, |before| before.runnable_ns.max(since_ns));
         held.push(Held { tid, from_ns, to_ns, is_hint: false });

@@ -7,6 +7,26 @@ use model::system_call::traits;
 
 use crate::blame::facts::names::Names;
 use crate::blame::facts::rows::Row;
+use crate::blame::rule::{Example, Rule};
+
+pub(crate) const RULE: Rule = Rule {
+    id: "lock-by-owners",
+    concludes: "A lock of the kernel was held by the task that the waiting one found in the way, then by each that got it.",
+    from: "The owner field of the lock when a task went to sleep for it, and the ends of all waits for that lock.",
+    because: "A task whose wait for a lock ends has it, until another one is found to have it. Of a file's lock, the owner may be one that waits as well: \
+              then it is the one that it waits for.",
+    unless: "Readers of a lock: one of them is noted, which may have released it (`perhaps`).",
+    example: Example {
+        timeline: "
+            op:write 7 |==============|
+            off      7 | ssssssssssss | tp=contention_begin lock=1 holder=9 waker=8
+            off      9 |  ss          | stack=xfs_log_force
+            off      8 |sssss         | tp=contention_begin lock=1 holder=9 waker=9
+            off      8 |     sssssss  | stack=jbd2_log_wait_commit",
+        causes: "lock 12, running 2",
+        chain: "thread 7: lock 12 < thread 8: journal 7",
+    },
+};
 
 /// Owners of a lock that are counted during one wait at most.
 const TURNS: usize = 4096;
@@ -98,7 +118,7 @@ pub(crate) struct LockTurns {
 
 impl LockTurns {
     /// From rows that are ordered by task and start.
-    pub(crate) fn new(rows: &[Row], names: &Names) -> LockTurns {
+    pub(crate) fn new(rows: &[Row], names: &Names, whom: impl Fn(&Row) -> Option<u32>) -> LockTurns {
         let mut turns: HashMap<u32, Vec<Turn>> = HashMap::new();
         let waits = Waits::new(rows, names);
         for (at, row) in rows.iter().enumerate() {
@@ -107,7 +127,7 @@ impl LockTurns {
             turns.extend(waits.holder(row).map(|(tid, is_hint)| Turn { at_ns: row.start_ns, tid, is_hint }));
             // A task that finds the lock taken again sleeps again.
             let goes_on = rows.get(at + 1).is_some_and(|next| next.tid == row.tid && next.lock.get() == row.lock.get());
-            if !goes_on && row.waker_tid.get().is_some() {
+            if !goes_on && whom(row).is_some() {
                 turns.push(Turn { at_ns: row.end_ns, tid: row.tid, is_hint: false });
             }
         }

@@ -1,39 +1,59 @@
-//! Threads of a runtime that take up whatever comes next (Go, tokio): one of them waits for messages of all connections, the others sleep
-//! until it wakes them. The one that received a request is not the one that answers it, so that its sleeps are of no request.
+//! Threads of a runtime that take up whatever comes next (Go, tokio).
 
 use std::collections::HashSet;
 
 use model::stall::{Awaits, StallKind};
 use model::system_call::traits;
 
-use crate::blame::facts::names::Names;
+use crate::blame::facts::intent::Intent;
 use crate::blame::facts::rows::Row;
-use crate::blame::facts::tasks::Tasks;
+use crate::blame::facts::run_index::RunIndex;
+use crate::blame::rule::{Example, Rule};
 
-/// A thread that is said to work on one request, and waits during that for messages as well as for other threads of its process. A
-/// process that waits for a lock (PostgreSQL) is woken by others.
-pub(crate) fn forget_requests_of_pollers(rows: &mut [Row], names: &Names, tasks: &Tasks) {
-    let is_in = |row: &Row, calls: u32| row.call.is_some_and(|call| names.traits(call).has(calls));
-    let polls = rows.iter().filter(|row| sleeps_for_client(row) && is_in(row, traits::POLLS));
-    let polling: HashSet<(u32, Option<u64>)> = polls.map(|row| (row.tid, row.asked_ns)).collect();
+pub(crate) const RULE: Rule = Rule {
+    id: "poller-owns-no-request",
+    concludes: "A thread that polls for all connections and parks like its siblings works on no request of its own: its sleeps are idle.",
+    from: "A thread that is said to work on one request waits meanwhile for messages in a poll, and in another call for a thread of its process.",
+    because: "In such runtimes one thread waits for messages of all connections and the others sleep until it wakes them. The thread that received a \
+              request is not the one that answers it.",
+    unless: "A thread for each client that waits for a lock is woken by other processes, or polls nothing.",
+    example: Example {
+        timeline: "
+            task 7 |n                | pid=6
+            task 9 |n                | pid=6
+            off  7 | ssss            | call=epoll_pwait state=1 awaits=for_client asked=1 waker=5
+            off  7 |     ssssssss    | call=futex stack=futex_do_wait state=1 awaits=for_client asked=1 waker=9
+            off  9 | sssssssssss     | stack=xfs_log_force",
+        causes: "",
+        chain: "",
+    },
+};
+
+pub(super) fn find(index: &RunIndex) -> Vec<(u32, Intent)> {
+    let polls = index.rows.iter().filter(|row| sleeps_for_client(index, row) && index.does(row, traits::POLLS));
+    let polling: HashSet<(u32, Option<u64>)> = polls.map(|row| (row.tid, index.asked_ns(row))).collect();
     if polling.is_empty() {
-        return;
+        return Vec::new();
     }
-    let pid = |tid: u32, row: &Row| tasks.pid(tid, row.runnable_ns);
+    let pid = |tid: u32, row: &Row| index.tasks.pid(tid, row.runnable_ns);
     let is_by_thread = |row: &Row| {
-        let waker = row.waker_tid.get().and_then(|waker| pid(waker, row));
+        let waker = index.whom(row).and_then(|waker| pid(waker, row));
         waker.is_some() && waker == pid(row.tid, row)
     };
-    let by_threads =
-        rows.iter().filter(|row| sleeps_for_client(row) && is_in(row, traits::WAITS_FOR_THREAD) && is_by_thread(row));
-    let both: HashSet<_> = by_threads.map(|row| (row.tid, row.asked_ns)).filter(|key| polling.contains(key)).collect();
-    for row in rows.iter_mut().filter(|row| sleeps_for_client(row) && both.contains(&(row.tid, row.asked_ns))) {
-        (row.asked_ns, row.awaits) = (None, Some(Awaits::Message));
-    }
+    let by_threads = index
+        .rows
+        .iter()
+        .filter(|row| sleeps_for_client(index, row) && index.does(row, traits::WAITS_FOR_THREAD) && is_by_thread(row));
+    let keys = by_threads.map(|row| (row.tid, index.asked_ns(row)));
+    let both: HashSet<_> = keys.filter(|key| polling.contains(key)).collect();
+    let of_both =
+        index.rows.iter().filter(|row| sleeps_for_client(index, row) && both.contains(&(row.tid, index.asked_ns(row))));
+    let idle = |row: &Row| Intent { since_ns: None, what: Some(Awaits::Message), ..*index.intent(row) };
+    of_both.map(|row| (row.at, idle(row))).collect()
 }
 
-fn sleeps_for_client(row: &Row) -> bool {
-    let is_for_client =
-        matches!(row.awaits, Some(Awaits::ForClient | Awaits::Lock | Awaits::Thread | Awaits::Interrupt));
-    row.kind == StallKind::OffCpu && row.interruptible && row.asked_ns.is_some() && is_for_client
+fn sleeps_for_client(index: &RunIndex, row: &Row) -> bool {
+    let what = index.awaits(row);
+    let is_for_client = matches!(what, Some(Awaits::ForClient | Awaits::Lock | Awaits::Thread | Awaits::Interrupt));
+    row.kind == StallKind::OffCpu && row.interruptible && index.asked_ns(row).is_some() && is_for_client
 }

@@ -9,7 +9,7 @@ use crate::blame::facts::cause::Cause;
 use crate::blame::facts::rows::Row;
 use crate::blame::facts::run_index::RunIndex;
 use crate::blame::facts::stop::Stop;
-use crate::blame::facts::who::Who;
+use crate::blame::facts::task_id::TaskId;
 use crate::waits::{Freezer, Path, Stopped};
 
 /// The manager of the machine's units.
@@ -19,7 +19,7 @@ const MANAGER: u32 = 1;
 /// task was frozen in its sleep only its cgroup, or the thaw that woke it, does; a poll shows only its stack.
 pub(crate) fn kind(index: &RunIndex, row: &Row) -> Option<WaitKind> {
     let freezer = index.detail(row).and_then(Detail::freezer);
-    let thaws = || index.stack(row.waker_stack.get()).is_some_and(|waker| waker.thaws);
+    let thaws = || index.waker_stack(row).is_some_and(|waker| waker.thaws);
     let rule = || index.stack(row.stack.get()).and_then(|stack| stack.rule);
     match row.stop {
         Some(Stop::Debugger) => Some(WaitKind::Debugger),
@@ -51,7 +51,7 @@ fn of_thread(index: &RunIndex, tid: u32) -> Stopped {
 }
 
 /// The process that froze a cgroup at the request of the given one; `None` if no process did.
-pub(crate) fn through(index: &RunIndex, cause: Cause, asked_by: u32) -> Option<Who> {
+pub(crate) fn through(index: &RunIndex, cause: Cause, asked_by: u32) -> Option<TaskId> {
     if cause != Cause::Stopped {
         return None;
     }

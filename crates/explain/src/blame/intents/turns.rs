@@ -3,34 +3,54 @@
 
 use model::stall::{Awaits, StallKind};
 
+use crate::blame::facts::intent::Intent;
 use crate::blame::facts::names::Name;
 use crate::blame::facts::rows::Row;
 use crate::blame::facts::run_index::RunIndex;
-use crate::blame::operations::series::RETRY_NS;
+use crate::blame::rule::{Example, Rule};
+use crate::thresholds::RETRY_NS;
 
 /// Threads that a wait is followed through, from each to the one whose turn was before.
 const TURNS: usize = 64;
 /// Rows of one thread that are looked at.
 const ROWS: usize = 64;
 
-/// The waits for a thread of the same process that are waits for a turn: the thread then does what the one that woke it had just
-/// done, a call that waits for storage, and such turns account for at least half of the wait.
-pub(crate) fn turns(index: &RunIndex) -> Vec<u32> {
-    let waits = index.rows.iter().zip(0..).filter(|(row, _)| is_wait(row));
-    waits.filter(|(row, _)| is_for_turn(index, row)).map(|(_, at)| at).collect()
+pub(crate) const RULE: Rule = Rule {
+    id: "waits-for-its-turn",
+    concludes: "A thread that seemed to wait for work waited for a lock: for its turn at what only one thread may do at a time.",
+    from: "The thread then sleeps for storage in the call in which the thread that woke it had just slept, and such turns of others took at least half of \
+           its wait.",
+    because: "Java, Go and condition variables let a thread wait for a lock and for work in the same way. A worker is given work by a thread that does \
+              not do it itself; who waits for its turn does the same as the one before.",
+    unless: "A thread hands out what it also does itself: its workers then seem to take turns.",
+    example: Example {
+        timeline: "
+            task 7 |n               | pid=7
+            task 9 |n               | pid=7
+            off 7 | ssssssssss     | call=futex stack=futex_do_wait state=1 awaits=work waker=9
+            off 7 |           sss  | call=fdatasync stack=jbd2_log_wait_commit
+            off 9 | ssssssssss     | call=fdatasync stack=jbd2_log_wait_commit",
+        causes: "journal 10",
+        chain: "/7: journal 10 < /9: journal 10",
+    },
+};
+
+pub(super) fn find(index: &RunIndex) -> Vec<(u32, Intent)> {
+    let waits = index.rows.iter().filter(|row| is_wait(index, row) && is_for_turn(index, row));
+    waits.map(|row| (row.at, Intent { what: Some(Awaits::Lock), ..*index.intent(row) })).collect()
 }
 
-fn is_wait(row: &Row) -> bool {
-    row.kind == StallKind::OffCpu && matches!(row.awaits, Some(Awaits::Work | Awaits::Lock))
+fn is_wait(index: &RunIndex, row: &Row) -> bool {
+    row.kind == StallKind::OffCpu && matches!(index.awaits(row), Some(Awaits::Work | Awaits::Lock))
 }
 
 /// A wait for storage within a call.
-fn storage_call(row: &Row) -> Option<Name> {
-    row.call.filter(|_| row.kind == StallKind::OffCpu && row.awaits.is_none() && !row.interruptible)
+fn storage_call(index: &RunIndex, row: &Row) -> Option<Name> {
+    row.call.filter(|_| row.kind == StallKind::OffCpu && index.awaits(row).is_none() && !row.interruptible)
 }
 
 fn is_for_turn(index: &RunIndex, row: &Row) -> bool {
-    if row.awaits != Some(Awaits::Work) {
+    if index.awaits(row) != Some(Awaits::Work) {
         return false;
     }
     let Some(call) = next_call(index, row) else { return false };
@@ -48,8 +68,8 @@ fn next_call(index: &RunIndex, row: &Row) -> Option<Name> {
         if next.start_ns > end_ns.saturating_add(RETRY_NS) {
             return None;
         }
-        if !is_wait(next) && next.runnable_ns > next.start_ns {
-            return storage_call(next);
+        if !is_wait(index, next) && next.runnable_ns > next.start_ns {
+            return storage_call(index, next);
         }
         end_ns = next.end_ns;
     }
@@ -66,11 +86,11 @@ fn turns_ns(index: &RunIndex, row: &Row, call: Name) -> u64 {
         // A thread that hands out work, as to a pool, does not do it itself.
         let mut had_turn = false;
         for (_, done) in index.rows_between(tid, row.start_ns, until_ns).take(ROWS) {
-            if storage_call(done) == Some(call) {
+            if storage_call(index, done) == Some(call) {
                 had_turn = true;
                 ns += done.end_ns.min(until_ns).saturating_sub(done.start_ns.max(row.start_ns));
                 until_ns = done.start_ns;
-            } else if is_wait(done) {
+            } else if is_wait(index, done) {
                 next = index.waker(done).filter(|_| had_turn);
                 until_ns = done.runnable_ns.min(until_ns);
                 break;

@@ -5,9 +5,27 @@ use model::stall::{Awaits, StallKind};
 
 use crate::blame::facts::rows::Row;
 use crate::blame::facts::run_index::RunIndex;
-use crate::blame::graph::path::is_by_choice;
+use crate::blame::graph::choice::is_by_choice;
 use crate::blame::intents::answers::Answer;
+use crate::blame::rule::{Example, Rule};
 use crate::thresholds::{CHAIN_TASKS, passed_on_within_ns};
+
+pub(crate) const RULE: Rule = Rule {
+    id: "works-for-its-next-answer",
+    concludes: "While one client waited, the server worked for the client that it answered next; behind a proxy, for that one's client.",
+    from: "Answers of the server's thread, and that it did not sleep until the next one.",
+    because: "A thread that works on one request at a time sends the answer when it is done with it.",
+    unless: "It slept in between, or the next answer is for the same client: then the server itself is named.",
+    example: Example {
+        timeline: "
+            off   7 |  ssssssssssss  | call=poll awaits=answer waker=9 asked=2
+            asked 6 |============    | waker=9
+            off   9 |s               | call=recvfrom awaits=message waker=6 cpu=1
+            off   9 |              ss| call=recvfrom awaits=message waker=7 cpu=14",
+        causes: "running 23, unexplained 1",
+        chain: "thread 7: running 12 < thread 9: running 12",
+    },
+};
 
 /// A thread that asked, and when its answer was sent.
 type Client = (u32, u64);
@@ -19,7 +37,7 @@ const SERVED_NS: u64 = 5_000_000_000;
 /// it worked for that process itself, whether or not a proxy asked for it, or for a proxy that this process asks, too: what that needs may be for
 /// several (a cache fetches a page once).
 pub(crate) fn client_of(index: &RunIndex, server: u32, at_ns: u64, pid: u32) -> Option<Client> {
-    let first = next_client(index, server, at_ns)?;
+    let first = next_client(index, server, at_ns).filter(|_| index.applies(&RULE))?;
     let clients = through_proxies(index, first, at_ns);
     if clients.iter().any(|&(client, sent_ns)| index.tasks.process_of(client, sent_ns) == pid) {
         return None;
@@ -76,8 +94,9 @@ fn next_client(index: &RunIndex, server: u32, at_ns: u64) -> Option<Client> {
 /// The client whose request made a thread of a server sleep in that row, until a timer: `SLEEP()` of a database, which keeps what the
 /// client's transaction has locked.
 pub(crate) fn client_of_sleep(index: &RunIndex, sleep: &Row) -> Option<u32> {
-    let by_nobody = matches!(sleep.awaits, Some(Awaits::Interrupt | Awaits::ForClient)) && index.waker(sleep).is_none();
-    let by_timer = sleep.asked_ns.is_some() && by_nobody;
+    let by_nobody =
+        matches!(index.awaits(sleep), Some(Awaits::Interrupt | Awaits::ForClient)) && index.waker(sleep).is_none();
+    let by_timer = index.asked_ns(sleep).is_some() && by_nobody;
     // The client's own call may end when the server sleeps already.
     let middle_ns = sleep.start_ns + (sleep.runnable_ns - sleep.start_ns) / 2;
     let (client, _) = index.answers.after(sleep.tid, sleep.start_ns, middle_ns)?;

@@ -3,9 +3,9 @@
 use model::stall::{RequestRecord, StallKind};
 
 use crate::blame::facts::cause::{Cause, Evidence};
-use crate::blame::facts::request;
 use crate::blame::facts::rows::Row;
 use crate::blame::facts::run_index::RunIndex;
+use crate::blame::facts::storage::request;
 use crate::blame::timeline::{NO_ROW, Segment, TaskTimeline};
 
 /// Operations of a process that are examined, the latest first.
@@ -19,7 +19,8 @@ pub(crate) fn timeline(index: &RunIndex, at: u32, worker: Option<&TaskTimeline>)
     let mut segments = Vec::with_capacity(borders.len());
     for pair in borders.windows(2) {
         let (start_ns, end_ns) = (pair[0], pair[1]);
-        let piece = |cause, evidence, off| Segment { start_ns, end_ns, cause, evidence, off, by: NO_ROW, ran: 0 };
+        let piece =
+            |cause, evidence, off| Segment { start_ns, end_ns, cause, evidence, off, by: NO_ROW, ran: 0, via: None };
         if let Some(cause) = stage(request, start_ns) {
             segments.push(piece(cause, Evidence::Event, at));
         } else if let Some(worker) = worker {

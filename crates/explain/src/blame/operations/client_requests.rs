@@ -7,6 +7,7 @@ use model::stall::{Awaits, StallKind};
 
 use crate::blame::facts::names::Name;
 use crate::blame::facts::rows::{LONGEST_NS, Row};
+use crate::blame::facts::run_index::RunIndex;
 use crate::blame::operations::series::joined;
 use crate::blame::operations::{Operation, of_rows};
 use crate::thresholds::SMALL_PART;
@@ -15,17 +16,22 @@ use crate::thresholds::SMALL_PART;
 pub(crate) const CLIENT_REQUEST: &str = "client_request";
 
 /// When a request was received, of a row in which its server waited for storage, for a lock or for another task.
-pub(crate) fn received_ns(row: &Row) -> Option<u64> {
-    let is_for_client = matches!(row.awaits, None | Some(Awaits::ForClient | Awaits::Lock | Awaits::Thread));
-    row.asked_ns.filter(|&asked_ns| row.kind == StallKind::OffCpu && is_for_client && asked_ns <= row.start_ns)
+pub(crate) fn received_ns(index: &RunIndex, row: &Row) -> Option<u64> {
+    let is_for_client = matches!(index.awaits(row), None | Some(Awaits::ForClient | Awaits::Lock | Awaits::Thread));
+    index.asked_ns(row).filter(|&asked_ns| row.kind == StallKind::OffCpu && is_for_client && asked_ns <= row.start_ns)
 }
 
 /// Slow requests, except those that are hardly more than one of the operations found, and those of a load's threads.
-pub(crate) fn client_requests(rows: &[Row], found: &[Operation], slower_than_ns: u64, class: Name) -> Vec<Operation> {
+pub(crate) fn client_requests(
+    index: &RunIndex,
+    found: &[Operation],
+    slower_than_ns: u64,
+    class: Name,
+) -> Vec<Operation> {
     let found = by_task(found);
     let request = |rows: &Vec<&Row>| {
         let end_ns = rows.iter().map(|row| row.end_ns).fold(0, u64::max);
-        let start_ns = received_ns(rows[0])?;
+        let start_ns = received_ns(index, rows[0])?;
         let parts = found.get(&rows[0].tid).map_or(&[][..], Vec::as_slice);
         // They do not overlap each other.
         let parts = &parts[parts.partition_point(|part| part.end_ns <= start_ns)..];
@@ -40,25 +46,25 @@ pub(crate) fn client_requests(rows: &[Row], found: &[Operation], slower_than_ns:
             start_ns,
             end_ns,
             awaits: Some(Awaits::ForClient),
-            ..of_rows(rows, class)
+            ..of_rows(index, rows, class)
         })
     };
-    worked_on(rows).iter().filter_map(request).collect()
+    worked_on(index).iter().filter_map(request).collect()
 }
 
 /// The rows of each request, up to the next wait for a message: a server that waits for what comes next works on nothing, though it has not
 /// answered. What it received may have wanted no answer.
-fn worked_on(rows: &[Row]) -> Vec<Vec<&Row>> {
+fn worked_on(index: &RunIndex) -> Vec<Vec<&Row>> {
     // The thread whose rows come, and when it last waited for a message.
     let idled = Cell::new((0, 0));
     let request = |row: &Row| {
-        if row.kind == StallKind::OffCpu && row.awaits == Some(Awaits::Message) {
+        if row.kind == StallKind::OffCpu && index.awaits(row) == Some(Awaits::Message) {
             idled.set((row.tid, row.start_ns));
         }
         let (tid, idled_ns) = idled.get();
-        received_ns(row).filter(|received_ns| tid != row.tid || idled_ns < *received_ns)
+        received_ns(index, row).filter(|received_ns| tid != row.tid || idled_ns < *received_ns)
     };
-    joined(rows, request, u64::MAX)
+    joined(&index.rows, request, u64::MAX)
 }
 
 /// Drops the operations that are parts of a request in the list.

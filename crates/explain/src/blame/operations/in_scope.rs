@@ -4,21 +4,22 @@ use std::collections::HashMap;
 
 use model::block::DeviceNumber;
 
-use crate::blame::facts::disks::Disks;
 use crate::blame::facts::run_index::RunIndex;
 use crate::blame::facts::scope::{Scope, any, holds, is_comm};
-use crate::blame::facts::who::Who;
+use crate::blame::facts::storage::disks::Disks;
+use crate::blame::facts::task_id::TaskId;
 use crate::blame::graph::operation_chain;
 use crate::blame::operations::Operation;
 use crate::blame::timeline::timelines::TaskTimelines;
 use crate::blame::verdict::explanation::Scoped;
+use crate::blame::verdict::rests_on::Rules;
 
 /// Names listed of each kind where nothing is in scope: those with the most time.
 const LISTED: usize = 8;
 
 impl Scope {
     /// Whether a thread is in scope of which only this is known.
-    pub(crate) fn has_named<'a>(&self, task: &Who, cgroups: impl Iterator<Item = &'a str> + Clone) -> bool {
+    pub(crate) fn has_named<'a>(&self, task: &TaskId, cgroups: impl Iterator<Item = &'a str> + Clone) -> bool {
         any(&self.pids, |&pid| pid == task.tid)
             && any(&self.comms, |pattern| task.name.as_deref().is_some_and(|name| is_comm(pattern, name)))
             && any(&self.cgroups, |pattern| cgroups.clone().any(|cgroup| holds(pattern, cgroup)))
@@ -151,7 +152,7 @@ fn devices(
         }
         found.extend(index.detail(row).and_then(|detail| disks.of_detail(detail)));
     }
-    let (_, end) = operation_chain::of_operation(index, operation, &timelines.of(operation));
+    let (_, end) = operation_chain::of_operation(index, operation, &timelines.of(operation), &mut Rules::default());
     found.extend(end.map(|request| request.device));
     found.sort_unstable();
     found.dedup();

@@ -24,7 +24,7 @@ pub(crate) fn server_requests(index: &RunIndex, slower_than_ns: u64, class: Name
     let slow = rows.filter(|(row, _)| row.end_ns - row.start_ns >= slower_than_ns);
     let operation = |(row, at): (&Row, u32)| Operation {
         asynchronous: Some(at),
-        awaits: row.awaits,
+        awaits: index.awaits(row),
         has_gaps: true,
         ..of_row(row, class)
     };
@@ -44,6 +44,7 @@ pub(crate) fn timeline(index: &RunIndex, at: u32, mut own: impl FnMut(u32) -> Ar
         off: at,
         by: NO_ROW,
         ran: 0,
+        via: None,
     };
     for segment in own(row.tid).between(row.runnable_ns, row.end_ns) {
         segments.extend((segment.start_ns > now_ns).then(|| unknown(now_ns, segment.start_ns)));

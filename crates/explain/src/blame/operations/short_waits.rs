@@ -8,9 +8,9 @@ use model::stall::{Awaits, StallKind};
 
 use crate::blame::culprits::RootBlockers;
 use crate::blame::facts::cause::{Cause, Evidence, EvidenceTimes};
-use crate::blame::facts::disks::Disks;
 use crate::blame::facts::rows::Row;
 use crate::blame::facts::run_index::RunIndex;
+use crate::blame::facts::storage::disks::Disks;
 use crate::blame::intents::awaited::drop_idle;
 use crate::blame::operations::run_queue_waits::PREEMPTED;
 use crate::blame::operations::{BusyTimes, Operation, of_row};
@@ -93,7 +93,7 @@ pub(crate) fn short_waits(
     let preempted = index.names.insert(PREEMPTED);
     let index = &*index;
     let rows: Vec<&Row> = index.rows.iter().filter(|row| chosen.has(row)).collect();
-    let of_row = |row: &Row| Operation { awaits: row.awaits, ..of_row(row, preempted) };
+    let of_row = |row: &Row| Operation { awaits: index.awaits(row), ..of_row(row, preempted) };
     let mut waits: Vec<Operation> = rows.iter().filter(|row| is_known(index, row)).map(|row| of_row(row)).collect();
     drop_idle(index, &mut waits, so_far.by_rows);
     // Sums that exceed the range of a clock come from damaged rows.
@@ -118,7 +118,7 @@ pub(crate) fn short_waits(
 
 /// Whether it is known that a task did not idle in a row.
 fn is_known(index: &RunIndex, row: &Row) -> bool {
-    match row.awaits {
+    match index.awaits(row) {
         // The child's own waits count.
         Some(Awaits::Child) => false,
         Some(awaits) => awaits.is_asked(),

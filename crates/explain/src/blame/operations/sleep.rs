@@ -3,7 +3,7 @@
 use model::detail::OtherEnd as End;
 use model::system_call::{traits, traits_of};
 
-use crate::blame::facts::who::Who;
+use crate::blame::facts::task_id::TaskId;
 
 /// Sleeps of the recorded command that are as long as a slow operation, and that none holds.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -33,7 +33,7 @@ pub fn is_for_child(call: &str) -> bool {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sleep {
     /// The thread.
-    pub task: Who,
+    pub task: TaskId,
     /// Its system call.
     pub call: Option<String>,
     /// Start on the monotonic clock.
@@ -53,7 +53,7 @@ pub struct Sleep {
     /// What it waits for, where the call, the stack or /proc shows that: a semaphore, the other end of a FIFO.
     pub waits_for: Option<End>,
     /// The task that woke it; `None` where an interrupt did.
-    pub waker: Option<Who>,
+    pub waker: Option<TaskId>,
     /// Of one that had not ended: who had the other end of what it waited on, and of what that one waited on, and so on.
     pub other_ends: Vec<OtherEnd>,
 }
@@ -93,7 +93,7 @@ impl TaskState {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OtherEnd {
     /// The thread, or the first one of the process.
-    pub task: Who,
+    pub task: TaskId,
     /// Through what: a connection, a pipe, a lock.
     pub through: Option<End>,
     /// Whether it is certain that the wait is for that one.

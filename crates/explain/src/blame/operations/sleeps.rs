@@ -10,7 +10,7 @@ use model::system_call::traits;
 
 use crate::blame::facts::rows::Row;
 use crate::blame::facts::run_index::RunIndex;
-use crate::blame::intents::standing::other_end;
+use crate::blame::intents::hangs::other_end;
 use crate::blame::operations::BusyTimes;
 use crate::blame::operations::sleep::{Sleep, Sleeps};
 
@@ -61,7 +61,7 @@ pub(crate) fn sleeps(
 /// for as long as it wants. The first thread of a process is the program: what it waits for is listed.
 fn idles_in_futex(index: &RunIndex, row: &Row) -> bool {
     let is_first = index.tasks.pid(row.tid, row.end_ns).is_none_or(|pid| pid == row.tid);
-    match row.awaits {
+    match index.awaits(row) {
         Some(Awaits::Child | Awaits::Interrupt) => true,
         // What the first thread gives others to do is the program's own work.
         Some(Awaits::Work) => {
@@ -69,7 +69,7 @@ fn idles_in_futex(index: &RunIndex, row: &Row) -> bool {
         }
         None if is_unfinished(row) => !is_first && index.other_ends(row.tid).is_empty(),
         // A timer of its own.
-        None => index.stack(row.waker_stack.get()).is_some_and(|waker| waker.timer),
+        None => index.waker_stack(row).is_some_and(|waker| waker.timer),
         _ => false,
     }
 }
@@ -117,7 +117,7 @@ fn is_throughout(row: &Row) -> bool {
 fn is_for_other(index: &RunIndex, row: &Row) -> bool {
     let is_other = |awaits: Option<Awaits>| matches!(awaits, Some(Awaits::Answer | Awaits::Room | Awaits::Lock));
     let at_end = index.standing.get(&row.tid).filter(|_| is_unfinished(row));
-    is_other(row.awaits) || at_end.is_some_and(|known| is_other(known.awaits))
+    is_other(index.awaits(row)) || at_end.is_some_and(|known| is_other(known.awaits))
 }
 
 fn is_unfinished(row: &Row) -> bool {
@@ -174,6 +174,6 @@ fn waits_for(index: &RunIndex, row: &Row) -> Option<OtherEnd> {
     // A thread of the same process may have been found to work for it, by a futex of its own.
     let waker = index.waker(row).and_then(|waker| index.tasks.pid(waker, row.runnable_ns));
     let is_own = waker.is_some() && waker == index.tasks.pid(row.tid, row.runnable_ns);
-    let is_shared = row.awaits == Some(Awaits::Thread) && !is_own;
+    let is_shared = index.awaits(row) == Some(Awaits::Thread) && !is_own;
     (is_shared && index.does(row, traits::WAITS_FOR_THREAD)).then_some(OtherEnd::SharedFutex)
 }

@@ -33,22 +33,22 @@ use model::usage::UsageRecord;
 
 use crate::blame::{Accounting, Blame, Cause, CauseTime, Explanation, Scope, Stall};
 
-pub(super) const MS: u64 = 1_000_000;
+pub(in crate::blame) const MS: u64 = 1_000_000;
 
 /// A drawn run.
 #[derive(Debug, Default, Clone)]
-pub(super) struct Stage {
-    pub(super) stalls: Vec<StallRecord>,
-    pub(super) operations: Vec<OperationRecord>,
-    pub(super) requests: Vec<RequestRecord>,
-    pub(super) tasks: Vec<TaskRecord>,
-    pub(super) stacks: Vec<StackRecord>,
-    pub(super) events: Vec<RunEvent>,
-    pub(super) usage: Vec<UsageRecord>,
+pub(in crate::blame) struct Stage {
+    pub(in crate::blame) stalls: Vec<StallRecord>,
+    pub(in crate::blame) operations: Vec<OperationRecord>,
+    pub(in crate::blame) requests: Vec<RequestRecord>,
+    pub(in crate::blame) tasks: Vec<TaskRecord>,
+    pub(in crate::blame) stacks: Vec<StackRecord>,
+    pub(in crate::blame) events: Vec<RunEvent>,
+    pub(in crate::blame) usage: Vec<UsageRecord>,
 }
 
 /// A run description with only the fields that blame reads.
-pub(super) fn description(traced: bool) -> RunDescription {
+pub(in crate::blame) fn description(traced: bool) -> RunDescription {
     RunDescription {
         sample_interval_ns: MS,
         slower_than_ns: 5 * MS,
@@ -58,27 +58,31 @@ pub(super) fn description(traced: bool) -> RunDescription {
 }
 
 impl Stage {
-    pub(super) fn explain(&self) -> Explanation {
+    pub(in crate::blame) fn explain(&self) -> Explanation {
         self.explain_run(&description(true), None)
     }
 
-    pub(super) fn explain_untraced(&self) -> Explanation {
+    pub(in crate::blame) fn explain_untraced(&self) -> Explanation {
         self.explain_run(&description(false), None)
     }
 
-    pub(super) fn explain_run(&self, run: &RunDescription, slower_than_ns: Option<u64>) -> Explanation {
+    pub(in crate::blame) fn explain_run(&self, run: &RunDescription, slower_than_ns: Option<u64>) -> Explanation {
         self.account_run(run, slower_than_ns).0
     }
 
-    pub(super) fn account_run(&self, run: &RunDescription, slower_than_ns: Option<u64>) -> (Explanation, Accounting) {
+    pub(in crate::blame) fn account_run(
+        &self,
+        run: &RunDescription,
+        slower_than_ns: Option<u64>,
+    ) -> (Explanation, Accounting) {
         self.account(Blame::new(slower_than_ns, run))
     }
 
-    pub(super) fn explain_scoped(&self, scope: Scope) -> Explanation {
+    pub(in crate::blame) fn explain_scoped(&self, scope: Scope) -> Explanation {
         self.account(Blame::new(None, &description(true)).scoped(scope)).0
     }
 
-    fn account(&self, mut blame: Blame) -> (Explanation, Accounting) {
+    pub(in crate::blame) fn account(&self, mut blame: Blame) -> (Explanation, Accounting) {
         blame.events(&self.events);
         blame.stalls(&self.stalls);
         blame.operations(&self.operations);
@@ -91,7 +95,7 @@ impl Stage {
 }
 
 /// Reads a drawing.
-pub(super) fn stage(drawing: &str) -> Stage {
+pub(in crate::blame) fn stage(drawing: &str) -> Stage {
     let mut stage = Stage::default();
     let mut stacks: HashMap<String, u32> = HashMap::new();
     for line in drawing.lines().filter(|line| line.contains('|')) {
@@ -207,7 +211,7 @@ impl Stage {
                 ..row(StallKind::Asynchronous, from, to)
             })),
             ("asked", _) => self.stalls.extend(bars.iter().map(|&(_, from, to)| StallRecord {
-                awaits: Some(Awaits::Answer),
+                awaits: words.get("awaits").map_or(Some(Awaits::Answer), |name| Awaits::from_name(name)),
                 woken_ns: Some(to),
                 asked_ns: Some(from),
                 ..row(StallKind::ServerRequest, from, to)
@@ -300,13 +304,13 @@ fn words(cause: Cause, ns: u64) -> String {
 }
 
 /// `device 5, running 3`: milliseconds, the most first.
-pub(super) fn shares(explanation: &Explanation) -> String {
+pub(in crate::blame) fn shares(explanation: &Explanation) -> String {
     let of = |time: &CauseTime| words(time.cause, time.time_ns);
     explanation.causes.iter().map(of).collect::<Vec<_>>().join(", ")
 }
 
 /// The chain of a stall: `fsync: fio 7: journal 5 < jbd2 9: device 4`.
-pub(super) fn chain(stall: &Stall) -> String {
+pub(in crate::blame) fn chain(stall: &Stall) -> String {
     let of = |link: &crate::blame::Link| {
         let who = link.task.as_ref().map(ToString::to_string).unwrap_or_default();
         format!("{who}: {}", words(link.cause, link.time_ns))
@@ -315,6 +319,6 @@ pub(super) fn chain(stall: &Stall) -> String {
 }
 
 /// Checks the shares of a drawing in a traced run.
-pub(super) fn check(drawing: &str, expected: &str) {
+pub(in crate::blame) fn check(drawing: &str, expected: &str) {
     assert_eq!(shares(&stage(drawing).explain()), expected, "of {drawing}");
 }

@@ -7,9 +7,9 @@ use std::vec::IntoIter;
 use model::stall::StallKind;
 
 use crate::blame::facts::cause::{Cause, Evidence};
-use crate::blame::facts::request;
 use crate::blame::facts::rows::Row;
 use crate::blame::facts::run_index::RunIndex;
+use crate::blame::facts::storage::request;
 use crate::blame::timeline::slot::Slot;
 
 impl RunIndex {

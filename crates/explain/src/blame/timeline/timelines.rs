@@ -10,7 +10,7 @@ use crate::blame::facts::covered::{Covered, innermost};
 use crate::blame::facts::known::{Free, KnownTime};
 use crate::blame::facts::rows::Row;
 use crate::blame::facts::run_index::RunIndex;
-use crate::blame::graph::beneath::{Served, is_served, parts};
+use crate::blame::graph::lower_device::{Served, is_served, parts};
 use crate::blame::graph::path::{hands_over, path};
 use crate::blame::operations::Operation;
 use crate::blame::operations::asynchronous::{self, fill};
@@ -211,7 +211,7 @@ impl<'a> TaskTimelines<'a> {
         };
         let sums = index.rows_of(tid).filter(|(_, row)| is_sum(row));
         borders.extend(sums.flat_map(|(_, row)| [row.start_ns, row.end_ns]));
-        borders.extend(index.rows_of(tid).filter_map(|(_, row)| received_ns(row)));
+        borders.extend(index.rows_of(tid).filter_map(|(_, row)| received_ns(index, row)));
         borders.extend(self.silent.get(&tid));
         borders.sort_unstable();
         borders.dedup();
@@ -361,7 +361,7 @@ fn lay_out(
     let mut put = |ns: u64, cause, evidence, off, by| {
         let end_ns = now_ns.saturating_add(ns).min(to_ns);
         if end_ns > now_ns {
-            segments.push(Segment { start_ns: now_ns, end_ns, cause, evidence, off, by, ran: 0 });
+            segments.push(Segment { start_ns: now_ns, end_ns, cause, evidence, off, by, ran: 0, via: None });
             now_ns = end_ns;
         }
     };

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, HashMap};
 
 use crate::blame::culprits::RootBlockers;
 use crate::blame::culprits::culprit::Culprit;
-use crate::blame::facts::disks::Disks;
 use crate::blame::facts::run_index::RunIndex;
-use crate::blame::facts::who::Who;
+use crate::blame::facts::storage::disks::Disks;
+use crate::blame::facts::task_id::TaskId;
 use crate::blame::graph::wait_graph::waits;
 use crate::blame::operations::Operation;
 use crate::blame::timeline::piece::Piece;
@@ -101,7 +101,7 @@ impl Accounting {
     }
 
     /// A thread, with its name at a moment.
-    pub fn who(&self, tid: u32, at_ns: u64) -> Who {
+    pub fn who(&self, tid: u32, at_ns: u64) -> TaskId {
         self.index.tasks.who(tid, at_ns, &self.index.names)
     }
 

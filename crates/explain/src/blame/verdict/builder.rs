@@ -10,24 +10,19 @@ use model::stall::{Awaits, RequestRecord, StackRecord, StallRecord, TaskRecord};
 use model::usage::UsageRecord;
 use model::user_stack::{UserFrameRecord, UserStackRecord};
 
-use crate::blame::culprits::disk_users::find_disk_users;
-use crate::blame::facts::dirty_limit;
-use crate::blame::facts::disks::Disks;
-use crate::blame::facts::io_limits;
 use crate::blame::facts::losses::LossLog;
-use crate::blame::facts::mappers::Mappers;
-use crate::blame::facts::memory_limits::MemoryLimits;
 use crate::blame::facts::phases::Phases;
 use crate::blame::facts::rows::Row;
 use crate::blame::facts::run_index::RunIndex;
 use crate::blame::facts::scope::Scope;
 use crate::blame::facts::stacks::Stack;
 use crate::blame::facts::steal::Steal;
-use crate::blame::intents::asked_by_pipe::asked_by_pipe;
+use crate::blame::facts::storage::dirty_limit;
+use crate::blame::facts::storage::disks::Disks;
+use crate::blame::facts::storage::io_limits;
+use crate::blame::facts::storage::mappers::Mappers;
+use crate::blame::facts::storage::memory_limits::MemoryLimits;
 use crate::blame::intents::awaited::drop_idle_but_equal;
-use crate::blame::intents::handed_out::handed_out;
-use crate::blame::intents::turns::turns;
-use crate::blame::intents::unanswered::unanswered;
 use crate::blame::operations::busy_times::BusyTimes;
 use crate::blame::operations::children::drop_listed;
 use crate::blame::operations::client_requests::{CLIENT_REQUEST, client_requests, drop_parts};
@@ -35,10 +30,11 @@ use crate::blame::operations::run_queue_waits::run_queue_waits;
 use crate::blame::operations::server_requests::{SERVER_REQUEST, drop_repeated, server_requests};
 use crate::blame::operations::short_waits::{Chosen, SoFar, short_waits};
 use crate::blame::operations::sleeps::sleeps;
-use crate::blame::operations::unfinished::{silent, throttled};
+use crate::blame::operations::unfinished::silent;
 use crate::blame::operations::{Operation, OwnOperations, all};
 use crate::blame::timeline::timelines::{Built, TaskTimelines};
 use crate::blame::verdict::accounting::Accounting;
+use crate::blame::verdict::conclude::conclude;
 use crate::blame::verdict::explanation::Explanation;
 use crate::blame::verdict::totals::{explain, refuse_overflow};
 use crate::blame::verdict::untraced::{hides_disk, traces_switches, untraced};
@@ -120,6 +116,13 @@ impl Blame {
     #[must_use]
     pub fn within(self, from_ns: u64, to_ns: u64) -> Blame {
         Blame { window_ns: (from_ns, to_ns), ..self }
+    }
+
+    /// Leaves out a rule, by its id, to see what rests on it.
+    #[must_use]
+    pub fn without(mut self, rule: &'static str) -> Blame {
+        self.index.without = Some(rule);
+        self
     }
 
     /// Describes the `count` longest operations individually, as far as memory is bounded.
@@ -273,7 +276,7 @@ impl Blame {
             mut index, own, phases, untraced: missing, disks, mut explanation, window_ns, listed, scope, ..
         } = self;
         explanation.operations = phases.operations();
-        sort(&mut index, &scope, &disks);
+        conclude(&mut index, &scope, &disks);
         explanation.containers.clone_from(&index.containers);
         let is_load = explanation.operations.is_some();
         let (mut operations, by_rows) = search(&mut index, own, explanation.slower_than_ns, is_load);
@@ -307,24 +310,11 @@ impl Blame {
     }
 }
 
-/// The rows in order, and what they wait for.
-fn sort(index: &mut RunIndex, scope: &Scope, disks: &Disks) {
-    index.sort(disks.names());
-    scope.find_subjects(index);
-    index.find_hangs(scope.is_everything());
-    index.wait_for_servers(&unanswered(index));
-    index.wait_for(&turns(index), Awaits::Lock);
-    index.wait_for(&handed_out(index), Awaits::Thread);
-    index.wait_for(&asked_by_pipe(index), Awaits::Answer);
-    index.wait_for_limits(&throttled(index, disks));
-    find_disk_users(index, disks);
-}
-
 /// All operations, without waits for tasks that were idle, and none twice; and the timelines that this took, by rows alone.
 fn search(index: &mut RunIndex, own: OwnOperations, slower_than_ns: u64, is_load: bool) -> (Vec<Operation>, Built) {
     let mut operations = all(index, own.into_all(), slower_than_ns);
     let of_clients = index.names.insert(CLIENT_REQUEST);
-    operations.extend(client_requests(&index.rows, &operations, slower_than_ns, of_clients));
+    operations.extend(client_requests(index, &operations, slower_than_ns, of_clients));
     let to_servers = index.names.insert(SERVER_REQUEST);
     if !is_load {
         operations.extend(server_requests(index, slower_than_ns, to_servers));

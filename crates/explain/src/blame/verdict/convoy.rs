@@ -7,9 +7,9 @@ use std::collections::{BTreeSet, HashMap};
 use crate::blame::culprits::culprit::Culprit;
 use crate::blame::culprits::{RootBlockers, Waiting, waiting};
 use crate::blame::facts::cause::{Cause, traits};
-use crate::blame::facts::disks::Disks;
 use crate::blame::facts::run_index::RunIndex;
-use crate::blame::facts::who::Who;
+use crate::blame::facts::storage::disks::Disks;
+use crate::blame::facts::task_id::TaskId;
 use crate::blame::graph::chain::{chain_row, end};
 use crate::blame::operations::Operation;
 use crate::blame::timeline::timelines::TaskTimelines;
@@ -83,7 +83,7 @@ fn name_users_of_workers(
     timelines: &mut TaskTimelines<'_>,
     convoys: &mut [Convoy],
 ) {
-    let is_worker = |who: &Who| who.name.as_ref().is_some_and(|name| name.starts_with(WORKER));
+    let is_worker = |who: &TaskId| who.name.as_ref().is_some_and(|name| name.starts_with(WORKER));
     let by_worker = |convoy: &&mut Convoy| convoy.holder.as_ref().is_some_and(is_worker);
     let mut by_workers: Vec<&mut Convoy> = convoys.iter_mut().filter(by_worker).collect();
     // Two at once: each has copies of most operations.
@@ -118,16 +118,16 @@ fn waits_of(convoy: &Convoy, operations: &[Operation]) -> Vec<Operation> {
 
 /// Says of each culprit how many tasks it held up at the same time.
 pub(crate) fn name_convoys<'a>(index: &RunIndex, culprits: impl Iterator<Item = &'a mut Culprit>, convoys: &[Convoy]) {
-    let holders: Vec<(Who, &Convoy)> = convoys
+    let holders: Vec<(TaskId, &Convoy)> = convoys
         .iter()
         .filter_map(|convoy| {
-            let process = |holder: &Who| index.tasks.process(holder.tid, convoy.end_ns, &index.names);
+            let process = |holder: &TaskId| index.tasks.process(holder.tid, convoy.end_ns, &index.names);
             Some((convoy.holder.as_ref().map(process)?, convoy))
         })
         .collect();
     for culprit in culprits {
         let Some(task) = &culprit.task else { continue };
-        let is_it = |holder: &Who| holder.tid == task.tid || culprit.tasks > 1 && holder.name == task.name;
+        let is_it = |holder: &TaskId| holder.tid == task.tid || culprit.tasks > 1 && holder.name == task.name;
         let its = holders.iter().filter(|(holder, convoy)| convoy.cause == culprit.cause && is_it(holder));
         culprit.at_once = its.map(|(_, convoy)| convoy.at_once).max().unwrap_or_default();
     }

@@ -10,9 +10,10 @@ use crate::blame::culprits::culprit::Culprit;
 use crate::blame::facts::cause::{Cause, EvidenceTimes};
 use crate::blame::facts::missing::{Losses, Untraced};
 use crate::blame::facts::scope::Scope;
+use crate::blame::facts::task_id::TaskId;
 use crate::blame::facts::user_stacks::UserStack;
-use crate::blame::facts::who::Who;
 use crate::blame::operations::sleep::Sleeps;
+use crate::blame::rule::Rule;
 
 /// Why a run's slow operations were slow.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -52,9 +53,9 @@ pub struct Explanation {
     /// Those of all other programs; `None` where there are none, or no command.
     pub neighbours: Option<Part>,
     /// By process, those of the command first, then the most lost time first.
-    pub processes: Vec<Party>,
+    pub processes: Vec<VictimGroup>,
     /// By cgroup, in the same order.
-    pub cgroups: Vec<Party>,
+    pub cgroups: Vec<VictimGroup>,
     /// Names of containers.
     pub containers: Containers,
     /// Tasks that waited at the same time for one holder, as one finding each; the most time first.
@@ -128,7 +129,7 @@ pub struct Part {
 
 /// The slow operations of one program, or of one cgroup.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Party {
+pub struct VictimGroup {
     /// The program's name or the cgroup; `None` where it is unknown.
     pub name: Option<String>,
     /// The process, where it is one.
@@ -168,7 +169,7 @@ pub struct ClassTimes {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stall {
     /// The thread.
-    pub task: Who,
+    pub task: TaskId,
     /// Its cgroup.
     pub cgroup: Option<String>,
     /// Whether it is one of the recorded command or of the load; `None` where neither was run.
@@ -195,6 +196,8 @@ pub struct Stall {
     pub served: Option<Served>,
     /// Where its program was; `None` where that was not recorded.
     pub user_stack: Option<UserStack>,
+    /// The rules that its causes and its chain rest on.
+    pub rules: Vec<&'static Rule>,
 }
 
 /// Time that one operation lost to one cause.
@@ -242,7 +245,7 @@ pub struct ShortWaits {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Link {
     /// The thread that waited or ran.
-    pub task: Option<Who>,
+    pub task: Option<TaskId>,
     /// What for.
     pub cause: Cause,
     /// Description.
@@ -265,7 +268,7 @@ pub struct Convoy {
     /// What they waited for.
     pub cause: Cause,
     /// Who held it, or ended the wait; `None` where that is unknown.
-    pub holder: Option<Who>,
+    pub holder: Option<TaskId>,
     /// The disk that the holder waited for.
     pub device: Option<DeviceNumber>,
     /// Its name.
@@ -287,13 +290,13 @@ pub struct Convoy {
     /// Their processes.
     pub processes: u64,
     /// Their process, where it is only one.
-    pub process: Option<Who>,
+    pub process: Option<TaskId>,
     /// Sum of their waits, ns.
     pub time_ns: u64,
     /// The longest wait of one of them, ns.
     pub longest_ns: u64,
     /// Those that waited longest, and how long each, ns.
-    pub named: Vec<(Who, u64)>,
+    pub named: Vec<(TaskId, u64)>,
 }
 
 /// How a task kept another one waiting, other than by its own wait: with a lock, and how well that is known.
@@ -323,7 +326,7 @@ pub struct RequestLife {
     /// As blktrace's RWBS letters.
     pub kind: model::block::Kind,
     /// The submitter, if known.
-    pub task: Option<Who>,
+    pub task: Option<TaskId>,
     /// From insertion to issue, ns; `None` where it was not queued, or the events were not recorded.
     pub queue_ns: Option<u64>,
     /// At the device, ns; `None` where the issue was not recorded.
@@ -361,7 +364,7 @@ pub struct Served {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServedTo {
     /// The process; `None`: all those that are not known.
-    pub task: Option<Who>,
+    pub task: Option<TaskId>,
     /// Its cgroup.
     pub cgroup: Option<String>,
     /// It is that of the stalled task.

@@ -3,7 +3,7 @@
 use model::quantity::Nanoseconds;
 use model::stall::{RequestFailures, RequestRecord};
 
-use crate::blame::facts::request;
+use crate::blame::facts::storage::request;
 
 /// What failed of a request at its device.
 #[derive(Debug, Clone, PartialEq, Eq)]

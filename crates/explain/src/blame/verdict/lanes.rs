@@ -5,9 +5,9 @@ use std::collections::HashSet;
 use model::stall::RequestRecord;
 
 use crate::blame::facts::cause::Cause;
-use crate::blame::facts::request::cause_at;
 use crate::blame::facts::run_index::RunIndex;
-use crate::blame::facts::who::Who;
+use crate::blame::facts::storage::request::cause_at;
+use crate::blame::facts::task_id::TaskId;
 use crate::blame::operations::Operation;
 use crate::blame::timeline::piece::Piece;
 use crate::blame::timeline::timelines::TaskTimelines;
@@ -36,7 +36,7 @@ pub struct Lanes {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TaskLane {
     /// The task.
-    pub task: Who,
+    pub task: TaskId,
     /// Pieces in order of time.
     pub pieces: Vec<Piece>,
 }

@@ -3,8 +3,8 @@
 use model::stall::RequestRecord;
 
 use crate::blame::facts::cause::{Cause, traits};
-use crate::blame::facts::request;
 use crate::blame::facts::run_index::RunIndex;
+use crate::blame::facts::storage::request;
 use crate::blame::intents::holder;
 use crate::blame::verdict::explanation::{Holds, Link};
 use crate::blame::verdict::request_life::lifecycle;

@@ -2,8 +2,8 @@
 
 use model::stall::RequestRecord;
 
-use crate::blame::facts::request;
 use crate::blame::facts::run_index::RunIndex;
+use crate::blame::facts::storage::request;
 use crate::blame::verdict::explanation::RequestLife;
 use crate::blame::verdict::failures;
 

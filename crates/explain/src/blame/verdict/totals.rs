@@ -4,16 +4,17 @@ use std::cmp::Reverse;
 
 use crate::blame::culprits::RootBlockers;
 use crate::blame::facts::cause::Cause;
-use crate::blame::facts::disks::Disks;
 use crate::blame::facts::run_index::RunIndex;
+use crate::blame::facts::storage::disks::Disks;
 use crate::blame::graph::operation_chain;
 use crate::blame::operations::Operation;
 use crate::blame::timeline::timelines::TaskTimelines;
 use crate::blame::timeline::{NO_ROW, Segment, TaskTimeline};
+use crate::blame::verdict::breakdown::{cgroups, processes};
 use crate::blame::verdict::convoy::{convoys, name_convoys};
 use crate::blame::verdict::explanation::{Explanation, Stall, StallCause};
 use crate::blame::verdict::part::{Accounted, part};
-use crate::blame::verdict::parties::{cgroups, processes};
+use crate::blame::verdict::rests_on::Rules;
 use crate::blame::verdict::served::{name_others, served};
 use crate::blame::verdict::wording::{describe, running, running_of_other};
 
@@ -103,7 +104,8 @@ fn detail(index: &RunIndex, operation: &Operation, longest: &Segment) -> Option<
     describe(index, index.row(longest.row()?), longest.cause)
 }
 
-pub(crate) fn stall(index: &RunIndex, operation: &Operation, timeline: &TaskTimeline) -> Stall {
+/// An operation's time by cause, the largest first.
+fn causes(index: &RunIndex, operation: &Operation, timeline: &TaskTimeline) -> Vec<StallCause> {
     let sums = timeline.sums(operation.start_ns, operation.end_ns);
     let mut longest: [Option<Segment>; Cause::ALL.len()] = [None; Cause::ALL.len()];
     for segment in timeline.between(operation.start_ns, operation.end_ns) {
@@ -123,7 +125,12 @@ pub(crate) fn stall(index: &RunIndex, operation: &Operation, timeline: &TaskTime
         .collect();
     causes.sort_by_key(|cause| Reverse(cause.time_ns));
     debug_assert_eq!(causes.iter().map(|cause| cause.time_ns).sum::<u64>(), operation.ns());
-    let (chain, request) = operation_chain::of_operation(index, operation, timeline);
+    causes
+}
+
+pub(crate) fn stall(index: &RunIndex, operation: &Operation, timeline: &TaskTimeline) -> Stall {
+    let mut rules = Rules::of_time(index, operation, timeline);
+    let (chain, request) = operation_chain::of_operation(index, operation, timeline, &mut rules);
     let request = request.map(|request| name_others(index, operation, request));
     Stall {
         // A thread is recorded when its first row ends. By then its name may have changed.
@@ -136,10 +143,11 @@ pub(crate) fn stall(index: &RunIndex, operation: &Operation, timeline: &TaskTime
         duration_ns: operation.ns(),
         finished: operation.finished,
         cut: operation.cut,
-        causes,
+        causes: causes(index, operation, timeline),
         chain,
         served: request.as_ref().and_then(|request| served(index, operation, request)),
         request,
         user_stack: index.user_stacks.within(operation.tid, operation.start_ns, operation.end_ns),
+        rules: rules.into_vec(),
     }
 }

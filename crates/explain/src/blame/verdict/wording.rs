@@ -8,10 +8,10 @@ use model::system_call::traits;
 use model::wait_kind::WaitKind;
 
 use crate::blame::facts::cause::Cause;
-use crate::blame::facts::request;
 use crate::blame::facts::rows::Row;
 use crate::blame::facts::run_index::RunIndex;
-use crate::blame::graph::beneath;
+use crate::blame::facts::storage::request;
+use crate::blame::graph::lower_device;
 use crate::blame::intents::stops;
 use crate::blame::verdict::failures;
 
@@ -23,17 +23,17 @@ pub(crate) fn describe(index: &RunIndex, row: &Row, cause: Cause) -> Option<Stri
     if cause == Cause::CpuThrottle {
         return Some(cpu_throttle(index, row));
     }
-    let sleeps = row.awaits == Some(Awaits::Interrupt) || cause == Cause::Sleep;
+    let sleeps = index.awaits(row) == Some(Awaits::Interrupt) || cause == Cause::Sleep;
     if let Some(call) = row.call.filter(|_| sleeps) {
         return Some(format!("asleep in {}", index.names.get(call)));
     }
-    if let Some(words) = row.awaits.filter(|_| cause == Cause::Unexplained).and_then(other_awaited) {
+    if let Some(words) = index.awaits(row).filter(|_| cause == Cause::Unexplained).and_then(other_awaited) {
         return Some(words.to_owned());
     }
     let is_sum = row.kind != StallKind::Span && row.count > 1;
     let times = if is_sum { format!("{} short waits: ", row.count) } else { String::new() };
     if let Some(request) = index.request(row).filter(|_| index.is_of_request(row, cause)) {
-        let cause_of = beneath::with_cause(index, request, cause);
+        let cause_of = lower_device::with_cause(index, request, cause);
         let above =
             if std::ptr::eq(cause_of, request) { String::new() } else { format!(", beneath {}", disk(index, request)) };
         return Some(format!("{times}{}{above}", request_words(index, cause_of)));
@@ -80,7 +80,7 @@ pub(crate) fn kind(index: &RunIndex, row: &Row, cause: Cause) -> WaitKind {
 
 /// Whether the task polls for the signal of the process that releases a lock, as PostgreSQL does.
 fn is_polled_for(index: &RunIndex, row: &Row) -> bool {
-    row.awaits == Some(Awaits::Lock) && index.does(row, traits::POLLS)
+    index.awaits(row) == Some(Awaits::Lock) && index.does(row, traits::POLLS)
 }
 
 fn cpu_throttle(index: &RunIndex, row: &Row) -> String {

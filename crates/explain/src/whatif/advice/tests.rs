@@ -10,7 +10,7 @@ use model::wait_kind::WaitKind;
 use remedy::Remedies;
 
 use super::{Change, Choice, advise};
-use crate::blame::{CauseTime, ClassTimes, Culprit, EvidenceTimes, Explanation, Part, Who};
+use crate::blame::{CauseTime, ClassTimes, Culprit, EvidenceTimes, Explanation, Part, TaskId};
 use crate::waits::{Burst, Dirtying, MemoryLimit, Step, Waiting, Waits};
 
 mod absence;
@@ -39,7 +39,7 @@ fn explanation(cause: Cause, culprit: Option<&str>) -> Explanation {
     let time = CauseTime { cause, time_ns: 90 * MS, operations: 1, most_of: 1, evidence: EvidenceTimes::default() };
     let culprit = culprit.map(|name| Culprit {
         evicts: false,
-        task: Some(Who { tid: 9, name: Some(name.into()) }),
+        task: Some(TaskId { tid: 9, name: Some(name.into()) }),
         tasks: 1,
         started_by: None,
         through: None,

@@ -1,4 +1,4 @@
-use explain::blame::{Cause, CauseTime, Culprit, EvidenceTimes, Explanation, Part, Stall, Who};
+use explain::blame::{Cause, CauseTime, Culprit, EvidenceTimes, Explanation, Part, Stall, TaskId};
 use explain::whatif::Advice;
 use model::set::{NodeClock, SetNode};
 
@@ -8,7 +8,7 @@ use crate::findings::{document, findings};
 const S: u64 = 1_000_000_000;
 
 fn explanation(tid: u32, blocker: &str, cause: Cause, seconds: u64) -> Explanation {
-    let who = |name: &str| Who { tid, name: Some(name.to_owned()) };
+    let who = |name: &str| TaskId { tid, name: Some(name.to_owned()) };
     let time_ns = seconds * S;
     let causes = vec![CauseTime { cause, time_ns, operations: 1, most_of: 1, evidence: EvidenceTimes::default() }];
     let culprit = Culprit {
@@ -45,6 +45,7 @@ fn explanation(tid: u32, blocker: &str, cause: Cause, seconds: u64) -> Explanati
         request: None,
         served: None,
         user_stack: None,
+        rules: Vec::new(),
     };
     let culprits = vec![culprit];
     let part =

@@ -22,6 +22,9 @@ pub struct ExplainArgs {
     /// Predict what each remedy that fits would bring, and rank them.
     #[arg(long)]
     pub what_if: bool,
+    /// Say which rules the stalls shown rest on (docs/RULES.md). With --json each stall names them.
+    #[arg(long, conflicts_with = "json")]
+    pub why: bool,
     /// Add remedies of a TOML file to the built-in ones (docs/WHATIF.md).
     #[arg(long, value_name = "FILE")]
     pub remedies: Option<PathBuf>,

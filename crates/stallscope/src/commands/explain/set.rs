@@ -32,6 +32,12 @@ pub(super) fn explain(args: &ExplainArgs, set: &RunSet, remedies: &Remedies, scr
     }
     let style = screen.style();
     screen.result(&(integrity.banner(style) + &explained.text((&all, &document), shown, style)));
+    if args.why {
+        for (node, explanation) in explained.explanations() {
+            screen.result(&format!("\n{}", style.heading(&format!("Node {node}"))));
+            screen.result(&report::explain::rules(explanation, shown, style));
+        }
+    }
     if args.what_if {
         for (node, advice) in explained.advice() {
             screen.result(&format!("\n{}\n", style.heading(&format!("Node {node}"))));

@@ -4,8 +4,8 @@ use model::stall::Awaits;
 
 use super::RunIndex;
 use crate::blame::facts::cause::{Cause, Evidence, is_hidden};
-use crate::blame::facts::request;
 use crate::blame::facts::rows::Row;
+use crate::blame::facts::storage::request;
 
 impl RunIndex {
     /// Why a task slept at a moment of an off-CPU row that no span covers, as far as its sources were traced.
@@ -20,7 +20,7 @@ impl RunIndex {
     pub(crate) fn shown_asleep(&self, row: &Row, at_ns: u64) -> (Cause, Evidence) {
         let (stack, rule) = (self.stack(row.stack.get()), self.rule(row));
         // The kernel freezes a task in its sleep, and does not say when it would have been woken.
-        if row.is_stopped() || self.stack(row.waker_stack.get()).is_some_and(|waker| waker.thaws) {
+        if row.is_stopped() || self.waker_stack(row).is_some_and(|waker| waker.thaws) {
             return (Cause::Stopped, Evidence::Event);
         }
         let announced = self.announced(row);
@@ -45,7 +45,7 @@ impl RunIndex {
                     return (Cause::IoThrottle, Evidence::Stack);
                 }
             }
-            None if row.request.get().is_some() && !self.lacks_requests => return (Cause::Device, Evidence::Event),
+            None if self.names_request(row) && !self.lacks_requests => return (Cause::Device, Evidence::Event),
             None => {}
         }
         self.without_request(row)
@@ -54,11 +54,11 @@ impl RunIndex {
     /// The same where its request is unknown.
     fn without_request(&self, row: &Row) -> (Cause, Evidence) {
         match (self.announced(row), self.rule(row)) {
-            (Some(_), _) | (_, Some(_)) if row.throttled => (Cause::IoThrottle, Evidence::Correlation),
+            (Some(_), _) | (_, Some(_)) if self.intent(row).for_limit => (Cause::IoThrottle, Evidence::Correlation),
             (Some(announced), _) => (self.or_mapper(row, announced.cause), Evidence::Event),
             (None, Some(rule)) => (self.or_mapper(row, rule.cause), Evidence::Stack),
             // The call does not show it: a semaphore, or a poll.
-            (None, None) if row.awaits == Some(Awaits::Lock) => (Cause::Lock, Evidence::Event),
+            (None, None) if self.awaits(row) == Some(Awaits::Lock) => (Cause::Lock, Evidence::Event),
             (None, None) => (Cause::Unexplained, Evidence::None),
         }
     }

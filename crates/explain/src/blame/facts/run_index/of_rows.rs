@@ -9,13 +9,6 @@ use crate::threads::map;
 const ROWS_AT_ONCE: usize = 16 << 10;
 
 impl RunIndex {
-    /// Where the request of each row is among all.
-    pub(super) fn find_requests(&mut self) {
-        for row in &mut self.rows {
-            row.request_at = row.request.get().and_then(|number| self.requests.place(number)).into();
-        }
-    }
-
     /// Rows with a request that is not recorded.
     pub(crate) fn unknown_requests(&self) -> u64 {
         let is_unknown = |row: &&Row| row.request.get().is_some_and(|number| self.requests.get(number).is_none());
@@ -23,7 +16,11 @@ impl RunIndex {
     }
 
     /// The main cause of each row, found on two threads.
-    pub(super) fn find_causes(&self) -> Vec<Cause> {
+    pub(crate) fn find_causes(&mut self) {
+        self.causes = self.causes_of_rows();
+    }
+
+    fn causes_of_rows(&self) -> Vec<Cause> {
         let parts: Vec<&[Row]> = self.rows.chunks(ROWS_AT_ONCE).collect();
         let causes = map(&parts, |rows| rows.iter().map(|row| self.find_main_cause(row)).collect::<Vec<Cause>>());
         causes.concat()

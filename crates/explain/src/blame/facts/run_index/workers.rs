@@ -7,8 +7,8 @@ use model::stall::{Awaits, StallKind};
 
 use super::RunIndex;
 use crate::blame::facts::covered::{Covered, innermost};
-use crate::blame::facts::disks::{loop_of, network_disk_of};
 use crate::blame::facts::rows::Row;
+use crate::blame::facts::storage::disks::{loop_of, network_disk_of};
 
 impl RunIndex {
     pub(super) fn find_workers(&mut self) {
@@ -32,7 +32,8 @@ impl RunIndex {
             let Some(&device) = disk.and_then(|disk| numbers.get(disk)) else { continue };
             let Some(server) = self.waker(row) else { continue };
             let rows = self.rows_between(server, row.start_ns, row.runnable_ns);
-            let is_busy = |sleep: &Row| sleep.kind == StallKind::OffCpu && !sleep.awaits.is_some_and(Awaits::is_idle);
+            let is_busy =
+                |sleep: &Row| sleep.kind == StallKind::OffCpu && !self.awaits(sleep).is_some_and(Awaits::is_idle);
             let sleeps = rows.filter(|(_, sleep)| is_busy(sleep));
             let sleeps = sleeps.map(|(at, sleep)| (sleep.start_ns, sleep.end_ns, at));
             workers.entry(device).or_default().extend(sleeps);

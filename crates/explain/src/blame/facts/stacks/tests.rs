@@ -3,7 +3,7 @@ use model::stall::StackRecord;
 
 use super::Stack;
 use crate::blame::facts::names::Names;
-use crate::blame::facts::rules::RANKS;
+use crate::blame::facts::stack_rules::RANKS;
 
 fn stack(frames: &str) -> Stack {
     let frames = frames.split(" < ").map(str::to_owned).collect();

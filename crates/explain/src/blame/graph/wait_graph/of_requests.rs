@@ -6,9 +6,9 @@ use model::stall::RequestRecord;
 
 use super::{Graph, PIECES, direction};
 use crate::blame::facts::cause::{Cause, traits};
-use crate::blame::facts::request;
-use crate::blame::graph::beneath::{self, Part, Served};
+use crate::blame::facts::storage::request;
 use crate::blame::graph::chain::chain_row;
+use crate::blame::graph::lower_device::{self, Part, Served};
 use crate::blame::timeline::Segment;
 use crate::waits::{Path, Step};
 
@@ -50,7 +50,7 @@ impl Graph<'_, '_> {
         pieces: &mut BTreeMap<u32, u64>,
     ) -> bool {
         let index = self.index;
-        let parts = beneath::parts(index, record, from_ns, to_ns);
+        let parts = lower_device::parts(index, record, from_ns, to_ns);
         for Part { from_ns, to_ns, by } in &parts {
             let (mut now_ns, to_ns) = (*from_ns, *to_ns);
             let own = match by {

@@ -6,7 +6,7 @@ use model::wait_kind::WaitKind;
 use remedy::Remedies;
 
 use super::{MS, against, explanation, run, waits};
-use crate::blame::{ClassTimes, Culprit, Explanation, Who};
+use crate::blame::{ClassTimes, Culprit, Explanation, TaskId};
 use crate::waits::{Step, Waits};
 use crate::whatif::Change;
 use crate::whatif::advice::{Choice, advise};
@@ -19,7 +19,7 @@ fn held() -> (Explanation, Waits) {
     waits.paths[0].push(computes);
     waits.tasks.extend([(7, "victim/7".to_owned()), (9, "dd/9".to_owned())]);
     let mut explanation = explanation(Cause::Lock, Some("dd"));
-    let cp = Some(Who { tid: 11, name: Some("cp".into()) });
+    let cp = Some(TaskId { tid: 11, name: Some("cp".into()) });
     explanation.culprits.push(Culprit { task: cp, ..explanation.culprits[0].clone() });
     (explanation, waits)
 }

@@ -40,7 +40,7 @@ fn advised(explanation: &Explanation, waits: &Waits) -> Advice {
 fn beside_neighbour(ms: u64) -> (Explanation, Waits) {
     let mut explanation = explanation(Cause::Device, Some("fio"));
     let victim = Culprit {
-        task: Some(crate::blame::Who { tid: 7, name: Some("victim".into()) }),
+        task: Some(crate::blame::TaskId { tid: 7, name: Some("victim".into()) }),
         ..explanation.culprits[0].clone()
     };
     explanation.culprits[0].time_ns = ms * MS;
@@ -68,7 +68,7 @@ fn a_process_that_is_known_by_two_cgroups_is_absent_once() {
         let (mut explanation, waits) = beside_neighbour(50);
         explanation.culprits[0].cgroup = Some("/a".into());
         let mut again = Culprit { time_ns: 30 * MS, cgroup: Some(cgroup.into()), ..explanation.culprits[0].clone() };
-        again.task = Some(crate::blame::Who { tid: pid, name: Some("fio".into()) });
+        again.task = Some(crate::blame::TaskId { tid: pid, name: Some("fio".into()) });
         explanation.culprits[1].time_ns = 10 * MS;
         explanation.culprits.push(again);
         let advice = advised(&explanation, &waits);
@@ -119,7 +119,7 @@ fn an_absence_saves_what_its_culprit_is_blamed_for() {
     waits.tasks.extend([(7, "victim/7".to_owned()), (9, "find/9".to_owned()), (11, "ls/11".to_owned())]);
     let mut explanation = explanation(Cause::Lock, Some("find"));
     explanation.culprits[0].time_ns = 45 * MS;
-    let ls = Some(crate::blame::Who { tid: 11, name: Some("ls".into()) });
+    let ls = Some(crate::blame::TaskId { tid: 11, name: Some("ls".into()) });
     explanation.culprits.push(Culprit { task: ls, ..explanation.culprits[0].clone() });
     let advice = advised(&explanation, &waits);
     assert_eq!(absences(&advice).iter().map(|(_, ms)| *ms).collect::<Vec<_>>(), [55, 55]);

@@ -1,0 +1,261 @@
+//! Waits that had not ended with the recording, by what /proc showed of them then: who has the other end of what a thread waits on, and
+//! what that one does. Where that one is stopped, or has not read what it was sent, the wait is an operation: nobody idles who waits
+//! for it.
+
+use model::detail::{Detail, OtherEnd as End, Progress};
+use model::stall::{Awaits, StallKind, StallRecord, stall_flags};
+use model::title::Activity;
+
+use crate::blame::facts::cause::traits;
+use crate::blame::facts::intent::Intent;
+use crate::blame::facts::rows::{Row, is_stopped};
+use crate::blame::facts::run_index::RunIndex;
+use crate::blame::operations::sleep::{OtherEnd, TaskState};
+use crate::blame::rule::{Example, Rule};
+use crate::thresholds::CHAIN_TASKS;
+
+/// The tracer's last look at a wait, and that at /proc, are no further apart.
+const LOOK_NS: u64 = 2_000_000_000;
+
+/// States as in the kernel's `__state`.
+const UNINTERRUPTIBLE: u32 = 2;
+const STOPPED: u32 = 4;
+const TRACED: u32 = 8;
+const FROZEN: u32 = 0x8000;
+
+fn has(record: &StallRecord, flag: u32) -> bool {
+    record.flags.is_some_and(|flags| flags & flag != 0)
+}
+
+/// Whether its task can do nothing about what others wait for: it is stopped, or has slept for something else than a message throughout
+/// the recording.
+fn is_stuck(record: &StallRecord) -> bool {
+    is_stopped(record) || (record.state == Some(UNINTERRUPTIBLE) && has(record, stall_flags::CUT))
+}
+
+/// Whether a task's title says that it waits for a lock, as those of PostgreSQL's sessions do, or its server has not accepted it, or has
+/// taken its request.
+fn says_that_it_waits(known: &StallRecord) -> bool {
+    let unanswered = |progress: Progress| progress != Progress::Open;
+    known.work.as_deref().and_then(Activity::of_title) == Some(Activity::WaitsForLock)
+        || other_end(known).and_then(End::progress).is_some_and(unanswered)
+}
+
+/// What a wait had at its other end.
+pub(crate) fn other_end(known: &StallRecord) -> Option<&End> {
+    known.detail.as_ref().and_then(Detail::other_end)
+}
+
+/// Whom a task surely waits for, having asked it for something.
+fn asked(known: &StallRecord) -> Option<u32> {
+    let is_idle = matches!(known.awaits, Some(Awaits::Message) | None);
+    known.holder_tid.filter(|_| !is_idle && !has(known, stall_flags::HOLDER_IS_HINT))
+}
+
+/// The latest of a thread counts; the result does not depend on the order of arrival.
+fn order(record: &StallRecord) -> impl Ord + '_ {
+    let what = (record.state, record.holder_tid, record.flags, record.bytes, record.stack);
+    let awaits = record.awaits.map(Awaits::name);
+    (record.end_ns(), record.start_ns, what, awaits, &record.call, &record.detail, &record.work)
+}
+
+impl RunIndex {
+    /// `false` for an inconsistent record.
+    pub(crate) fn insert(&mut self, record: &StallRecord) -> bool {
+        if record.kind == StallKind::Standing {
+            let known = self.standing.entry(record.tid).or_insert_with(|| record.clone());
+            if order(known) < order(record) {
+                known.clone_from(record);
+            }
+            return true;
+        }
+        let Some(row) = Row::new(record, &mut self.names) else { return record.duration_ns == 0 };
+        if let Some(request) = row.request.get() {
+            self.requests.name(request);
+        }
+        self.rows.push(row);
+        true
+    }
+
+    /// Adds rows of those that lasted throughout and that the tracer did not report itself. Call this before the rows are sorted.
+    pub(crate) fn add_standing(&mut self) {
+        let mut missing: Vec<&StallRecord> =
+            self.standing.values().filter(|known| has(known, stall_flags::CUT)).collect();
+        missing.sort_unstable_by_key(|known| known.tid);
+        for row in self.rows.iter().filter(|row| row.kind == StallKind::Blocked && row.switched) {
+            if let Ok(at) = missing.binary_search_by_key(&row.tid, |known| known.tid)
+                && row.end_ns.saturating_add(LOOK_NS) >= missing[at].end_ns()
+            {
+                missing.remove(at);
+            }
+        }
+        let rows: Vec<StallRecord> = missing.into_iter().map(bare).collect();
+        let rows: Vec<Row> = rows.iter().filter_map(|record| Row::new(record, &mut self.names)).collect();
+        self.rows.extend(rows);
+    }
+
+    /// The rows of waits that nobody ends because the task at the other end of their chain is stuck: those of the `subjects`, or, where nobody
+    /// is asked about, of all; and those for a file system's server, in which no task idles. They are sleeps that last.
+    pub(crate) fn find_hangs(&mut self, is_everything: bool) {
+        let all = is_everything && !self.has_command;
+        let mut tids: Vec<u32> = self.standing.keys().copied().collect();
+        tids.retain(|tid| all || self.subjects.contains(tid) || self.is_for_file_system(*tid));
+        tids.sort_unstable();
+        let hung: Vec<u32> =
+            tids.into_iter().flat_map(|tid| [self.hang(tid), self.circle(tid).unwrap_or_default()]).flatten().collect();
+        for tid in hung {
+            let Some(at) = self.last_wait(tid) else { continue };
+            let row = &mut self.rows[at as usize];
+            (row.kind, row.standing, row.runnable_ns) = (StallKind::OffCpu, true, row.end_ns);
+        }
+    }
+
+    /// The tasks of a chain that ends with a stuck one, without that; empty where none is known to be.
+    fn hang(&self, tid: u32) -> Vec<u32> {
+        let (mut chain, mut is_hung) = (vec![tid], false);
+        let Some(mut known) = self.standing.get(&tid).filter(|known| !is_stopped(known)) else { return Vec::new() };
+        while let Some(peer) = asked(known).filter(|peer| !chain.contains(peer) && chain.len() < CHAIN_TASKS) {
+            // It has not read what it was sent, or a file system waits for it.
+            is_hung |= known.bytes.is_some() || self.is_for_file_system(known.tid);
+            let next = self.standing.get(&peer);
+            if next.is_some_and(is_stuck) {
+                return chain;
+            }
+            let Some(next) = next.filter(|_| !has(known, stall_flags::ANY_THREAD)) else { break };
+            chain.push(peer);
+            known = next;
+        }
+        if asked(known).is_none() {
+            chain.pop();
+        }
+        if is_hung { chain } else { Vec::new() }
+    }
+
+    /// Tasks each of which waits for the next one, and the last for the first. Where one of them has more to send than the next one reads
+    /// (a parent that writes all input of a filter whose output it does not read yet), none of them idles, and none goes on.
+    pub(crate) fn circle(&self, tid: u32) -> Option<Vec<u32>> {
+        let (mut chain, mut sends) = (vec![tid], false);
+        while chain.len() < CHAIN_TASKS {
+            let known = self.standing.get(chain.last()?).filter(|known| !is_stopped(known))?;
+            sends |= known.awaits == Some(Awaits::Room);
+            match asked(known).filter(|_| !has(known, stall_flags::ANY_THREAD))? {
+                peer if peer == tid => return Some(chain).filter(|_| sends),
+                peer if chain.contains(&peer) => return None,
+                peer => chain.push(peer),
+            }
+        }
+        None
+    }
+
+    pub(crate) fn is_for_file_system(&self, tid: u32) -> bool {
+        let is_it = |row: &Row| {
+            let rule = self.stack(row.stack.get()).and_then(|stack| stack.rule);
+            rule.is_some_and(|rule| rule.cause.has(traits::SERVER))
+        };
+        self.last_wait(tid).is_some_and(|at| is_it(self.row(at)))
+    }
+
+    /// The row of the wait that had not ended when /proc was read: the end of the recording may have ended it by a signal.
+    fn last_wait(&self, tid: u32) -> Option<u32> {
+        let seen_ns = self.standing.get(&tid).map_or(u64::MAX, StallRecord::end_ns);
+        let spans = |row: &Row| row.kind == StallKind::OffCpu && row.start_ns < seen_ns && seen_ns < row.runnable_ns;
+        let lasts = |row: &Row| row.standing || (row.kind == StallKind::Blocked && row.switched) || spans(row);
+        self.rows_of(tid).filter(|(_, row)| lasts(row)).max_by_key(|(_, row)| row.end_ns).map(|(at, _)| at)
+    }
+
+    /// Whether a thread waits, or one that it waits for, for a lock or for somebody who has not read what it was sent.
+    pub(crate) fn is_hardly_idle(&self, tid: u32) -> bool {
+        let (mut seen, mut at) = (Vec::new(), tid);
+        while let Some(known) = self.standing.get(&at).filter(|_| !seen.contains(&at) && seen.len() < CHAIN_TASKS) {
+            if known.bytes.is_some() || known.awaits == Some(Awaits::Lock) || says_that_it_waits(known) {
+                return true;
+            }
+            seen.push(at);
+            match known.holder_tid.filter(|_| known.awaits != Some(Awaits::Message)) {
+                Some(peer) => at = peer,
+                None => return false,
+            }
+        }
+        false
+    }
+
+    /// Who has the other end of what a thread waits on, who has the other end of what that one waits on, and so on.
+    pub(crate) fn other_ends(&self, tid: u32) -> Vec<OtherEnd> {
+        let (mut seen, mut ends) = (vec![tid], Vec::new());
+        let mut known = self.standing.get(&tid);
+        while let Some((from, peer)) = known.and_then(|from| Some((from, from.holder_tid?))) {
+            if ends.len() == CHAIN_TASKS {
+                break;
+            }
+            let next = self.standing.get(&peer);
+            let any_thread = has(from, stall_flags::ANY_THREAD);
+            ends.push(OtherEnd {
+                task: self.tasks.who(peer, from.end_ns(), &self.names),
+                through: other_end(from).cloned(),
+                is_certain: !has(from, stall_flags::HOLDER_IS_HINT),
+                unread_bytes: from.bytes,
+                title: next.and_then(|next| next.work.clone()),
+                state: next.map(|next| state(next, any_thread)),
+                call: next.filter(|next| !any_thread && !is_stopped(next)).and_then(|next| next.call.clone()),
+                on: next.filter(|_| !any_thread).and_then(other_end).cloned(),
+            });
+            // Any of its threads may serve that one, and all of them wait for that lock.
+            let leads_on = |next: &&StallRecord| !any_thread || next.awaits == Some(Awaits::Lock);
+            known = next.filter(leads_on).filter(|_| !seen.contains(&peer));
+            seen.push(peer);
+        }
+        ends
+    }
+}
+
+pub(crate) const RULE: Rule = Rule {
+    id: "other-end-is-stuck",
+    concludes: "A wait that had not ended with the recording is for the task at its other end, which is stuck.",
+    from: "/proc shows, when the recording ends, who has the other end of what a thread waits on, what that one waits on, and so on, up to a task that is \
+           stopped or has slept uninterruptibly throughout.",
+    because: "Nobody idles who has asked something of a task that can answer nobody, or sent it what it has not read.",
+    unless: "Any of several tasks may have the other end, or the last one sleeps for a message: it may be idle.",
+    example: Example {
+        timeline: "
+            standing 7 |==========| cut state=1 awaits=answer call=recvfrom holder=9
+            standing 9 |==========| cut state=4",
+        causes: "stopped 10",
+        chain: "thread 7: stopped 10 < thread 9: stopped 10",
+    },
+};
+
+/// Of the rows that [`RunIndex::find_hangs`] found.
+pub(super) fn find(index: &RunIndex) -> Vec<(u32, Intent)> {
+    let hung = index.rows.iter().filter(|row| row.standing);
+    let intent = |row: &Row| {
+        let known = index.standing.get(&row.tid)?;
+        // Its cause is the file system, whatever the server does.
+        let what = known.awaits.filter(|_| !index.is_for_file_system(row.tid));
+        Some(Intent { whom: known.holder_tid.into(), what, ..*index.intent(row) })
+    };
+    hung.filter_map(|row| Some((row.at, intent(row)?))).collect()
+}
+
+/// The wait itself, without what it is for.
+fn bare(known: &StallRecord) -> StallRecord {
+    let plain = StallRecord::new(StallKind::Blocked, known.tid, known.start_ns, known.end_ns());
+    StallRecord {
+        state: known.state,
+        stack: known.stack,
+        call: known.call.clone(),
+        flags: Some(stall_flags::CUT),
+        ..plain
+    }
+}
+
+fn state(known: &StallRecord, any_thread: bool) -> TaskState {
+    match known.state.unwrap_or(0) {
+        state if state & FROZEN != 0 => TaskState::Frozen,
+        state if state & STOPPED != 0 => TaskState::Stopped,
+        state if state & TRACED != 0 => TaskState::Traced,
+        // Also where another one of its threads may be meant.
+        0 => TaskState::Running,
+        _ if any_thread => TaskState::Unknown,
+        _ => TaskState::Asleep,
+    }
+}

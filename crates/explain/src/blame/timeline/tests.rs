@@ -1,0 +1,3 @@
+//! Drawn timelines and their answers.
+
+mod precedence;
