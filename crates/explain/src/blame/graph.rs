@@ -2,6 +2,7 @@
 
 pub(crate) mod chain;
 pub(crate) mod choice;
+pub(crate) mod edge;
 pub(crate) mod lower_device;
 pub(crate) mod operation_chain;
 pub(crate) mod path;

@@ -33,6 +33,7 @@ use crate::blame::operations::busy_times::BusyTimes;
 use crate::blame::operations::series::series;
 use crate::blame::rule::Rule;
 use crate::hashing::FastMap;
+use crate::thresholds::SAME_FAULT_WITHIN_NS;
 
 /// The class of a page fault outside a traced system call.
 pub(crate) const PAGE_FAULT: &str = "page_fault";
@@ -40,8 +41,6 @@ pub(crate) const PAGE_FAULT: &str = "page_fault";
 const BLOCKED: &str = "blocked";
 /// The class of a time in which the recorded command was stopped.
 pub const STOPPED: &str = "stopped";
-/// Maximum gap between sleeps of one page fault: the handler runs between them.
-const SAME_FAULT_NS: u64 = 100_000;
 
 /// An operation.
 #[derive(Debug, Clone)]
@@ -144,7 +143,7 @@ pub(crate) fn all(index: &mut RunIndex, own: Vec<Operation>, slower_than_ns: u64
     found.extend(calls);
     let faults = |row: &Row| row.call.is_none() && index.stack(row.stack.get()).is_some_and(|stack| stack.faults);
     // Nobody idles in a page fault, whatever the pager (userfaultfd) does that hands out the page.
-    let faults = search.waits(StallKind::OffCpu, &faults, SAME_FAULT_NS, page_fault, &found).into_iter();
+    let faults = search.waits(StallKind::OffCpu, &faults, SAME_FAULT_WITHIN_NS, page_fault, &found).into_iter();
     found.extend(faults.map(|fault| Operation { awaits: None, ..fault }).collect::<Vec<_>>());
     found.extend(search.series(blocked, &found));
     let awaits = |row: &Row| index.asked_ns(row).is_none() && index.awaits(row).is_some_and(Awaits::is_asked);

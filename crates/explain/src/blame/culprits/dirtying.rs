@@ -6,10 +6,8 @@ use crate::blame::facts::cause::Cause;
 use crate::blame::facts::run_index::RunIndex;
 use crate::blame::facts::storage::usage::Target;
 use crate::blame::operations::Operation;
+use crate::thresholds::UNTHROTTLED_AFTER_NS;
 use crate::waits::{Burst, Dirtying};
-
-/// A pause lasts at most 200 ms (MAX_PAUSE of the kernel): a writer that is not paused for longer is not throttled any more.
-const QUIET_NS: u64 = 1_000_000_000;
 
 /// What the processes of these operations made dirty while they were paused; `None` where that is unknown.
 pub(crate) fn dirtying(index: &RunIndex, operations: &[Operation]) -> Option<Dirtying> {
@@ -18,7 +16,7 @@ pub(crate) fn dirtying(index: &RunIndex, operations: &[Operation]) -> Option<Dir
     let mut pauses: Vec<Pause> = tids.into_iter().flat_map(|tid| pauses(index, tid)).collect();
     pauses.sort_unstable();
     let bursts: Vec<Burst> = pauses
-        .chunk_by(|a, b| b.from_ns <= a.to_ns.saturating_add(QUIET_NS))
+        .chunk_by(|a, b| b.from_ns <= a.to_ns.saturating_add(UNTHROTTLED_AFTER_NS))
         .map(|pauses| burst(index, pauses))
         .collect();
     let is_known = bursts.iter().any(|burst| burst.dirtied_bytes > 0);
@@ -52,5 +50,5 @@ fn burst(index: &RunIndex, pauses: &[Pause]) -> Burst {
     // The work of a recorded command ends with the recording, however late its last pause was.
     let is_of_command = |tid: &u32| pids.contains(&index.tasks.process_of(*tid, to_ns));
     let ended_ns = index.ended_ns.filter(|_| !index.of_command.iter().any(is_of_command));
-    Burst { dirtied_bytes: bytes as u64, goes_on: ended_ns.is_some_and(|ended| ended <= to_ns + QUIET_NS) }
+    Burst { dirtied_bytes: bytes as u64, goes_on: ended_ns.is_some_and(|ended| ended <= to_ns + UNTHROTTLED_AFTER_NS) }
 }

@@ -8,14 +8,9 @@ use crate::blame::facts::names::Name;
 use crate::blame::facts::run_index::RunIndex;
 use crate::blame::facts::storage::usage::Target;
 use crate::hashing::FastMap;
+use crate::thresholds::{READ_AGAIN_BYTES, READ_AGAIN_PART, SAMPLED_WITHIN_NS};
 use crate::waits::is_at_or_below;
 
-/// Counters are read each second, or more often.
-const SAMPLE_NS: u64 = 1_000_000_000;
-/// Least part of what a cgroup reads: less is the cache's ordinary turnover.
-const LEAST: f64 = 0.25;
-/// Least of what a cgroup reads again at about that time, bytes: single pages delay nobody for long.
-const LEAST_BYTES: u64 = 64 << 10;
 /// Uses below this part of the total have no rows.
 const UNRECORDED: u128 = 256;
 
@@ -40,17 +35,17 @@ impl Evicted {
 /// Whether the machine reclaimed enough by then to have evicted what a cgroup read again. Else somebody dropped it: by drop_caches,
 /// force_empty or fadvise. Without the counters it may have.
 fn can_be_of_everybody(index: &RunIndex, cgroup: Name, until_ns: u64) -> bool {
-    let again = index.memory.refaults.bytes(index.names.get(cgroup), (0, until_ns.saturating_add(SAMPLE_NS)));
-    let reclaimed = index.memory.reclaimed_bytes(until_ns.saturating_add(SAMPLE_NS));
-    reclaimed.is_none_or(|bytes| bytes as f64 >= LEAST * again as f64)
+    let again = index.memory.refaults.bytes(index.names.get(cgroup), (0, until_ns.saturating_add(SAMPLED_WITHIN_NS)));
+    let reclaimed = index.memory.reclaimed_bytes(until_ns.saturating_add(SAMPLED_WITHIN_NS));
+    reclaimed.is_none_or(|bytes| bytes as f64 >= READ_AGAIN_PART * again as f64)
 }
 
 /// The part of what a cgroup reads at about that time that it had read before, 0 to 1.
 pub(super) fn read_again(index: &RunIndex, cgroup: Name, (from_ns, to_ns): (u64, u64)) -> f64 {
-    let (from_ns, to_ns) = (from_ns.saturating_sub(SAMPLE_NS), to_ns.saturating_add(SAMPLE_NS));
+    let (from_ns, to_ns) = (from_ns.saturating_sub(SAMPLED_WITHIN_NS), to_ns.saturating_add(SAMPLED_WITHIN_NS));
     let path = index.names.get(cgroup);
     let again = index.memory.refaults.bytes(path, (from_ns, to_ns));
-    if again < LEAST_BYTES {
+    if again < READ_AGAIN_BYTES {
         return 0.0;
     }
     let (mut read, mut all) = (0, 0);
@@ -63,7 +58,7 @@ pub(super) fn read_again(index: &RunIndex, cgroup: Name, (from_ns, to_ns): (u64,
     }
     // Without rows, it read less than this.
     let read = u128::from(again).max(if read > 0 { read } else { all / UNRECORDED });
-    Some(again as f64 / read as f64).filter(|part| *part >= LEAST).unwrap_or_default()
+    Some(again as f64 / read as f64).filter(|part| *part >= READ_AGAIN_PART).unwrap_or_default()
 }
 
 /// Leaves out those whose cgroup reads again most of what it reads, where another one filled many times as much: they fill memory again

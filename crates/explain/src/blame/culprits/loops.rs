@@ -15,17 +15,11 @@ use crate::blame::facts::storage::disks::Disks;
 use crate::blame::facts::storage::request;
 use crate::blame::facts::storage::usage::{Target, Used};
 use crate::blame::operations::Operation;
+use crate::thresholds::{HOLDS_LOCK_PART, IN_FLIGHT_TURNS, USUAL_TURNS_PART};
 use crate::waits::{IoLimit, Loop, Moved, Path, Turn, Waiting};
-
-/// Part of the time in which a task holds a lock that others wait for: for less than that, it is behind them otherwise, such as on their CPU.
-const OTHERWISE: f64 = 0.02;
 
 /// Operations in flight at most, of a thread that is simulated.
 const MOST_IN_FLIGHT: usize = 256;
-/// Turns of one of several operations in flight that say how it goes on.
-const FEWEST: usize = 8;
-/// Part of all turns that are those of usual operations in flight.
-const USUAL: f64 = 0.9;
 
 /// A wait of a thread for a request that a limit delayed.
 #[derive(Debug, Clone, Copy)]
@@ -68,7 +62,7 @@ pub(crate) fn limited(
     loops.into_iter().map(|(place, loops)| limit(index, disks, place, loops)).collect()
 }
 
-/// The threads that are behind the operations as those that hold a lock, but for [`OTHERWISE`] of that time.
+/// The threads that are behind the operations as those that hold a lock, but for [`HOLDS_LOCK_PART`] of that time.
 pub(crate) fn holders(paths: &[Path], waiting: &[Waiting]) -> BTreeSet<u32> {
     let mut held: BTreeMap<u32, (u64, u64)> = BTreeMap::new();
     for (path, ns) in waiting.iter().flat_map(|operation| &operation.pieces) {
@@ -82,7 +76,7 @@ pub(crate) fn holders(paths: &[Path], waiting: &[Waiting]) -> BTreeSet<u32> {
             *(if holds { holding_ns } else { otherwise_ns }) += ns;
         }
     }
-    let is_holder = |(holding_ns, otherwise_ns): (u64, u64)| otherwise_ns as f64 <= OTHERWISE * holding_ns as f64;
+    let is_holder = |(holding_ns, otherwise_ns): (u64, u64)| otherwise_ns as f64 <= HOLDS_LOCK_PART * holding_ns as f64;
     held.into_iter().filter(|(_, times)| is_holder(*times)).map(|(tid, _)| tid).collect()
 }
 
@@ -158,10 +152,10 @@ fn in_flight(turns: Vec<Turn>) -> Vec<Vec<Turn>> {
     }
     if lanes.len() > 1 {
         // For moments there may be more.
-        lanes.retain(|lane| lane.len() >= FEWEST);
+        lanes.retain(|lane| lane.len() >= IN_FLIGHT_TURNS);
     }
     let kept: usize = lanes.iter().map(Vec::len).sum();
-    if kept as f64 >= USUAL * all as f64 && lanes.len() <= MOST_IN_FLIGHT { lanes } else { Vec::new() }
+    if kept as f64 >= USUAL_TURNS_PART * all as f64 && lanes.len() <= MOST_IN_FLIGHT { lanes } else { Vec::new() }
 }
 
 fn turn(index: &RunIndex, operation: &Operation, waits: &[Throttled]) -> Turn {

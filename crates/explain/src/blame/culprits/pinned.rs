@@ -7,13 +7,7 @@ use model::stall::StallKind;
 use crate::blame::facts::run_index::RunIndex;
 use crate::blame::facts::storage::usage::Target;
 use crate::blame::operations::Operation;
-
-/// Waits that show it: fewer can meet on one CPU by chance.
-const WAITS: usize = 20;
-/// Shortest wait that counts, ns: the scheduler does not move a task for less.
-const SHORTEST_NS: u64 = 1_000_000;
-/// Part of its time in which an idle CPU ran something, at most.
-const IDLE: f64 = 0.7;
+use crate::thresholds::{IDLE_CPU_PART, PINNED_WAIT_NS, PINNED_WAITS};
 
 /// Whether all run-queue waits of these operations' tasks were on busy CPUs, while another CPU was idle: the scheduler moves a task that
 /// may run there.
@@ -21,7 +15,7 @@ pub(crate) fn are_pinned(index: &RunIndex, operations: &[Operation]) -> bool {
     let tids: HashSet<u32> = operations.iter().map(|operation| operation.tid).collect();
     let waits = tids.iter().flat_map(|tid| index.rows_of(*tid)).map(|(_, row)| row);
     let waits = waits.filter(|row| {
-        row.kind == StallKind::OffCpu && row.end_ns.saturating_sub(row.runnable_ns) >= SHORTEST_NS && !row.held
+        row.kind == StallKind::OffCpu && row.end_ns.saturating_sub(row.runnable_ns) >= PINNED_WAIT_NS && !row.held
     });
     let (mut count, mut from_ns, mut to_ns, mut cpus) = (0, u64::MAX, 0, HashSet::new());
     for row in waits {
@@ -33,11 +27,13 @@ pub(crate) fn are_pinned(index: &RunIndex, operations: &[Operation]) -> bool {
         let rows = index.usage.between(Target::Cpu(cpu), from_ns, to_ns);
         let busy_ns: f64 =
             rows.map(|(used, ns)| used.busy_ns as f64 * ns as f64 / (used.end_ns - used.start_ns) as f64).sum();
-        busy_ns < IDLE * (to_ns - from_ns) as f64
+        busy_ns < IDLE_CPU_PART * (to_ns - from_ns) as f64
     };
     let mut known = index.usage.cpus().filter_map(|target| match target {
         Target::Cpu(cpu) => Some(cpu),
         _ => None,
     });
-    count >= WAITS && cpus.iter().all(|cpu| !is_idle(*cpu)) && known.any(|cpu| !cpus.contains(&cpu) && is_idle(cpu))
+    count >= PINNED_WAITS
+        && cpus.iter().all(|cpu| !is_idle(*cpu))
+        && known.any(|cpu| !cpus.contains(&cpu) && is_idle(cpu))
 }

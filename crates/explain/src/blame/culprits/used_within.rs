@@ -11,19 +11,10 @@ use super::weights::{MANY_TIMES, Users, WEIGHT, add, share};
 use crate::blame::facts::names::Name;
 use crate::blame::facts::run_index::RunIndex;
 use crate::blame::facts::storage::usage::{Target, Used};
-use crate::thresholds::WRITTEN_WITHIN_NS;
+use crate::thresholds::{CPU_USED_WITHIN_NS, MEMORY_FILLED_WITHIN_NS, QUOTA_PERIOD_NS, WRITTEN_WITHIN_NS};
 
 /// Memory of an inode and its name: about that of ext4's or XFS's.
 const INODE_BYTES: u64 = 1024;
-
-/// Memory is filled before it is short.
-const FILLED_NS: u64 = 10_000_000_000;
-
-/// A CPU quota is used up within its period: 100 ms by default.
-const QUOTA_PERIOD_NS: u64 = 100_000_000;
-
-/// Who runs now waited for its turn before.
-const WAITED_NS: u64 = 1_000_000_000;
 
 /// What workers did, by the cgroup that it counted for.
 type ByCgroup = BTreeMap<Option<Name>, u128>;
@@ -84,7 +75,7 @@ impl UsedWithin<'_> {
             Need::DirtyOf(domain) => {
                 self.also_before(WRITTEN_WITHIN_NS).of(Target::Dirtied, |used| used.bytes, *domain)
             }
-            Need::Memory(domain) => self.also_before(FILLED_NS).fillers(*domain),
+            Need::Memory(domain) => self.also_before(MEMORY_FILLED_WITHIN_NS).fillers(*domain),
             // What was filled long before, such as locked memory, takes the room as well.
             Need::Evicted(domain) => {
                 let before = UsedWithin { from_ns: 0, ..*self };
@@ -188,7 +179,7 @@ impl UsedWithin<'_> {
 
     /// Whether a process waited for longer than it ran, also just before: who ran has waited until then. `ran` is known of it.
     fn lacked_cpu(&self, pid: u32, ran: u128) -> bool {
-        let time = self.also_before(WAITED_NS);
+        let time = self.also_before(CPU_USED_WITHIN_NS);
         let waits = self.index.usage.between(Target::RunQueue(pid), time.from_ns, time.to_ns);
         let waited: u128 = waits.map(|(used, overlap_ns)| weight(used, used.busy_ns, overlap_ns)).sum();
         waited > ran && {

@@ -9,10 +9,7 @@ use super::used_within::UsedWithin;
 use super::weights::{Users, WEIGHT};
 use crate::blame::facts::run_index::RunIndex;
 use crate::blame::facts::storage::usage::Used;
-use crate::thresholds::WRITTEN_WITHIN_NS;
-
-/// A recording may begin amid slow requests.
-const AFTER_NS: u64 = 2_000_000_000;
+use crate::thresholds::{USED_AFTER_NS, WRITTEN_WITHIN_NS};
 
 /// The users of a resource within a time, or before it; of a device also after it: what it completes then was in its queue; and of memory:
 /// who fills it has filled it before the recording. Empty where nothing is known.
@@ -23,7 +20,7 @@ pub(super) fn users(index: &RunIndex, need: &Need, (from_ns, to_ns): (u64, u64))
         Some(users).filter(|users| users.keys().any(Option::is_some))
     };
     let before = || between(from_ns.saturating_sub(WRITTEN_WITHIN_NS), to_ns);
-    let after_ns = if need.is_of_memory() { WRITTEN_WITHIN_NS } else { AFTER_NS };
+    let after_ns = if need.is_of_memory() { WRITTEN_WITHIN_NS } else { USED_AFTER_NS };
     let has_later = need.is_of_device() || need.is_of_memory();
     let after = || between(from_ns, to_ns.saturating_add(after_ns)).filter(|_| has_later);
     between(from_ns, to_ns).or_else(before).or_else(after).unwrap_or_default()

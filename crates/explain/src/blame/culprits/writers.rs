@@ -8,10 +8,8 @@ use super::used_within::{UsedWithin, known_on, weight};
 use super::weights::{Users, WEIGHT};
 use crate::blame::facts::names::Name;
 use crate::blame::facts::storage::usage::Target;
-use crate::thresholds::WRITTEN_WITHIN_NS;
+use crate::thresholds::{DIRTY_EXPIRED_NS, WRITTEN_WITHIN_NS};
 
-/// For as long they stay in memory at most, but for a disk that cannot keep up.
-const EXPIRED_NS: u64 = 30_000_000_000;
 /// Workers wrote much for nobody who is known, if those who are known made less than this part (1/4) of it dirty.
 const FEW: u128 = 4;
 const MUCH_BYTES: u128 = 1 << 20;
@@ -19,7 +17,7 @@ const MUCH_BYTES: u128 = 1 << 20;
 impl UsedWithin<'_> {
     /// Those that made dirty what was submitted before the recording, as far as they are known.
     pub(super) fn dirtiers(&self, device: DeviceNumber, written_bytes: u128) -> Users {
-        let time = self.also_before(EXPIRED_NS);
+        let time = self.also_before(DIRTY_EXPIRED_NS);
         let dirtied = time.of(Target::Dirtied, |used| used.bytes, Domain::Everybody);
         let mut users = known_on(self.index, device, time.without_elsewhere(dirtied, device, Resource::DeviceWrite));
         let known = users.values().sum::<u128>();
@@ -69,7 +67,7 @@ impl UsedWithin<'_> {
         if total(&lately) >= written_bytes {
             return lately;
         }
-        let mut before = known_on(self.index, device, self.writers(device, EXPIRED_NS));
+        let mut before = known_on(self.index, device, self.writers(device, DIRTY_EXPIRED_NS));
         let known = total(&before);
         if (1..written_bytes / FEW).contains(&known) && written_bytes >= MUCH_BYTES * WEIGHT {
             before.insert(None, written_bytes - known);

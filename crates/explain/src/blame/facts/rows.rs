@@ -12,9 +12,8 @@ use crate::blame::facts::intent::Intent;
 use crate::blame::facts::maybe::Maybe;
 use crate::blame::facts::names::{DetailId, Name, Names};
 use crate::blame::facts::stop::Stop;
+use crate::thresholds::POLL_ERROR_NS;
 
-/// Clocks of a poll and of the tracer differ by less.
-const POLL_NS: u64 = 1_000_000;
 /// No wait takes a year. A longer row comes from a damaged clock and would swamp all others.
 pub(crate) const LONGEST_NS: u64 = 366 * 24 * 3600 * 1_000_000_000;
 
@@ -199,8 +198,8 @@ pub(crate) fn latest_sleep<'a>(
     from_ns: u64,
     to_ns: u64,
 ) -> Option<&'a Row> {
-    let first = latest_ends_ns.partition_point(|latest_ns| latest_ns.saturating_add(POLL_NS) < to_ns);
+    let first = latest_ends_ns.partition_point(|latest_ns| latest_ns.saturating_add(POLL_ERROR_NS) < to_ns);
     let begun = &rows[first..rows.partition_point(|row| row.start_ns <= from_ns).max(first)];
-    let lasts = |row: &&Row| row.kind == StallKind::OffCpu && row.end_ns.saturating_add(POLL_NS) >= to_ns;
+    let lasts = |row: &&Row| row.kind == StallKind::OffCpu && row.end_ns.saturating_add(POLL_ERROR_NS) >= to_ns;
     begun.iter().rev().find(lasts)
 }

@@ -8,15 +8,12 @@ use model::stall::TaskRecord;
 use crate::blame::facts::names::{Name, Names};
 use crate::blame::facts::task_id::TaskId;
 use crate::hashing::{FastMap, FastSet};
+use crate::thresholds::RENAMED_WITHIN_NS;
 
 /// Names of kernel threads that work for others.
 const WORKERS: [&str; 2] = ["kworker/", "jbd2/"];
 /// The root of a hierarchy of cgroups.
 const ROOT: &str = "/";
-
-/// A process seen under two names within this time has executed a program in between: its number is not used again so soon, which would
-/// need thousands of new processes a second.
-const EXECUTED_NS: u64 = 10_000_000_000;
 
 /// All threads, by id and time seen.
 #[derive(Debug, Default)]
@@ -70,7 +67,7 @@ impl Tasks {
             for at in (1..seen.len()).rev() {
                 let (before, later) = (&seen[at - 1], &seen[at]);
                 let is_process = before.pid == *tid && later.pid == *tid;
-                if is_process && later.seen_ns - before.seen_ns <= EXECUTED_NS {
+                if is_process && later.seen_ns - before.seen_ns <= RENAMED_WITHIN_NS {
                     seen[at - 1].program = seen[at].program;
                 }
             }

@@ -7,6 +7,7 @@ use crate::blame::facts::rows::Row;
 use crate::blame::facts::run_index::RunIndex;
 use crate::blame::facts::storage::request;
 use crate::blame::graph::choice::is_by_choice;
+use crate::blame::graph::edge::{self, Edge};
 use crate::blame::graph::lower_device::{self, Served};
 use crate::blame::intents::holder;
 use crate::blame::intents::lock_turns::Held;
@@ -168,7 +169,7 @@ pub(crate) fn walk<'a>(index: &'a RunIndex, first: u32, cause: Cause, mut visit:
         let wait = wait.or_else(|| request.is_none().then(|| by.message(index, row, cause)).flatten());
         match (wait, request) {
             (Some(wait), _) => {
-                visit(Step::Waits { row: wait.row, cause: wait.cause, ns: wait.ns, held: by.held });
+                visit(Step::Waits { row: wait.row, cause: wait.cause, ns: wait.ns, held: by.held() });
                 (at, cause) = (wait.row, wait.cause);
             }
             (None, Some(request)) => {
@@ -201,63 +202,51 @@ impl Seen {
     }
 }
 
-/// Who is to blame for a wait, and in which time: the holder of a lock, else the task that ended the wait.
-struct Ender {
-    tid: Option<u32>,
-    from_ns: u64,
-    to_ns: u64,
-    held: Option<Held>,
-}
+/// Who kept a task waiting, where it is no task of the chain before.
+struct Ender(Option<Edge>);
 
 impl Ender {
     fn of(index: &RunIndex, row: &Row, limit_ns: u64, seen: &mut Seen) -> Ender {
-        if let Some(held) = held_until(index, row, limit_ns).filter(|held| seen.insert(held.tid)) {
-            return Ender { tid: Some(held.tid), from_ns: held.from_ns, to_ns: held.to_ns, held: Some(held) };
-        }
-        let tid = index.waker(row).filter(|&tid| seen.insert(tid));
-        Ender { tid, from_ns: row.start_ns.max(limit_ns), to_ns: row.runnable_ns, held: None }
+        let is_new = |edge: &Edge| seen.insert(edge.tid);
+        Ender(edge::longest(index, row, limit_ns).filter(is_new).filter(|edge| edge.from_ns < edge.to_ns))
+    }
+
+    fn held(&self) -> Option<Held> {
+        self.0.and_then(|edge| edge.held)
     }
 
     /// What it waited for in that time itself, if that explains it: what the task waits for that thaws a file system did not freeze it.
     fn wait(&self, index: &RunIndex, by: &Row, cause: Cause) -> Option<WakerWait> {
-        let tid = self.tid.filter(|_| self.from_ns < self.to_ns)?;
-        let is_foreign = |row: &Row| self.held.is_none() && is_of_other_work(index, by, row);
-        let wait = longest_wait(index, tid, (self.from_ns, self.to_ns), (self.held.is_some(), &is_foreign))?;
+        let Edge { tid, from_ns, to_ns, held } = self.0?;
+        let is_foreign = |row: &Row| held.is_none() && is_of_other_work(index, by, row);
+        let wait = longest_wait(index, tid, (from_ns, to_ns), (held.is_some(), &is_foreign))?;
         let explains = cause != Cause::Frozen || wait.cause == Cause::Frozen;
-        (explains && wait.ns >= (self.to_ns - self.from_ns) / SMALL_PART).then_some(wait)
+        (explains && wait.ns >= (to_ns - from_ns) / SMALL_PART).then_some(wait)
     }
 
     /// Its wait for the message that let it act, where the row is such a wait itself, or one for a server in user space: who sent
     /// that message took the time.
     fn message(&self, index: &RunIndex, row: &Row, cause: Cause) -> Option<WakerWait> {
-        let tid = self.tid.filter(|_| self.from_ns < self.to_ns)?;
+        let Edge { tid, from_ns, to_ns, .. } = self.0?;
         if !cause.has(traits::SERVER) && !index.awaits_task(row) {
             return None;
         }
         let is_it = |row: &Row| index.awaits(row).is_some_and(Awaits::is_idle) && index.waker(row).is_some();
-        let mut rows = index.rows_between(tid, self.from_ns, self.to_ns).take(LOOKED_AT);
+        let mut rows = index.rows_between(tid, from_ns, to_ns).take(LOOKED_AT);
         let (at, last) = rows.find(|(_, row)| row.kind == StallKind::OffCpu && is_it(row))?;
-        let ns = last.runnable_ns.min(self.to_ns).saturating_sub(last.start_ns.max(self.from_ns));
-        (ns >= (self.to_ns - self.from_ns) / SMALL_PART).then(|| WakerWait { row: at, cause: index.main_cause(at), ns })
+        let ns = last.runnable_ns.min(to_ns).saturating_sub(last.start_ns.max(from_ns));
+        (ns >= (to_ns - from_ns) / SMALL_PART).then(|| WakerWait { row: at, cause: index.main_cause(at), ns })
     }
 
     /// What it did in that time, if it did not wait.
     fn works<'a>(&self, index: &RunIndex, cause: Cause) -> Option<Step<'a>> {
-        let &Ender { from_ns, to_ns, held, .. } = self;
-        let tid = self.tid.filter(|_| from_ns < to_ns)?;
+        let Edge { tid, from_ns, to_ns, held } = self.0?;
         // It ended the writeback of its pages, among other work.
         if cause == Cause::WritebackWait && index.tasks.is_worker(tid, to_ns, &index.names) {
             return None;
         }
         Some(Step::Works { tid, at_ns: to_ns, ns: to_ns - from_ns, held })
     }
-}
-
-/// Who held the lock that a row is a wait for, from that moment on at most.
-fn held_until(index: &RunIndex, row: &Row, limit_ns: u64) -> Option<Held> {
-    let held = Some(row).filter(|row| holder::is_for_lock(index, row)).and_then(|row| holder::longest(index, row))?;
-    let from_ns = held.from_ns.max(limit_ns);
-    (from_ns < held.to_ns).then_some(Held { from_ns, ..held })
 }
 
 /// Who stopped the task, or froze its cgroup or file system, if that is known.

@@ -12,6 +12,7 @@ use crate::blame::facts::run_index::RunIndex;
 use crate::blame::graph::choice::{is_timer, sleeps_by_choice};
 use crate::blame::intents::answers::PROXY;
 use crate::blame::intents::not_received::is_not_received;
+use crate::blame::intents::turns::is_for_turn;
 use crate::blame::rule::{Example, Rule};
 use crate::blame::timeline::{NO_ROW, Segment, TaskTimeline, Via};
 use crate::thresholds::{RETRY_NS, SOON_NS};
@@ -65,8 +66,6 @@ pub(crate) fn path(index: &RunIndex, row: u32, mut timeline_of: impl FnMut(u32) 
     let mut next = index.waker(wait).filter(|_| index.applies(&WAKER));
     let not_received = next.is_some_and(|server| is_not_received(index, wait, server));
     let mut path = Path::new(index, row, not_received);
-    // The tasks that the path led through, and when each began to wait for the next one.
-    let mut before: Vec<(u32, u64)> = Vec::new();
     let mut hops = Hops::default();
     let mut asked_ns = index.asked_ns(wait).filter(|_| index.awaits(wait) == Some(Awaits::Answer) && !not_received);
     while let Some(tid) = next.filter(|_| hops.may_go_on(path.until_ns)) {
@@ -75,20 +74,16 @@ pub(crate) fn path(index: &RunIndex, row: u32, mut timeline_of: impl FnMut(u32) 
             .and_then(|asked_ns| index.answers.passed_on(tid, asked_ns, path.until_ns))
         {
             path.pass_back(tid, &timeline_of(tid), own.sent_ns);
-            before.push((tid, own.asked_ns));
+            path.before.push((tid, own.asked_ns));
+            path.go_back_to(Some(own.asked_ns));
             (next, asked_ns) = (Some(own.server), Some(own.asked_ns));
             continue;
         }
         asked_ns = None;
         next = match path.back_through(tid, &timeline_of(tid)) {
-            Next::Waits { since_ns, waker, was_busy } => {
-                before.push((tid, since_ns));
-                if was_busy && path.busy.is_none() {
-                    (path.busy, path.from_ns) = (Some((before.len(), path.through_idle)), since_ns);
-                }
-                waker.or_else(|| path.busy.is_some().then(|| path.back_to_waiting(&mut before))?)
-            }
-            Next::Unknown => path.back_to_waiting(&mut before),
+            Next::Waits(None) if path.bounds.is_empty() => None,
+            Next::Waits(waker) => waker.or_else(|| path.back_to_waiting()),
+            Next::Unknown => path.back_to_waiting(),
         };
     }
     path.put_lock(wait.start_ns);
@@ -99,9 +94,8 @@ pub(crate) fn path(index: &RunIndex, row: u32, mut timeline_of: impl FnMut(u32) 
 
 /// How a path through a task ends.
 enum Next {
-    /// The task waited, since then, for another one, if that is known and has work. `was_busy`: before, it had waited for a lock
-    /// in its work for the same request.
-    Waits { since_ns: u64, waker: Option<u32>, was_busy: bool },
+    /// The task waited for another one, if that is known and has work.
+    Waits(Option<u32>),
     /// Nothing is known of what it did before: it began meanwhile, or did not wait for long.
     Unknown,
 }
@@ -152,9 +146,19 @@ struct Path<'a> {
     segments: Vec<Segment>,
     /// What tasks did before is of no interest here.
     from_ns: u64,
-    /// The number of tasks that the path led through up to one that was busy before it waited for the next, and whether it led through an
-    /// idle one by then.
-    busy: Option<(usize, bool)>,
+    /// The tasks that it led through, and when each began to wait for the next one.
+    before: Vec<(u32, u64)>,
+    /// Of those of which it is known since when they needed the next one: what to go back to.
+    bounds: Vec<Bound>,
+}
+
+/// What a task did before it was needed is its own affair. The path goes on with the task that then began to need it.
+struct Bound {
+    /// Tasks that the path led through up to that one.
+    count: usize,
+    through_idle: bool,
+    from_ns: u64,
+    lock: Option<Lock>,
 }
 
 impl Path<'_> {
@@ -171,22 +175,35 @@ impl Path<'_> {
             until_ns: wait.runnable_ns,
             segments: Vec::new(),
             from_ns: wait.start_ns,
-            busy: None,
+            before: Vec::new(),
+            bounds: Vec::new(),
         }
     }
 
     /// The task that waited for the last one of the path: what it did before that is known, unless the last one idled, and may have worked for
     /// others.
-    fn back_to_waiting(&mut self, before: &mut Vec<(u32, u64)>) -> Option<u32> {
-        if let Some((count, through_idle)) = self.busy.take() {
-            before.truncate(count);
-            self.through_idle = through_idle;
-            self.from_ns = self.index.row(self.row).start_ns;
+    fn back_to_waiting(&mut self) -> Option<u32> {
+        let bound = self.bounds.pop();
+        if let Some(bound) = &bound {
+            self.before.truncate(bound.count);
+            self.through_idle = bound.through_idle;
+            self.from_ns = bound.from_ns;
         }
-        let (tid, since_ns) = before.pop().filter(|_| !self.through_idle)?;
+        let (tid, since_ns) = self.before.pop().filter(|_| !self.through_idle)?;
         self.put_lock(since_ns);
         self.put_gap(since_ns);
+        if let Some(bound) = bound {
+            self.lock = bound.lock;
+        }
         Some(tid)
+    }
+
+    /// Goes no further back than to when the last task that it led through began to need the next one.
+    fn go_back_to(&mut self, asked_ns: Option<u64>) {
+        let Some(asked_ns) = asked_ns.filter(|asked_ns| *asked_ns > self.from_ns) else { return };
+        let Path { through_idle, from_ns, lock, .. } = *self;
+        self.bounds.push(Bound { count: self.before.len(), through_idle, from_ns, lock });
+        self.from_ns = asked_ns;
     }
 
     fn put(&mut self, from_ns: u64, cause: Cause, evidence: Evidence, by: u32) {
@@ -267,6 +284,8 @@ impl Path<'_> {
             self.put_wait(segment.start_ns);
             return None;
         }
+        self.before.push((tid, segment.start_ns));
+        self.go_back_to(needed_since_ns(index, asleep));
         if index.awaits(asleep) == Some(Awaits::Message) {
             self.of_slow_client = std::mem::take(&mut self.not_received);
             self.via = if self.of_slow_client { Via::NotReceived } else { self.via };
@@ -276,7 +295,7 @@ impl Path<'_> {
             self.wait_for_lock(segment.off);
         }
         let waker = waker.filter(|&waker| waker != index.row(self.row).tid);
-        Some(Next::Waits { since_ns: segment.start_ns, waker, was_busy: was_busy(index, asleep) })
+        Some(Next::Waits(waker))
     }
 
     /// Back to where the wait began, or to where this task itself waited for another one: then that one is returned. A task
@@ -317,6 +336,16 @@ impl Path<'_> {
             self.put_done(&segment, tid);
         }
         Next::Unknown
+    }
+}
+
+/// Since when a task needed the one that it waits for, if that is known. A thread that only waits for whatever comes next may have handed out its
+/// work before; and where only turns show that it waited for a lock, it may be one of a runtime (Go) whose threads take up what another one began.
+fn needed_since_ns(index: &RunIndex, asleep: &Row) -> Option<u64> {
+    match index.awaits(asleep) {
+        Some(Awaits::Lock) if !is_for_turn(index, asleep) => Some(series_began_ns(index, asleep)),
+        Some(Awaits::Answer | Awaits::PartOfAnswer) => index.asked_ns(asleep).map(|ns| ns.min(asleep.start_ns)),
+        _ => was_busy(index, asleep).then_some(asleep.start_ns),
     }
 }
 

@@ -13,12 +13,11 @@ use crate::blame::culprits::dirtying::dirtying;
 use crate::blame::culprits::loops;
 use crate::blame::culprits::pinned::are_pinned;
 use crate::blame::facts::cause::{Cause, traits};
-use crate::blame::facts::rows::Row;
 use crate::blame::facts::run_index::RunIndex;
 use crate::blame::facts::storage::disks::Disks;
 use crate::blame::facts::storage::request;
 use crate::blame::graph::chain::{chain_row, other_thread};
-use crate::blame::intents::holder;
+use crate::blame::graph::edge::{Edge, edges};
 use crate::blame::intents::stops;
 use crate::blame::operations::Operation as SlowOperation;
 use crate::blame::operations::sync_calls;
@@ -26,15 +25,13 @@ use crate::blame::operations::unfinished::reads;
 use crate::blame::timeline::timelines::TaskTimelines;
 use crate::blame::timeline::{NO_ROW, Segment};
 use crate::blame::verdict::wording;
-use crate::thresholds::CHAIN_TASKS;
+use crate::thresholds::{CHAIN_TASKS, CLOSED_LOOP_WITHIN_NS};
 use crate::waits::{IoLimit, Numbers, Path, Step, Waiting, Waits};
 
 /// Operations that are kept; of more, every n-th.
 const KEPT: usize = 20_000;
 /// Pieces of one task that are followed within one wait.
 const PIECES: usize = 1024;
-/// A throttled wait this long before another belongs to the same closed loop: ten slices of blk-throttle.
-const LOOP_NS: u64 = 1_000_000_000;
 
 /// The waits of these operations, which are ordered by start.
 pub(crate) fn waits<'a>(
@@ -172,7 +169,7 @@ impl<'a, 'b> Graph<'a, 'b> {
             self.follow(&segment, operation.tid, &mut path, &mut pieces);
         }
         let since_throttled_ns = first_throttled_ns.and_then(|first_ns| {
-            let mut before = timeline.latest(first_ns.saturating_sub(LOOP_NS), first_ns);
+            let mut before = timeline.latest(first_ns.saturating_sub(CLOSED_LOOP_WITHIN_NS), first_ns);
             let last = before.find(|segment| segment.cause == Cause::IoThrottle)?;
             Some(first_ns - last.end_ns)
         });
@@ -225,7 +222,7 @@ impl<'a, 'b> Graph<'a, 'b> {
         if path.len() < CHAIN_TASKS {
             now_ns = self.follow_request(segment, path, pieces);
             if now_ns == segment.start_ns {
-                now_ns = self.follow_waker(segment, path, pieces);
+                now_ns = self.follow_tasks(segment, path, pieces);
             }
         }
         if segment.end_ns > now_ns {
@@ -249,35 +246,33 @@ impl<'a, 'b> Graph<'a, 'b> {
         })
     }
 
-    /// Where another task ends the wait, what that task did is what the time went to. Returns until when that is known.
-    fn follow_waker(&mut self, segment: &Segment, path: &mut Path, pieces: &mut BTreeMap<u32, u64>) -> u64 {
+    /// What the tasks did that kept it waiting is what the time went to. Returns until when that is known.
+    fn follow_tasks(&mut self, segment: &Segment, path: &mut Path, pieces: &mut BTreeMap<u32, u64>) -> u64 {
         let index = self.index;
-        let row = chain_row(index, segment).filter(|_| segment.cause.has(traits::FOR_TASK)).map(|row| index.row(row));
-        let waker = row.and_then(|row| index.waker(row)).map(|waker| (waker, segment.start_ns, segment.end_ns));
-        // A timer ends each sleep between attempts to get a lock.
-        let by = waker.or_else(|| self.holder(row?, segment));
-        self.deadlock |= waker.is_none() && by.is_some_and(|(tid, ..)| are_locks_up_to(self.of, tid, path));
-        let is_new = |tid: u32| tid != self.of && path.iter().all(|step| step.tid != tid);
-        let Some((waker, from_ns, to_ns)) = by.filter(|(tid, ..)| is_new(*tid)) else { return segment.start_ns };
-        let timeline = self.timelines.get(waker);
         let mut now_ns = segment.start_ns;
-        for piece in timeline.between(from_ns, to_ns).take(PIECES) {
-            if piece.start_ns > now_ns {
-                // What the other task did then is unknown: it stays the wait's own time.
-                *pieces.entry(self.paths.of(path)).or_default() += piece.start_ns - now_ns;
+        let row = chain_row(index, segment).filter(|_| segment.cause.has(traits::FOR_TASK));
+        let edges = row.map(|row| edges(index, index.row(row), (segment.start_ns, segment.end_ns)));
+        for edge in edges.unwrap_or_default() {
+            self.deadlock |= edge.held.is_some() && are_locks_up_to(self.of, edge.tid, path);
+            let is_new = edge.tid != self.of && path.iter().all(|step| step.tid != edge.tid);
+            if is_new {
+                now_ns = self.follow_task(edge, now_ns, path, pieces);
             }
-            self.follow(&piece, waker, path, pieces);
-            now_ns = piece.end_ns;
         }
         now_ns
     }
 
-    /// Who held the lock that a segment is a wait for, and when.
-    fn holder(&self, row: &Row, segment: &Segment) -> Option<(u32, u64, u64)> {
-        let held =
-            holder::longest(self.index, row).filter(|_| segment.cause == Cause::Lock && row.lock.get().is_some())?;
-        let (from_ns, to_ns) = (held.from_ns.max(segment.start_ns), held.to_ns.min(segment.end_ns));
-        (from_ns < to_ns).then_some((held.tid, from_ns, to_ns))
+    /// What one of them did, whose part begins at the earliest at a moment. What none of them explains is the wait's own time.
+    fn follow_task(&mut self, edge: Edge, mut now_ns: u64, path: &mut Path, pieces: &mut BTreeMap<u32, u64>) -> u64 {
+        let timeline = self.timelines.get(edge.tid);
+        for piece in timeline.between(edge.from_ns.max(now_ns), edge.to_ns).take(PIECES) {
+            if piece.start_ns > now_ns {
+                *pieces.entry(self.paths.of(path)).or_default() += piece.start_ns - now_ns;
+            }
+            self.follow(&piece, edge.tid, path, pieces);
+            now_ns = piece.end_ns;
+        }
+        now_ns
     }
 
     fn name(&mut self, tid: u32, at_ns: u64) {

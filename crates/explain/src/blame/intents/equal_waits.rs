@@ -9,6 +9,7 @@ use crate::blame::facts::names::Name;
 use crate::blame::facts::run_index::RunIndex;
 use crate::blame::operations::Operation;
 use crate::blame::rule::{Example, Rule};
+use crate::thresholds::{EQUAL_WAITS_FACTOR, EQUAL_WAITS_UNKNOWN};
 
 pub(crate) const RULE: Rule = Rule {
     id: "equal-waits-are-alike",
@@ -26,11 +27,6 @@ pub(crate) const RULE: Rule = Rule {
         chain: "",
     },
 };
-
-/// Waits are equal if none is this many times as long as the other.
-const AS_LONG: u64 = 2;
-/// For each equal wait that is a stall there are at most this many others of which too little is known.
-const UNKNOWN: usize = 3;
 
 /// What is known of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,11 +67,11 @@ impl EqualWaits {
         let Some(pair) = pair(index, wait).filter(|_| index.applies(&RULE)) else { return false };
         let equal = |all: &HashMap<Pair, Vec<u64>>| {
             let lengths = all.get(&pair).map_or(&[][..], Vec::as_slice);
-            let shorter = lengths.partition_point(|&ns| ns < wait.ns() / AS_LONG);
-            lengths.partition_point(|&ns| ns <= wait.ns().saturating_mul(AS_LONG)) - shorter
+            let shorter = lengths.partition_point(|&ns| ns < wait.ns() / EQUAL_WAITS_FACTOR);
+            lengths.partition_point(|&ns| ns <= wait.ns().saturating_mul(EQUAL_WAITS_FACTOR)) - shorter
         };
         let stalls = equal(&self.stalls);
-        stalls > 0 && stalls * UNKNOWN >= equal(&self.unknown)
+        stalls > 0 && stalls * EQUAL_WAITS_UNKNOWN >= equal(&self.unknown)
     }
 }
 

@@ -12,10 +12,7 @@ use crate::blame::facts::rows::{Row, is_stopped};
 use crate::blame::facts::run_index::RunIndex;
 use crate::blame::operations::sleep::{OtherEnd, TaskState};
 use crate::blame::rule::{Example, Rule};
-use crate::thresholds::CHAIN_TASKS;
-
-/// The tracer's last look at a wait, and that at /proc, are no further apart.
-const LOOK_NS: u64 = 2_000_000_000;
+use crate::thresholds::{CHAIN_TASKS, LOOKS_APART_NS};
 
 /// States as in the kernel's `__state`.
 const UNINTERRUPTIBLE: u32 = 2;
@@ -84,7 +81,7 @@ impl RunIndex {
         missing.sort_unstable_by_key(|known| known.tid);
         for row in self.rows.iter().filter(|row| row.kind == StallKind::Blocked && row.switched) {
             if let Ok(at) = missing.binary_search_by_key(&row.tid, |known| known.tid)
-                && row.end_ns.saturating_add(LOOK_NS) >= missing[at].end_ns()
+                && row.end_ns.saturating_add(LOOKS_APART_NS) >= missing[at].end_ns()
             {
                 missing.remove(at);
             }

@@ -56,25 +56,30 @@ pub(crate) fn is_for_lock(index: &RunIndex, row: &Row) -> bool {
     row.lock.get().is_some() || index.awaits(row) == Some(Awaits::Lock)
 }
 
-/// The task that held the lock for most of a wait, and its longest turn in that time; `None` where no holder is known.
-pub(crate) fn longest(index: &RunIndex, row: &Row) -> Option<Held> {
+/// The tasks that held the lock during a wait, the latest first or in order of time; empty where none is known.
+pub(crate) fn all(index: &RunIndex, row: &Row) -> Vec<Held> {
     let is_of_user_space = is_of_user_space(index, row);
     let rule = if is_of_user_space { &RELEASES_RULE } else { &lock_turns::RULE };
     let held = match is_of_user_space {
-        _ if !index.applies(rule) => Vec::new(),
+        _ if !is_for_lock(index, row) || !index.applies(rule) => Vec::new(),
         true => by_releases(index, row),
         false => index.lock_turns.during(row),
     };
+    let whole = held.into_iter().filter(|turn| turn.from_ns < turn.to_ns);
+    whole.map(|turn| Held { tid: thread(index, row, turn.tid), ..turn }).collect()
+}
+
+/// The task that held the lock for most of a wait, and its longest turn in that time; `None` where no holder is known.
+pub(crate) fn longest(index: &RunIndex, row: &Row) -> Option<Held> {
     let mut sums: HashMap<u32, (u64, Held)> = HashMap::new();
-    for turn in held.into_iter().filter(|turn| turn.from_ns < turn.to_ns) {
+    for turn in all(index, row) {
         let (sum_ns, longest) = sums.entry(turn.tid).or_insert((0, turn));
         *sum_ns += turn.ns();
         if turn.ns() > longest.ns() {
             *longest = turn;
         }
     }
-    let most = sums.into_values().max_by_key(|(sum_ns, held)| (*sum_ns, held.from_ns))?.1;
-    Some(Held { tid: thread(index, row, most.tid), ..most })
+    sums.into_values().max_by_key(|(sum_ns, held)| (*sum_ns, held.from_ns)).map(|(_, held)| held)
 }
 
 /// Only the process is known of the holder of a file's lock: the thread that released it was one of its threads.

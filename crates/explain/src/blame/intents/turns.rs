@@ -36,8 +36,13 @@ pub(crate) const RULE: Rule = Rule {
 };
 
 pub(super) fn find(index: &RunIndex) -> Vec<(u32, Intent)> {
-    let waits = index.rows.iter().filter(|row| is_wait(index, row) && is_for_turn(index, row));
+    let waits = index.rows.iter().filter(|row| is_wait(index, row) && takes_turns(index, row));
     waits.map(|row| (row.at, Intent { what: Some(Awaits::Lock), ..*index.intent(row) })).collect()
+}
+
+/// Whether the rule says of a row what it waited for.
+pub(crate) fn is_for_turn(index: &RunIndex, row: &Row) -> bool {
+    index.intents.of(row.at).is_some() && index.intents.rules_of(row.at).any(|rule| *rule == RULE)
 }
 
 fn is_wait(index: &RunIndex, row: &Row) -> bool {
@@ -49,7 +54,7 @@ fn storage_call(index: &RunIndex, row: &Row) -> Option<Name> {
     row.call.filter(|_| row.kind == StallKind::OffCpu && index.awaits(row).is_none() && !row.interruptible)
 }
 
-fn is_for_turn(index: &RunIndex, row: &Row) -> bool {
+fn takes_turns(index: &RunIndex, row: &Row) -> bool {
     if index.awaits(row) != Some(Awaits::Work) {
         return false;
     }

@@ -8,7 +8,7 @@ use crate::blame::facts::run_index::RunIndex;
 use crate::blame::graph::choice::is_by_choice;
 use crate::blame::intents::answers::Answer;
 use crate::blame::rule::{Example, Rule};
-use crate::thresholds::{CHAIN_TASKS, passed_on_within_ns};
+use crate::thresholds::{CHAIN_TASKS, SERVED_WITHIN_NS, passed_on_within_ns};
 
 pub(crate) const RULE: Rule = Rule {
     id: "works-for-its-next-answer",
@@ -29,9 +29,6 @@ pub(crate) const RULE: Rule = Rule {
 
 /// A thread that asked, and when its answer was sent.
 type Client = (u32, u64);
-
-/// A client that a thread served so long before or after something is the one for which it did that.
-const SERVED_NS: u64 = 5_000_000_000;
 
 /// For whom a thread of a server worked at a moment, and until when: its client or, if that is a proxy, the client of that one. `None` where
 /// it worked for that process itself, whether or not a proxy asked for it, or for a proxy that this process asks, too: what that needs may be for
@@ -73,8 +70,8 @@ pub(crate) fn clients_within(index: &RunIndex, server: u32, span_ns: (u64, u64))
 
 fn served_about(index: &RunIndex, server: u32, (from_ns, to_ns): (u64, u64)) -> Option<Answer> {
     let (last, next) = index.answers.around(server, from_ns);
-    let last = last.filter(|last| from_ns - last.sent_ns <= SERVED_NS);
-    let next = next.filter(|next| next.sent_ns.saturating_sub(to_ns) <= SERVED_NS);
+    let last = last.filter(|last| from_ns - last.sent_ns <= SERVED_WITHIN_NS);
+    let next = next.filter(|next| next.sent_ns.saturating_sub(to_ns) <= SERVED_WITHIN_NS);
     match (last, next) {
         (Some(last), Some(next)) => (last.client == next.client).then_some(next),
         (one, other) => one.or(other),

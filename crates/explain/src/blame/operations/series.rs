@@ -5,11 +5,7 @@ use model::system_call::traits;
 
 use crate::blame::facts::rows::Row;
 use crate::blame::facts::run_index::RunIndex;
-use crate::thresholds::RETRY_NS;
-
-/// The tracer records waits for others from an eighth of a slow operation on: between two parts of an answer there may be one
-/// that is shorter.
-const PART: u64 = 8;
+use crate::thresholds::{RETRY_NS, TRACED_PART};
 
 /// Rows that are one operation together. `is_free` says of a row that it is of no operation yet.
 pub(crate) fn series<'a>(
@@ -21,7 +17,7 @@ pub(crate) fn series<'a>(
     let request =
         |row: &Row| index.asked_ns(row).filter(|_| index.awaits(row).is_some_and(Awaits::is_asked) && is_free(row));
     let attempt = |row: &Row| row.lock.get().filter(|_| is_between_attempts(index, row) && is_free(row));
-    let for_requests = joined(&index.rows, request, slower_than_ns / PART).into_iter();
+    let for_requests = joined(&index.rows, request, slower_than_ns / TRACED_PART).into_iter();
     // Who sleeps once after one attempt may have given up.
     let attempts = joined(&index.rows, attempt, RETRY_NS).into_iter().filter(|rows| rows.len() > 1);
     for_requests.chain(attempts).collect()

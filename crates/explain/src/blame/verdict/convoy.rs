@@ -16,9 +16,8 @@ use crate::blame::timeline::timelines::TaskTimelines;
 use crate::blame::verdict::explanation::Convoy;
 use crate::blame::verdict::wording::describe;
 use crate::threads::map;
+use crate::thresholds::CONVOY_TASKS;
 
-/// Tasks that are a convoy at least.
-const LEAST: usize = 3;
 /// Convoys listed: those with the most time.
 const LISTED: usize = 20;
 /// Victims named: those that waited longest.
@@ -65,7 +64,7 @@ pub(crate) fn convoys(
         .into_iter()
         .filter_map(|(key, waits)| {
             let mut times = overlapping(waits);
-            times.retain(|waits| tasks(waits) >= LEAST);
+            times.retain(|waits| tasks(waits) >= CONVOY_TASKS);
             convoy(index, key, &times)
         })
         .collect();

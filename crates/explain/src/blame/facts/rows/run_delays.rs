@@ -5,10 +5,7 @@ use model::stall::{StallKind, StallRecord};
 
 use crate::blame::facts::names::Names;
 use crate::blame::facts::rows::Row;
-use crate::thresholds::RARE_PART;
-
-/// Sums below this, or below a rare part of the time between two rows, say nothing.
-const LEAST_NS: u64 = 1_000_000;
+use crate::thresholds::{CPU_WAITS_LEAST_NS, RARE_PART};
 
 /// Sums of such waits between the rows of each task, as rows. `rows` are by task and start.
 pub(crate) fn queued(rows: &[Row]) -> Vec<Row> {
@@ -44,7 +41,7 @@ fn between(before: &Row, after: &Row) -> Option<Row> {
     let waited_ns = delayed_ns.saturating_sub(before.end_ns - before.runnable_ns);
     let ran_ns = after.accounted.cpu_ns.checked_sub(before.accounted.cpu_ns)?;
     let busy_ns = waited_ns.min(gap_ns.saturating_sub(ran_ns));
-    let is_much = busy_ns >= LEAST_NS.max(gap_ns / RARE_PART);
+    let is_much = busy_ns >= CPU_WAITS_LEAST_NS.max(gap_ns / RARE_PART);
     let sum = StallRecord {
         busy_ns,
         count: 0,

@@ -9,6 +9,7 @@ use model::detail::DirtyPages;
 use crate::blame::facts::names::Names;
 use crate::blame::facts::rows::Row;
 use crate::series::SeriesSet;
+use crate::thresholds::{DIRTY_PAGES_KNOWN_NS, OWN_DIRTY_LIMIT_PART};
 
 /// The machine's limit of dirty pages, in pages.
 const LIMIT: &str = "vmstat.nr_dirty_threshold";
@@ -25,16 +26,10 @@ pub(crate) fn limit_bytes(series: &SeriesSet, page_bytes: u64) -> Option<u64> {
     Some(u64::try_from(pages).ok()?.saturating_mul(page_bytes.max(4096)))
 }
 
-/// What is below this part of the machine's limit is another one. The machine's varies with its free memory.
-const LOWER: f64 = 0.75;
-
 /// Whether the limit of a wait is that of a memory cgroup, not the machine's.
 pub(crate) fn is_of_cgroup(pages: &DirtyPages, machine_bytes: Option<u64>) -> bool {
-    machine_bytes.is_some_and(|machine_bytes| (pages.limit_bytes as f64) < machine_bytes as f64 * LOWER)
+    machine_bytes.is_some_and(|machine_bytes| (pages.limit_bytes as f64) < machine_bytes as f64 * OWN_DIRTY_LIMIT_PART)
 }
-
-/// What is known of a disk's dirty pages at a moment counts so long before and after.
-const NEAR_NS: u64 = 2_000_000_000;
 
 /// The dirty pages of each disk, as throttled writers found them, by time.
 #[derive(Debug, Default)]
@@ -69,7 +64,7 @@ impl DirtyDisks {
 fn nearest(pages: &[(u64, u64)], at_ns: u64) -> Option<u64> {
     let after = pages.partition_point(|(known_ns, _)| *known_ns <= at_ns);
     let known = after.checked_sub(1).and_then(|at| pages.get(at)).or_else(|| pages.get(after));
-    known.filter(|(known_ns, _)| known_ns.abs_diff(at_ns) <= NEAR_NS).map(|(_, there)| *there)
+    known.filter(|(known_ns, _)| known_ns.abs_diff(at_ns) <= DIRTY_PAGES_KNOWN_NS).map(|(_, there)| *there)
 }
 
 #[cfg(test)]

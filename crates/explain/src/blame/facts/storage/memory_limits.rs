@@ -8,6 +8,7 @@ use crate::blame::facts::storage::io_limits::is_limit;
 use crate::blame::facts::storage::refaults::{Grown, REFAULTS, Refaults, grown};
 use crate::blame::facts::storage::usage::{Target, Usage};
 use crate::series::{Series, SeriesSet};
+use crate::thresholds::MEMORY_LIMIT_REACHED_PART;
 use crate::waits::{MemoryLimit, is_at_or_below};
 
 /// Counters of cgroups of version 1 and 2: the limit, and what is used of it.
@@ -20,8 +21,6 @@ const SWAPPED_IN: [&str; 2] =
 const RECLAIMED: [&str; 2] = ["vmstat.pgsteal_kswapd", "vmstat.pgsteal_direct"];
 /// What is above is no limit (v1 has one of 2^63 bytes by default).
 const UNLIMITED: i64 = 1 << 60;
-/// Part of the limit that must have been in use.
-const REACHED: f64 = 0.9;
 
 /// Whether limits, of cgroups and of dirty pages, are made from that metric.
 pub fn is_of_limits(metric: &str) -> bool {
@@ -63,7 +62,7 @@ impl MemoryLimits {
             let is_of = |one: &&Series| one.descriptor.instance == *cgroup;
             let bytes = limit.max(from, to).filter(|bytes| (1..UNLIMITED).contains(bytes))?;
             let used = named(&USED).filter(is_of).filter_map(|used| used.max(from, to)).max()?;
-            if (used as f64) < REACHED * bytes as f64 {
+            if (used as f64) < MEMORY_LIMIT_REACHED_PART * bytes as f64 {
                 return None;
             }
             let counter = named(&REFAULTS).find(is_of);

@@ -1,0 +1,49 @@
+//! Whom a wait was for: the one place that all who follow waits ask.
+
+use crate::blame::facts::rows::Row;
+use crate::blame::facts::run_index::RunIndex;
+use crate::blame::intents::holder;
+use crate::blame::intents::lock_turns::Held;
+
+/// A task that kept another one waiting, and when.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Edge {
+    pub(crate) tid: u32,
+    pub(crate) from_ns: u64,
+    pub(crate) to_ns: u64,
+    /// It held the lock that the other one waited for.
+    pub(crate) held: Option<Held>,
+}
+
+impl Edge {
+    fn of_holder(held: Held) -> Edge {
+        Edge { tid: held.tid, from_ns: held.from_ns, to_ns: held.to_ns, held: Some(held) }
+    }
+}
+
+/// The tasks that a row waited for within a time, in order of time: the holders of a lock, one after the other, else the task that ended it. Empty
+/// where none is known.
+pub(crate) fn edges(index: &RunIndex, row: &Row, (from_ns, to_ns): (u64, u64)) -> Vec<Edge> {
+    let within = |edge: Edge| {
+        let edge = Edge { from_ns: edge.from_ns.max(from_ns), to_ns: edge.to_ns.min(to_ns), ..edge };
+        (edge.from_ns < edge.to_ns).then_some(edge)
+    };
+    let mut edges: Vec<Edge> = holder::all(index, row).into_iter().map(Edge::of_holder).filter_map(within).collect();
+    edges.sort_by_key(|edge| edge.from_ns);
+    if edges.is_empty() {
+        let by_waker = |tid: u32| Edge { tid, from_ns: row.start_ns.min(from_ns), to_ns: row.runnable_ns, held: None };
+        edges.extend(index.waker(row).map(by_waker).and_then(within));
+    }
+    edges
+}
+
+/// The one that a row waited for the longest, of a wait that began by a moment.
+pub(crate) fn longest(index: &RunIndex, row: &Row, since_ns: u64) -> Option<Edge> {
+    let held = holder::longest(index, row).map(|held| Held { from_ns: held.from_ns.max(since_ns), ..held });
+    let by_holder = held.filter(|held| held.from_ns < held.to_ns).map(Edge::of_holder);
+    let by_waker = || {
+        let (from_ns, to_ns) = (row.start_ns.max(since_ns), row.runnable_ns);
+        Some(Edge { tid: index.waker(row)?, from_ns, to_ns, held: None })
+    };
+    by_holder.or_else(by_waker)
+}
