@@ -1,4 +1,4 @@
-//! Who stopped a task: where a manager does so because a client asked it to, that client.
+//! Who stopped a task: where a manager does so because a client asked it to, that client; where a daemon does so by itself, the daemon.
 
 mod trace_stage;
 
@@ -10,6 +10,7 @@ use std::thread;
 use std::time::Duration;
 
 use model::stall::StallRecord;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketType, bind, connect, socket};
 use rustix::process::{Pid, Signal, kill_process};
 use trace_stage::{most_of_it, trace};
@@ -25,24 +26,77 @@ fn play(role: &str, socket: &Path) -> Child {
     Command::new(this).args(words).env(ROLE, role).env(SOCKET, socket).spawn().unwrap()
 }
 
-/// Stops a process, which runs all the time, because a client says so.
-fn manager(folder: &Path, client: &str) {
-    let path = folder.join("manager");
-    let listener = UnixListener::bind(&path).unwrap();
-    let mut victim = Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap();
-    let mut asker = play(client, &path);
-    let (mut connection, _) = listener.accept().unwrap();
-    connection.read_exact(&mut [0]).unwrap();
-    let pid = Pid::from_child(&victim);
+/// A process that runs all the time.
+fn busy() -> Child {
+    Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap()
+}
+
+fn stop_for_a_while(victim: &Child) {
+    let pid = Pid::from_child(victim);
     kill_process(pid, Signal::STOP).unwrap();
     thread::sleep(STOPPED);
     kill_process(pid, Signal::CONT).unwrap();
     thread::sleep(STOPPED / 4);
-    connection.write_all(b"x").unwrap();
-    asker.wait().unwrap();
+}
+
+/// Notes the victim, and the task that has to be named.
+fn end(folder: &Path, mut victim: Child, named: u32) {
     victim.kill().unwrap();
     victim.wait().unwrap();
-    std::fs::write(folder.join("processes"), format!("{} {}", victim.id(), asker.id())).unwrap();
+    std::fs::write(folder.join("processes"), format!("{} {named}", victim.id())).unwrap();
+}
+
+/// Stops a process because a client says so.
+fn manager(folder: &Path, client: &str) {
+    let path = folder.join("manager");
+    let listener = UnixListener::bind(&path).unwrap();
+    let victim = busy();
+    let mut asker = play(client, &path);
+    let (mut connection, _) = listener.accept().unwrap();
+    connection.read_exact(&mut [0]).unwrap();
+    stop_for_a_while(&victim);
+    connection.write_all(b"x").unwrap();
+    asker.wait().unwrap();
+    end(folder, victim, asker.id());
+}
+
+/// How a daemon waits for its next message.
+#[derive(Clone, Copy)]
+enum Waits {
+    InPoll,
+    InRead,
+}
+
+/// Receives a message that wants no answer, waits for the next one, which does not come, and then stops a process by itself.
+fn daemon(folder: &Path, waits: Waits) {
+    let path = folder.join("daemon");
+    let listener = UnixListener::bind(&path).unwrap();
+    let victim = busy();
+    let mut notifier = play("notifier", &path);
+    let (mut connection, _) = listener.accept().unwrap();
+    connection.read_exact(&mut [0]).unwrap();
+    let wait = STOPPED / 4;
+    match waits {
+        Waits::InPoll => {
+            let timeout = Timespec::try_from(wait).unwrap();
+            let ready = poll(&mut [PollFd::new(&connection, PollFlags::IN)], Some(&timeout));
+            assert_eq!(ready, Ok(0), "no second message");
+        }
+        Waits::InRead => {
+            connection.set_read_timeout(Some(wait)).unwrap();
+            connection.read(&mut [0]).unwrap_err();
+        }
+    }
+    stop_for_a_while(&victim);
+    drop(connection);
+    notifier.wait().unwrap();
+    end(folder, victim, rustix::thread::gettid().as_raw_nonzero().get().unsigned_abs());
+}
+
+/// Says something, and stays connected until the daemon ends.
+fn notify(mut daemon: UnixStream) {
+    daemon.write_all(b"x").unwrap();
+    assert_eq!(daemon.read(&mut [0]).unwrap(), 0, "an answer");
 }
 
 fn ask(mut manager: UnixStream) {
@@ -66,6 +120,9 @@ fn plays_a_role() {
     match std::env::var(ROLE).as_deref() {
         Ok("manager") => manager(&path, "client"),
         Ok("manager of a client with a name") => manager(&path, "client with a name"),
+        Ok("daemon that polls") => daemon(&path, Waits::InPoll),
+        Ok("daemon that reads") => daemon(&path, Waits::InRead),
+        Ok("notifier") => notify(UnixStream::connect(path).unwrap()),
         Ok("client") => ask(UnixStream::connect(path).unwrap()),
         Ok("client with a name") => ask(connect_with_a_name(&path)),
         Ok(other) => panic!("no role {other}"),
@@ -73,32 +130,39 @@ fn plays_a_role() {
     }
 }
 
-fn stopped_by_its_client(manager: &str) {
+/// A stopped process waits for the task that this role says.
+fn check(role: &str) {
     let folder = tempfile::tempdir().unwrap();
     let this = std::env::current_exe().unwrap();
     let command = format!(
-        "{ROLE}='{manager}' {SOCKET}={} exec {} --exact plays_a_role --nocapture",
+        "{ROLE}='{role}' {SOCKET}={} exec {} --exact plays_a_role --nocapture",
         folder.path().display(),
         this.display()
     );
     let Some(seen) = trace(&most_of_it(), &command) else { return };
     let processes = std::fs::read_to_string(folder.path().join("processes")).unwrap();
-    let (victim, client) = processes.split_once(' ').unwrap();
-    let (victim, client): (u32, u32) = (victim.parse().unwrap(), client.parse().unwrap());
+    let (victim, stopper) = processes.split_once(' ').unwrap();
+    let (victim, stopper): (u32, u32) = (victim.parse().unwrap(), stopper.parse().unwrap());
     let is_long = |row: &&StallRecord| row.tid == victim && row.end_ns() - row.start_ns > 150_000_000;
     let stops: Vec<_> = seen.traced.stalls.iter().filter(is_long).collect();
     let [stop] = stops[..] else { panic!("{stops:#?}") };
-    assert_eq!(stop.holder_tid, Some(client), "{stop:#?}");
+    assert_eq!(stop.holder_tid, Some(stopper), "{stop:#?}");
     let is_named = |tid: u32| seen.traced.tasks.iter().any(|task| task.tid == tid && !task.name.is_empty());
-    assert!(is_named(client), "{:#?}", seen.traced.tasks);
+    assert!(is_named(stopper), "{:#?}", seen.traced.tasks);
 }
 
 #[test]
 fn a_task_is_stopped_by_the_client_of_its_manager() {
-    stopped_by_its_client("manager");
+    check("manager");
 }
 
 #[test]
 fn a_client_that_gives_its_end_a_name_is_one() {
-    stopped_by_its_client("manager of a client with a name");
+    check("manager of a client with a name");
+}
+
+#[test]
+fn a_daemon_stops_a_task_by_itself_after_a_message_that_wants_no_answer() {
+    check("daemon that polls");
+    check("daemon that reads");
 }

@@ -20,7 +20,7 @@ struct message_note {
 	u64 sent_ns;		/* the end of its last call that sent something */
 	u64 pairs[ASKED_PAIRS];	/* the last of these: `other_end_of` */
 	u64 owed_ns;		/* the last request that it received */
-	u64 owed_on;		/* the channel of that */
+	u64 owed_on;		/* the channel of that; 0: it has waited for a message since */
 	u64 unasked;		/* the channel on which it sent something before it received anything */
 	u64 datagram_ns;	/* its first request by datagrams, or the last answer since */
 	u32 asked_port;		/* the port that it sent those from */

@@ -129,6 +129,8 @@ static __always_inline void left_cpu(struct task_struct *task, u32 state, u64 no
 			follow_call(note, state, now);
 		return;
 	}
+	if (note->messages.owed_on && state & TASK_INTERRUPTIBLE)
+		forget_request(note);
 	if (note->call.number ? note->call.adopted || state & TASK_DEAD : is_blocked(state) || is_stopped(state))
 		follow_call(note, state, now);
 	if (any_throttled && note->call.number && is_blocked(state))
