@@ -2,10 +2,11 @@
 //!
 //! [`RunWriter`] takes operations, waits, block requests and samples as they end, and makes of them what a recording of this program
 //! holds: slow ones individually, the others as aggregates of intervals. Everything that reads runs reads these alike.
+//! An importer of a trace gets the waits, and who ended them, from [`Scheduler`].
 //!
 //! ```
 //! # use access::Sharing;
-//! # use ingest::{Operation, RunWriter, Wait};
+//! # use ingest::{OffCpuState, Operation, RunWriter, Wait};
 //! # use model::{run::RunDescription, stall::TraceSettings, time::Moment};
 //! # let folder = tempfile::tempdir().unwrap();
 //! # let directory = folder.path().join("run");
@@ -21,7 +22,8 @@
 //! run.task(7, "postgres");
 //! run.phase("run", true, 0);
 //! let stack = run.stack(["folio_wait_writeback", "file_write_and_wait_range"].map(str::to_owned).to_vec());
-//! run.wait(&Wait { tid: 7, start_ns: 0, end_ns: 500_000_000, stack, waker_tid: Some(0), request: None });
+//! let asleep = Wait::new(7, OffCpuState::Blocked, 0, 500_000_000);
+//! run.wait(&Wait { woken_ns: Some(500_000_000), stack: Some(stack), waker_tid: Some(0), ..asleep });
 //! run.operation(&Operation { class: "fsync", tid: 7, start_ns: 0, end_ns: 500_000_000, bytes: 0 });
 //! run.close(1_000_000_000, Vec::new())?;
 //! # let read = archive::Run::open(&directory)?;
@@ -35,8 +37,10 @@
 mod block_requests;
 mod rows;
 mod run_writer;
+mod scheduler;
 mod tally;
 mod waits;
 
-pub use rows::{Operation, Wait};
+pub use rows::{OffCpuState, Operation, Wait, WaitEnd};
 pub use run_writer::RunWriter;
+pub use scheduler::{Scheduler, Switch, Wakeup};

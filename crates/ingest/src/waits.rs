@@ -4,19 +4,22 @@ use std::collections::BTreeMap;
 
 use model::stall::{StallKind, StallRecord, Traced};
 
-use crate::rows::Wait;
+use crate::rows::{OffCpuState, Wait, WaitEnd};
 
 /// Interval over which short waits are aggregated, like the tracer's.
 const SUM_NS: u64 = 100_000_000;
-/// `TASK_UNINTERRUPTIBLE`.
+/// Of the kernel's `__state`.
+const RUNNABLE: u32 = 0;
+const INTERRUPTIBLE: u32 = 1;
 const UNINTERRUPTIBLE: u32 = 2;
+const STOPPED: u32 = 4;
 
 /// The waits so far, as needed by later rows.
 pub(crate) struct Waits {
     /// Shorter waits are aggregated.
     least_ns: u64,
-    /// Short waits by task and stack.
-    sums: BTreeMap<(u32, u32), StallRecord>,
+    /// Short waits by kind, task and stack.
+    sums: BTreeMap<(u32, Option<u32>, bool), StallRecord>,
 }
 
 impl Waits {
@@ -28,9 +31,13 @@ impl Waits {
     pub(crate) fn add(&mut self, wait: &Wait, rows: &mut Traced) -> bool {
         let is_long = wait.end_ns.saturating_sub(wait.start_ns) >= self.least_ns;
         if is_long {
-            rows.stalls.push(record(wait, StallKind::OffCpu));
+            // As a poll of a task that still waits when the recording ends.
+            let is_open = wait.end == WaitEnd::Unfinished && wait.state == OffCpuState::Blocked;
+            rows.stalls.push(record(wait, if is_open { StallKind::StillBlocked } else { StallKind::OffCpu }));
         } else {
-            self.sum(wait, rows);
+            let runnable_ns = wait.runnable_since_ns().unwrap_or(wait.end_ns).clamp(wait.start_ns, wait.end_ns);
+            self.sum(&Wait { end_ns: runnable_ns, ..*wait }, StallKind::ShortSleeps, rows);
+            self.sum(&Wait { start_ns: runnable_ns, stack: None, ..*wait }, StallKind::ShortCpuWaits, rows);
         }
         is_long
     }
@@ -40,26 +47,40 @@ impl Waits {
         rows.stalls.extend(std::mem::take(&mut self.sums).into_values());
     }
 
-    fn sum(&mut self, wait: &Wait, rows: &mut Traced) {
-        let key = (wait.tid, wait.stack);
+    fn sum(&mut self, wait: &Wait, kind: StallKind, rows: &mut Traced) {
+        let key = (wait.tid, wait.stack, kind == StallKind::ShortCpuWaits);
+        if wait.end_ns <= wait.start_ns {
+            return;
+        }
         if let Some(sum) = self.sums.get_mut(&key).filter(|sum| wait.end_ns <= sum.start_ns.saturating_add(SUM_NS)) {
             sum.duration_ns = wait.end_ns.saturating_sub(sum.start_ns).max(sum.duration_ns);
-            sum.busy_ns += wait.end_ns.saturating_sub(wait.start_ns);
+            sum.busy_ns += wait.end_ns - wait.start_ns;
             sum.count += 1;
-        } else if wait.end_ns > wait.start_ns {
-            rows.stalls.extend(self.sums.insert(key, record(wait, StallKind::ShortSleeps)));
+        } else {
+            rows.stalls.extend(self.sums.insert(key, record(wait, kind)));
         }
     }
 }
 
 fn record(wait: &Wait, kind: StallKind) -> StallRecord {
+    let is_single = matches!(kind, StallKind::OffCpu | StallKind::StillBlocked);
     StallRecord {
-        state: Some(UNINTERRUPTIBLE),
-        woken_ns: Some(wait.end_ns),
+        state: state(wait.state),
+        woken_ns: wait.woken_ns,
         waker_tid: wait.waker_tid,
-        stack: Some(wait.stack),
+        stack: wait.stack,
         // The waits of an aggregate each had a different request.
-        request: wait.request.filter(|_| kind == StallKind::OffCpu),
+        request: wait.request.filter(|_| is_single),
         ..StallRecord::new(kind, wait.tid, wait.start_ns, wait.end_ns)
+    }
+}
+
+fn state(state: OffCpuState) -> Option<u32> {
+    match state {
+        OffCpuState::Blocked => Some(UNINTERRUPTIBLE),
+        OffCpuState::Sleeping => Some(INTERRUPTIBLE),
+        OffCpuState::Stopped => Some(STOPPED),
+        OffCpuState::Preempted => Some(RUNNABLE),
+        OffCpuState::Unknown => None,
     }
 }

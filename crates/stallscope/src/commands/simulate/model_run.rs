@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use archive::{ArchiveError, FlushState};
-use ingest::RunWriter;
+use ingest::{OffCpuState, RunWriter};
 use model::event::RunEvent;
 use model::metric::{MetricDescriptor, MetricId};
 use model::simulation::{Course, Waiter};
@@ -88,9 +88,11 @@ impl Observer for ModelRun<'_> {
     }
 
     fn wait(&mut self, wait: &Wait) {
-        let stack = self.stack(wait.frames);
+        let stack = Some(self.stack(wait.frames));
         let Wait { tid, start_ns, end_ns, waker_tid, request, .. } = *wait;
-        self.writer.wait(&ingest::Wait { tid, start_ns, end_ns, stack, waker_tid, request });
+        let woken_ns = Some(end_ns);
+        let asleep = ingest::Wait::new(tid, OffCpuState::Blocked, start_ns, end_ns);
+        self.writer.wait(&ingest::Wait { woken_ns, stack, waker_tid, request, ..asleep });
     }
 
     fn request(&mut self, request: &RequestRecord) {
