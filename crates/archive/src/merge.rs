@@ -13,6 +13,7 @@ use std::path::Path;
 
 use model::damage::Damage;
 use model::event::{Ending, RunEvent};
+use model::loss_kind::UNDESCRIBED_METRICS;
 use model::run::RunDescription;
 use model::stall::{StackRecord, TaskRecord, Traced};
 use model::time::Moment;
@@ -114,7 +115,7 @@ impl Copy {
         let rest = self.joined.end_slice();
         self.writer.changes(rest.changes);
         if rest.undescribed > 0 {
-            let what = "rows of metrics without a description".to_owned();
+            let what = UNDESCRIBED_METRICS.name.to_owned();
             self.writer.event(RunEvent::Loss { what, count: rest.undescribed, at_ns: self.now.monotonic_ns });
         }
         self.flush();

@@ -16,6 +16,7 @@ pub mod effect;
 pub mod errno;
 pub mod event;
 pub mod latency;
+pub mod loss_kind;
 pub mod lost;
 pub mod metric;
 pub mod name;

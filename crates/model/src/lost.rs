@@ -5,10 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::event::RunEvent;
-
-/// Events that the kernel skips, because a program of the tracer interrupts itself: a few of many thousands on a busy
-/// machine. A run that lacks nothing else is whole.
-pub const SKIPPED_EVENTS: &str = "events (the kernel skips a program that interrupts itself)";
+use crate::loss_kind::SKIPPED_EVENTS;
 
 /// Something that the recording lost before it was written.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -39,7 +36,7 @@ impl Lost {
         let mut all: Vec<Lost> = Vec::new();
         for event in events {
             match event {
-                RunEvent::Loss { what, .. } if what == SKIPPED_EVENTS => {}
+                RunEvent::Loss { what, .. } if what == SKIPPED_EVENTS.name => {}
                 RunEvent::Loss { what, count, at_ns } => {
                     let known = all.iter_mut().find(|lost| lost.what == *what && lost.count.is_some());
                     match known {
@@ -85,14 +82,15 @@ impl fmt::Display for Lost {
 
 #[cfg(test)]
 mod tests {
-    use super::{Lost, SKIPPED_EVENTS};
+    use super::Lost;
     use crate::event::RunEvent;
+    use crate::loss_kind::SKIPPED_EVENTS;
 
     #[test]
     fn losses_of_one_kind_are_one_and_skipped_events_are_none() {
         let loss = |what: &str, count, at_ns| RunEvent::Loss { what: what.into(), count, at_ns };
         let dropped = RunEvent::TableDropped { table: "stalls".into(), why: "disk full".into(), at_ns: 9 };
-        let events = [loss("spans", 2, 5), loss(SKIPPED_EVENTS, 7, 6), loss("spans", 3, 7), dropped];
+        let events = [loss("spans", 2, 5), loss(SKIPPED_EVENTS.name, 7, 6), loss("spans", 3, 7), dropped];
         let lost = Lost::of(&events);
         let said: Vec<String> = lost.iter().map(ToString::to_string).collect();
         assert_eq!(said, ["5 spans lost", "table stalls abandoned: disk full"]);

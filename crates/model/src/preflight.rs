@@ -4,6 +4,8 @@ use serde::{Deserialize, Serialize};
 
 /// Capabilities that answers rest on, by their names in archives.
 pub mod capability {
+    /// Begins the name of each source of the tracer.
+    pub const TRACER_SOURCE: &str = "tracing: ";
     /// BPF programs at all.
     pub const TRACING: &str = "kernel tracing (BPF)";
     /// Counters of tracepoints, which perf_event_open counts: no BPF program is needed.
@@ -140,6 +142,11 @@ impl Finding {
         finding.why = Some(format!("module {module} is not loaded; once it is, this is available"));
         finding.unloaded_module = Some(module);
         finding
+    }
+
+    /// Whether it is the tracer, or one of its sources.
+    pub fn is_of_tracer(&self) -> bool {
+        self.capability == capability::TRACING || self.capability.starts_with(capability::TRACER_SOURCE)
     }
 
     /// Whether something that the machine should have is missing.

@@ -52,6 +52,7 @@ mod tests;
 
 use std::path::Path;
 
+use model::loss_kind::USER_STACKS;
 use model::preflight::Finding;
 use model::stall::{StallKind, StallRecord, Traced, stall_flags};
 
@@ -261,7 +262,7 @@ impl Tracing {
     pub fn lost(&mut self) -> Vec<LostEvents> {
         let mut lost = self.attachment.as_mut().map(Attachment::lost).unwrap_or_default();
         let count = self.user_stacks.take_lost();
-        lost.extend((count > 0).then_some(LostEvents { what: "user stacks (too many at once)", count }));
+        lost.extend((count > 0).then_some(LostEvents { what: USER_STACKS.name, count }));
         lost
     }
 

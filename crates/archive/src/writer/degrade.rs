@@ -3,6 +3,7 @@
 use std::io;
 
 use model::event::RunEvent;
+use model::loss_kind::{EVENTS, rows_of};
 use model::time::Moment;
 
 use super::Writer;
@@ -36,8 +37,8 @@ impl Writer {
 
     /// Records in the journal how many rows and events are missing.
     pub(super) fn report_losses(&mut self, now: Moment) {
-        let tables = self.tables.all().map(|rows| (format!("rows of {}", rows.name()), rows.lost()));
-        let events = ("events".to_owned(), self.lost_events);
+        let tables = self.tables.all().map(|rows| (rows_of(rows.name()), rows.lost()));
+        let events = (EVENTS.name.to_owned(), self.lost_events);
         for (what, count) in tables.into_iter().chain([events]).filter(|(_, count)| *count > 0) {
             self.events.push(RunEvent::Loss { what, count, at_ns: now.monotonic_ns });
         }

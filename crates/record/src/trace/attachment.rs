@@ -3,12 +3,13 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use libbpf_rs::{Link, MapCore, MapFlags, Object, RingBuffer, RingBufferBuilder};
+use model::loss_kind::{OF_PROGRAMS, SKIPPED_EVENTS};
 use model::preflight::Finding;
 use model::stall::{RequestIntervalRecord, Traced};
 
 use super::cost::{self, CostMeter, Measured};
 use super::drivers::Drivers;
-use super::event::{LOSSES, RequestNote, SKIPPED, TraceEvent};
+use super::event::{RequestNote, TraceEvent};
 use super::issues::Issues;
 use super::programs::{self, Kernel, Loaded, Missing};
 use super::requests::RequestHistograms;
@@ -49,7 +50,7 @@ pub(super) struct Attachment {
     links: Vec<Link>,
     issues: Issues,
     arrived: Arc<Mutex<Arrived>>,
-    lost: [u64; LOSSES.len()],
+    lost: [u64; OF_PROGRAMS.len()],
     skipped: u64,
     histograms: RequestHistograms,
     meter: CostMeter,
@@ -90,7 +91,7 @@ impl Attachment {
             links,
             issues,
             arrived,
-            lost: [0; LOSSES.len()],
+            lost: [0; OF_PROGRAMS.len()],
             skipped: 0,
             histograms,
             meter,
@@ -207,18 +208,18 @@ impl Attachment {
     pub(super) fn lost(&mut self) -> Vec<LostEvents> {
         let Ok(map) = programs::map(&self.objects[0], "lost") else { return Vec::new() };
         let mut losses = Vec::new();
-        for ((at, what), before) in (0u32..).zip(LOSSES).zip(&mut self.lost) {
+        for ((at, kind), before) in (0u32..).zip(OF_PROGRAMS).zip(&mut self.lost) {
             let value = map.lookup(&at.to_ne_bytes(), MapFlags::ANY).ok().flatten();
             let total = value.and_then(|value| value.try_into().ok()).map_or(0, u64::from_ne_bytes);
             let count = total.saturating_sub(std::mem::replace(before, total));
             if count > 0 {
-                losses.push(LostEvents { what, count });
+                losses.push(LostEvents { what: kind.name, count });
             }
         }
         let skipped = cost::skipped(&self.objects);
         let count = skipped.saturating_sub(std::mem::replace(&mut self.skipped, skipped));
         if count > 0 {
-            losses.push(LostEvents { what: SKIPPED, count });
+            losses.push(LostEvents { what: SKIPPED_EVENTS.name, count });
         }
         losses
     }

@@ -1,35 +1,8 @@
 //! An event of the ring: `struct event` of `bpf/event.h`.
 
-use model::lost::SKIPPED_EVENTS;
 use model::stall::stall_flags;
 
 use crate::bytes::shown;
-
-/// Names of losses, numbered by `enum kind`. Those named so did not fit into the kernel's ring.
-pub(super) const LOSSES: [&str; 19] = [
-    "slow system calls (the kernel's ring was full)",
-    "off-CPU intervals (the kernel's ring was full)",
-    "spans (the kernel's ring was full)",
-    "slow requests (the kernel's ring was full)",
-    "sums of short sleeps (the kernel's ring was full)",
-    "sums of short run-queue waits (the kernel's ring was full)",
-    "sums of short request waits (the kernel's ring was full)",
-    "sums of short spans (the kernel's ring was full)",
-    "requests (the kernel's ring was full)",
-    "tasks (no memory for their state)",
-    "requests (too many in flight at once)",
-    "requests in sums (too many devices)",
-    "unfinished waits (the kernel's ring was full)",
-    "asynchronous operations (the kernel's ring was full)",
-    "asynchronous operations (too many in flight at once)",
-    "sums of usage (too many processes and devices)",
-    "user stacks (the kernel's ring was full)",
-    "files of page faults (the kernel's ring was full)",
-    "moments at which tasks ran (the kernel's ring was full)",
-];
-
-/// A loss that the programs cannot count: mostly a request's completion that interrupts another one's.
-pub(super) const SKIPPED: &str = SKIPPED_EVENTS;
 
 /// `enum flags`.
 const PASSED_KNOWN: u32 = 1;

@@ -7,12 +7,14 @@ use std::time::Duration;
 
 use libbpf_rs::{MapCore, MapFlags, ProgramMut};
 use model::block::DeviceNumber;
+use model::loss_kind::OF_PROGRAMS;
 use model::operation::Bucket;
+use model::preflight::{Finding, capability};
 use model::signal::TracepointProgram;
 use model::stall::{RequestFailures, StallKind, Traced};
 
 use super::bounded_cache::BoundedCache;
-use super::event::{FAULT_FILE, LOSSES, OFF_CPU, RequestNote, SHORT_SLEEPS, TraceEvent};
+use super::event::{FAULT_FILE, OFF_CPU, RequestNote, SHORT_SLEEPS, TraceEvent};
 use super::programs::{Kernel, Loaded};
 use super::requests::{RequestSum, failures_of, kind_of, record};
 use super::row_builder::RowBuilder;
@@ -156,8 +158,7 @@ fn letters_of_requests() {
 }
 
 #[test]
-fn each_kind_has_a_name_and_each_call_its_number() {
-    assert!(LOSSES.iter().all(|name| !name.is_empty()));
+fn each_call_has_its_number() {
     let followed = system_calls::operations().iter().filter(|how| **how != 0).count();
     assert!(followed >= 28, "{followed}");
     let with_others = system_calls::with_others();
@@ -165,6 +166,14 @@ fn each_kind_has_a_name_and_each_call_its_number() {
         [libc::SYS_read, libc::SYS_accept, libc::SYS_fsync].map(|call| with_others[call as usize]),
         [10, 1064, 0]
     );
+}
+
+#[test]
+fn each_source_is_known_by_its_name_as_one_of_the_tracer() {
+    let finding = |source: &TraceSource| Finding::missing(source.name, "", "", "");
+    assert!(tracepoints::all().iter().map(finding).all(|finding| finding.is_of_tracer()));
+    assert!(Finding::missing(programs::CAPABILITY, "", "", "").is_of_tracer());
+    assert!(!Finding::missing(capability::TRACEPOINT_COUNTERS, "", "", "").is_of_tracer());
 }
 
 #[test]
@@ -391,7 +400,7 @@ fn runs_that_do_not_fit_are_a_loss() {
         child.kill().unwrap();
         child.wait().unwrap();
     }
-    let sums = LOSSES.iter().position(|what| what.starts_with("sums of usage")).unwrap() as u32;
+    let sums = OF_PROGRAMS.iter().position(|kind| kind.name.starts_with("sums of usage")).unwrap() as u32;
     let lost = programs::map(&loaded.object, "lost").unwrap().lookup(&sums.to_ne_bytes(), MapFlags::ANY).unwrap();
     assert!(lost.unwrap().iter().any(|byte| *byte > 0));
 }

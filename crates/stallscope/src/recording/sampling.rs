@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use explain::series::SeriesSet;
 use model::event::RunEvent;
+use model::loss_kind::UNWRITTEN_SAMPLES;
 use model::metric::{Change, MetricDescriptor, SampleHeader};
 use record::{ClockWatch, Sample, SamplerSet, Ticker, clock};
 
@@ -99,7 +100,7 @@ impl Sampling {
         if let Err(TrySendError::Full(row)) = self.rows.try_send(row) {
             dropped.keep(row);
         } else if let Some(count) = dropped.take_count() {
-            let what = "samples (the archive's disk was too slow)".to_owned();
+            let what = UNWRITTEN_SAMPLES.name.to_owned();
             self.put(Row::Event(RunEvent::Loss { what, count, at_ns: at.monotonic_ns }));
         }
         at

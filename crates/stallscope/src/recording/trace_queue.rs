@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 
 use model::event::RunEvent;
+use model::loss_kind::{UNWRITTEN_REQUESTS, UNWRITTEN_STALLS};
 use model::stall::{RequestRecord, StallRecord, Traced};
 
 use crate::recording::batch::{Batch, Queued};
@@ -80,8 +81,8 @@ impl TraceQueue {
     }
 
     fn drop_floods(&mut self, traced: &mut Traced) {
-        for (what, count) in [("stalls", traced.stalls.len()), ("requests", traced.requests.len())] {
-            self.lose(format!("{what} (the archive's disk was too slow)"), count as u64);
+        for (kind, count) in [(UNWRITTEN_STALLS, traced.stalls.len()), (UNWRITTEN_REQUESTS, traced.requests.len())] {
+            self.lose(kind.name.to_owned(), count as u64);
         }
         traced.stalls.clear();
         traced.requests.clear();

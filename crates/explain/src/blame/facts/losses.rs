@@ -2,27 +2,12 @@
 
 use model::damage::Damage;
 use model::event::RunEvent;
-use model::preflight::{Finding, capability};
+use model::loss_kind::{Lacks, lacks};
+use model::preflight::Finding;
 
 use crate::blame::facts::missing::Losses;
 use crate::blame::facts::run_index::RunIndex;
 use crate::blame::facts::times::joined;
-
-/// Losses that do not concern waits of tasks.
-const ELSEWHERE: &[&str] =
-    &["rows of metrics", "rows of samples", "rows of descriptors", "rows of intervals", "rows of request_intervals"];
-/// Losses of operations or requests. The recorded waits stay complete.
-const WHOLE: &[&str] = &[
-    "slow operations",
-    "failed operations",
-    "rows of operations",
-    "rows of requests",
-    "slow system calls",
-    "slow requests",
-    "requests",
-    "requests (too many at once)",
-    "requests of devices beyond the first 256",
-];
 
 /// Collects events.
 #[derive(Debug, Default)]
@@ -39,7 +24,7 @@ impl LossLog {
     }
 
     fn source(&mut self, finding: &Finding) {
-        if finding.is_missing() && is_tracing(&finding.capability) {
+        if finding.is_missing() && finding.is_of_tracer() {
             let Finding { capability, why, remedy, .. } = finding.clone();
             self.losses.missing.push((capability, why, remedy));
         }
@@ -48,12 +33,12 @@ impl LossLog {
     /// Adds an event. A loss is noticed at most `interval_ns` after it happened, twice that on a busy machine.
     pub(crate) fn event(&mut self, event: &RunEvent, interval_ns: u64) {
         match event {
-            RunEvent::Loss { what, count, at_ns } if !ELSEWHERE.contains(&what.as_str()) => {
+            RunEvent::Loss { what, count, at_ns } if lacks(what) != Lacks::Figures => {
                 match self.losses.lost.iter_mut().find(|lost| lost.0 == *what) {
                     Some(lost) => lost.1 = lost.1.saturating_add(*count),
                     None => self.losses.lost.push((what.clone(), *count)),
                 }
-                if !WHOLE.contains(&what.as_str()) {
+                if lacks(what) == Lacks::Waits {
                     self.times.push((at_ns.saturating_sub(interval_ns.saturating_mul(2)), *at_ns));
                 }
             }
@@ -80,12 +65,6 @@ impl LossLog {
     pub(crate) fn finish(self) -> (Losses, Vec<(u64, u64)>) {
         (self.losses, joined(self.times, 0).into_iter().filter(|(from, to)| from < to).collect())
     }
-}
-
-/// Whether a finding concerns the tracer.
-fn is_tracing(capability: &str) -> bool {
-    let name = capability.to_lowercase();
-    capability != capability::TRACEPOINT_COUNTERS && ["trac", "bpf", "blocked"].iter().any(|word| name.contains(word))
 }
 
 impl RunIndex {

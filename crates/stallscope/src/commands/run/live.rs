@@ -7,6 +7,7 @@ use load::conductor::{Conductor, LoadEvent};
 use load::plan::Plan;
 use load::recipe::PhaseKind;
 use model::event::{Ending, RunEvent};
+use model::loss_kind::OPERATIONS;
 use model::metric::MetricDescriptor;
 use model::quantity::{Bytes, Nanoseconds};
 use model::run::RunDescription;
@@ -96,7 +97,7 @@ impl Live {
                 recorder.operations(records);
             }
             LoadEvent::Lost { count } => {
-                let what = "slow or failed operations (individual records; histograms include them)".to_owned();
+                let what = OPERATIONS.name.to_owned();
                 self.note(RunEvent::Loss { what, count, at_ns: clock::monotonic_ns() }, recorder);
             }
             LoadEvent::Finished => {}

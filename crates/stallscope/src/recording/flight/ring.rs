@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use archive::{ArchiveError, FlushState, Writer, WriterOptions};
 use model::event::{Ending, RunEvent};
+use model::loss_kind::UNWRITTEN_ROWS;
 use model::run::RunDescription;
 use model::time::Moment;
 
@@ -199,7 +200,7 @@ impl Ring {
         let mut writer = Writer::create(&path, &description, options).inspect_err(|_| drop(fs::remove_dir(&path)))?;
         let lost = std::mem::take(&mut self.lost_rows);
         if lost > 0 {
-            let what = "rows, while no slice of the ring could be written".to_owned();
+            let what = UNWRITTEN_ROWS.name.to_owned();
             writer.event(RunEvent::Loss { what, count: lost, at_ns: now.monotonic_ns });
         }
         self.writer = Some(writer);
