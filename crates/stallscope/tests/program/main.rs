@@ -5,6 +5,8 @@
 
 #[path = "../../../page/src/tests/browser.rs"]
 mod browser;
+#[path = "../truth/drift.rs"]
+mod drift;
 #[path = "../torture/disk.rs"]
 #[allow(dead_code)]
 mod recorded_disk;
@@ -27,6 +29,7 @@ mod damaged;
 mod data_set;
 mod doctor;
 mod documents;
+mod drifting;
 mod errors;
 mod explaining;
 mod exporting;

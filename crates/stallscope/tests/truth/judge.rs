@@ -81,6 +81,16 @@ impl Verdict {
         time_of(&self.causes, "unexplained")
     }
 
+    /// What a line's time is compared with: the whole for a single cause, else its own time.
+    fn base_ns(&self, line: &Line) -> u64 {
+        if self.lines.len() == 1 { self.wall_ns } else { line.true_ns }
+    }
+
+    /// The share, in percent, that a cause was given of what it is judged by.
+    pub fn share(&self, line: &Line) -> f64 {
+        percent(line.explained_ns, self.base_ns(line))
+    }
+
     /// Causes ranked above larger ones, and other causes ranked above true ones.
     fn disorder(&self) -> Vec<String> {
         let mut disorder = Vec::new();
@@ -105,12 +115,10 @@ impl Verdict {
             complaints.push(format!("only {} of {} ms were found", self.wall_ns / 1_000_000, true_ns / 1_000_000));
         }
         for line in &self.lines {
-            // Share of the whole for a single cause, else of its own time.
-            let of = if self.lines.len() == 1 { self.wall_ns } else { line.true_ns };
-            if (line.explained_ns as f64) < of as f64 * ENOUGH {
+            if (line.explained_ns as f64) < self.base_ns(line) as f64 * ENOUGH {
                 let all = self.causes.iter().map(|(cause, ns)| format!("{cause} {:.0} %", percent(*ns, self.wall_ns)));
                 let all = all.collect::<Vec<_>>().join(", ");
-                complaints.push(format!("{} has only {:.0} %: {all}", line.cause, percent(line.explained_ns, of)));
+                complaints.push(format!("{} has only {:.0} %: {all}", line.cause, self.share(line)));
             }
         }
         if self.unexplained_ns() as f64 > self.wall_ns as f64 * TOO_MUCH_UNEXPLAINED {

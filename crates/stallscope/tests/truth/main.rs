@@ -1,6 +1,8 @@
 //! Ground truth: each test causes a known stall, and the explanation must name it.
 //!
 //! `cargo test -p stallscope --test truth` prints the table of docs/BLAME.md; a word behind `--` chooses among the tests.
+//! A test fails, too, if its shares drift from those of earlier runs, which corpus/live.toml has: `STALLSCOPE_TRUTH_ACCEPT=1` adds this
+//! run to them. `STALLSCOPE_TRUTH_REPEAT=5` runs all of them five times.
 //! With `STALLSCOPE_TRUTH=FOLDER` the recordings are kept there, each with its truth for the corpus. Many tests share one recording, the others need the whole
 //! machine, and this program is also the victim and its neighbours: hence no test harness.
 #![allow(unreachable_pub)]
@@ -9,10 +11,12 @@
 mod actor;
 mod cgroups;
 mod datagrams;
+mod drift;
 mod fuse;
 mod ground;
 mod judge;
 mod kept;
+mod live;
 mod locks;
 #[path = "../program/stage/program.rs"]
 #[allow(dead_code)]
@@ -31,6 +35,7 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 use judge::{Verdict, percent};
+use live::Live;
 use scenarios::Test;
 use victim::{Recording, Truth};
 
@@ -112,8 +117,8 @@ const AT_ONCE_EMULATED: usize = 1;
 const LONG: Duration = Duration::from_secs(60);
 
 /// What came of all attempts.
-#[derive(Default)]
 struct Outcome<'a> {
+    live: Live,
     /// Tests that failed, and how long that took.
     again: Vec<(&'a Test, f64)>,
     table: Vec<String>,
@@ -122,11 +127,11 @@ struct Outcome<'a> {
     failed: Vec<(&'static str, Vec<String>)>,
 }
 
-/// `STALLSCOPE_TRUTH_REPEAT=5` runs all of them five times.
 fn run_all(tests: &[&Test], is_emulated: bool) -> ExitCode {
     let times = std::env::var("STALLSCOPE_TRUTH_REPEAT").ok().and_then(|times| times.parse().ok()).unwrap_or(1);
     println!("\nrunning {} tests", tests.len() * times);
-    let mut outcome = Outcome::default();
+    let live = Live::open(is_emulated);
+    let mut outcome = Outcome { live, again: Vec::new(), table: Vec::new(), passed: 0, failed: Vec::new() };
     for _ in 0..times {
         let (recorded, others): (Vec<&Test>, Vec<&Test>) = tests.iter().partition(|test| test.recorded.is_some());
         let (sharing, single): (Vec<&Test>, Vec<&Test>) = others.iter().partition(|test| test.shares);
@@ -142,7 +147,8 @@ fn run_all(tests: &[&Test], is_emulated: bool) -> ExitCode {
         sharing.chunks(TOGETHER).for_each(|tests| run_together(tests, at_once, &mut outcome));
     }
     repeat_failed(&mut outcome, is_emulated);
-    let Outcome { table, passed, failed, .. } = outcome;
+    let Outcome { live, table, passed, failed, .. } = outcome;
+    live.close();
     println!("\n{HEADER}");
     table.iter().for_each(|row| println!("{row}"));
     println!("\nfailures:\n");
@@ -167,6 +173,7 @@ fn run_together<'a>(tests: &[&'a Test], at_once: usize, outcome: &mut Outcome<'a
 /// A failing test is repeated alone, twice at most: other load can prevent a victim's stall or cause another, and a wrong rule
 /// fails each time. After all others, when what ran beside them has ended.
 fn conclude_or_repeat<'a>(test: &'a Test, attempt: Attempt, outcome: &mut Outcome<'a>) {
+    let attempt = attempt.compared(test, &mut outcome.live);
     if attempt.complaints.is_empty() {
         return conclude(test, attempt, outcome);
     }
@@ -176,10 +183,10 @@ fn conclude_or_repeat<'a>(test: &'a Test, attempt: Attempt, outcome: &mut Outcom
 
 fn repeat_failed(outcome: &mut Outcome, is_emulated: bool) {
     for (test, first_s) in std::mem::take(&mut outcome.again) {
-        let mut attempt = alone(test);
+        let mut attempt = alone(test).compared(test, &mut outcome.live);
         if !attempt.complaints.is_empty() && !is_emulated {
             tell(test, "second", &attempt);
-            attempt = alone(test);
+            attempt = alone(test).compared(test, &mut outcome.live);
         }
         conclude(test, Attempt { seconds: first_s, ..attempt }, outcome);
     }
@@ -217,6 +224,14 @@ impl Attempt {
             Ok(verdict) => Attempt { complaints: verdict.complaints.clone(), verdict: Some(verdict), seconds },
             Err(panicked) => Attempt { verdict: None, complaints: vec![panicked], seconds },
         }
+    }
+
+    /// With earlier runs of the test, unless something else is wrong.
+    fn compared(mut self, test: &Test, live: &mut Live) -> Attempt {
+        if let Some(verdict) = self.verdict.as_ref().filter(|_| self.complaints.is_empty()) {
+            self.complaints = live.complaints(test.name, verdict);
+        }
+        self
     }
 }
 
@@ -313,12 +328,11 @@ fn rows(name: &str, verdict: &Verdict) -> Vec<String> {
     let others: Vec<String> =
         others.take(2).map(|(cause, ns)| format!("{cause} {:.1} %", percent(*ns, verdict.wall_ns))).collect();
     let row = |line: &judge::Line| {
-        let of = if verdict.lines.len() == 1 { verdict.wall_ns } else { line.true_ns };
         format!(
             "| {name} | {} | {} | {:.1} % | {:.1} % | {} |",
             line.cause,
             line.true_ns / 1_000_000,
-            percent(line.explained_ns, of),
+            verdict.share(line),
             percent(verdict.unexplained_ns(), verdict.wall_ns),
             others.join(", ")
         )
