@@ -1,0 +1,43 @@
+//! A reference for `explain`: small worlds in which it is known who waited for whom at each moment, the rows that the tracer would have
+//! recorded of them, and the same shares, chains and culprits, found naively.
+
+mod check;
+mod drawing;
+mod naive;
+mod plan;
+mod rows;
+mod world;
+
+use proptest::prelude::*;
+
+use check::Case;
+use plan::plan;
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(300) })]
+
+    #[test]
+    fn shares_are_those_of_the_truth(plan in plan()) {
+        Case::of(&plan).shares();
+    }
+
+    #[test]
+    fn books_close(plan in plan()) {
+        Case::of(&plan).books();
+    }
+
+    #[test]
+    fn culprits_have_what_was_lost(plan in plan()) {
+        Case::of(&plan).culprits();
+    }
+
+    #[test]
+    fn no_step_of_a_chain_is_longer_than_what_it_explains(plan in plan()) {
+        Case::of(&plan).chains();
+    }
+
+    #[test]
+    fn what_is_behind_a_wait_ends_where_the_truth_does(plan in plan()) {
+        Case::of(&plan).graph();
+    }
+}

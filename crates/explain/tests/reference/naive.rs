@@ -1,0 +1,240 @@
+//! The reference: follows the truth tick by tick, from a task to whom it waits for, down to the last one. Slow, and obviously right.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use model::cause::Cause;
+
+use crate::plan::Resource;
+use crate::world::{Served, Wait, What, World};
+
+/// A culprit: a task, or one of those that are not of the plan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Blamed {
+    Task(usize),
+    Logger,
+    Hog,
+}
+
+/// The wait of a task that is asleep in a tick.
+fn asleep(world: &World, task: usize, at: u64) -> Option<&Wait> {
+    world.wait(task, at).filter(|wait| at < wait.woken)
+}
+
+/// Whom a task waits for in a tick, and whether with a lock.
+fn waits_for(world: &World, task: usize, at: u64) -> Option<(usize, What)> {
+    let what = asleep(world, task, at)?.what;
+    match what {
+        What::Lock { resource, .. } => Some((world.owner(resource, at).expect("somebody has the lock"), what)),
+        What::Answer { server } => Some((server, what)),
+        _ => None,
+    }
+}
+
+/// From a task to the last one that it waits for, each with how it waits for the next.
+pub(crate) fn path(world: &World, task: usize, at: u64) -> Vec<(usize, Option<What>)> {
+    let mut path = Vec::new();
+    let mut next = Some(task);
+    while let Some(task) = next {
+        assert!(path.iter().all(|(before, _)| *before != task), "a circle: {path:?}");
+        let waited = waits_for(world, task, at);
+        path.push((task, waited.map(|(_, what)| what)));
+        next = waited.map(|(by, _)| by);
+    }
+    path
+}
+
+/// What a task did itself, whomever it waits for.
+fn own_cause(world: &World, task: usize, at: u64) -> Cause {
+    let Some(wait) = world.wait(task, at) else { return Cause::Running };
+    if at >= wait.woken {
+        return Cause::CpuWait;
+    }
+    let since = at - wait.start;
+    match wait.what {
+        What::Cpu => Cause::CpuWait,
+        What::Lock { .. } => Cause::Lock,
+        What::Disk { before, throttled: true, .. } if since < before => Cause::IoThrottle,
+        What::Disk { before, .. } if since < before => Cause::RequestWait,
+        What::Disk { before, queue, .. } if since < before + queue => Cause::SchedulerQueue,
+        What::Disk { .. } => Cause::Device,
+        What::Log { journal: true } => Cause::Journal,
+        What::Log { journal: false } => Cause::FsLog,
+        What::Answer { .. } | What::Message => Cause::Unexplained,
+    }
+}
+
+/// Whether a wait has the causes of whom it is for.
+pub(crate) fn leads_on(world: &World, wait: &Wait) -> bool {
+    matches!(wait.what, What::Lock { .. } | What::Answer { .. }) && is_followed(world, wait.what)
+}
+
+/// Whether a wait may be one of that cause, on the way through others perhaps.
+pub(crate) fn may_cause(wait: &Wait, cause: Cause) -> bool {
+    match wait.what {
+        What::Lock { .. } => cause == Cause::Lock,
+        What::Log { journal } => cause == if journal { Cause::Journal } else { Cause::FsLog },
+        _ => false,
+    }
+}
+
+/// A tick of a task, by the rules of docs/BLAME.md: through servers and mutexes of user space a wait has the cause of what the last task
+/// did, but who waits for a mutex whose holder ran waited for the mutex. A wait for a lock of the kernel is for that lock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Tick {
+    pub(crate) cause: Cause,
+    /// The last task on the way to that cause, and, if that is a mutex, the first task on the way that waited for one.
+    pub(crate) by: usize,
+    pub(crate) mutex: Option<usize>,
+}
+
+pub(crate) fn tick(world: &World, task: usize, at: u64) -> Tick {
+    let path = path(world, task, at);
+    let last = path.iter().position(|(_, what)| !what.is_some_and(|what| is_followed(world, what))).expect("an end");
+    let mutex = path[..last].iter().find(|(_, what)| matches!(what, Some(What::Lock { .. })));
+    let (cause, mutex) = match own_cause(world, path[last].0, at) {
+        Cause::Running if mutex.is_some() => (Cause::Lock, mutex.map(|(waiter, _)| *waiter)),
+        cause => (cause, None),
+    };
+    Tick { cause, by: path[last].0, mutex }
+}
+
+fn is_followed(world: &World, what: What) -> bool {
+    match what {
+        What::Lock { resource, .. } => world.resources[resource] == Resource::UserLock,
+        _ => true,
+    }
+}
+
+/// Whether a wait leads through a task that began to wait for another one, which was busy by then, only later.
+fn hops_late(world: &World, path: &[(usize, Option<What>)], at: u64) -> bool {
+    let followed = path.iter().take_while(|(_, what)| what.is_some_and(|what| is_followed(world, what)));
+    let starts: Vec<u64> = followed.map(|(task, _)| asleep(world, *task, at).expect("a wait").start).collect();
+    let is_woken = |by: usize, wait: &Wait| wait.what == What::Message && wait.waker == Some(by);
+    let is_first =
+        |hop: usize| world.wait(path[hop + 1].0, starts[hop] - 1).is_some_and(|wait| is_woken(path[hop].0, wait));
+    let is_late = |hop: usize| starts[hop] > starts[0] && !is_first(hop);
+    (1..starts.len()).any(is_late)
+}
+
+/// Whether any wait of a task in a time does; `deep`: or one of those that it waits for.
+pub(crate) fn hops_late_within(world: &World, task: usize, (from, to): (u64, u64), deep: bool) -> bool {
+    let is_late = |at: u64| {
+        let path = path(world, task, at);
+        (0..if deep { path.len() } else { 1 }).any(|first| hops_late(world, &path[first..], at))
+    };
+    (from..to).any(is_late)
+}
+
+/// Ticks by cause.
+pub(crate) fn shares(world: &World, task: usize, (from, to): (u64, u64)) -> BTreeMap<Cause, u64> {
+    let mut shares = BTreeMap::new();
+    (from..to).for_each(|at| *shares.entry(tick(world, task, at).cause).or_default() += 1);
+    shares
+}
+
+/// Ticks by the last task that anybody waited for, and what that one did.
+pub(crate) fn ends(world: &World, task: usize, (from, to): (u64, u64)) -> BTreeMap<(usize, Cause), u64> {
+    let mut ends = BTreeMap::new();
+    for at in from..to {
+        let (last, _) = *path(world, task, at).last().expect("the task itself");
+        *ends.entry((last, own_cause(world, last, at))).or_default() += 1;
+    }
+    ends
+}
+
+/// All who had a lock that a wait led through in some tick; only the last holders, if these are one task throughout.
+fn holders(world: &World, wait: &Wait, waiter: usize) -> BTreeSet<Blamed> {
+    let (mut all, mut last, mut old) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
+    for at in wait.start..wait.woken {
+        let path = path(world, waiter, at);
+        let locks = path.windows(2).filter(|pair| matches!(pair[0].1, Some(What::Lock { .. })));
+        let holders: Vec<usize> = locks.map(|pair| pair[1].0).collect();
+        last.extend(holders.last().copied());
+        all.extend(holders);
+        old.extend(old_locks(world, &path, wait.start));
+    }
+    // Who had a lock before the wait began is named, too: see `found`.
+    for (resource, since) in old {
+        let before: Vec<usize> = (since..wait.start).filter_map(|at| world.owner(resource, at)).collect();
+        last.extend(before.iter().copied());
+        all.extend(before);
+    }
+    let holders = if last.len() == 1 { last } else { all };
+    holders.into_iter().map(Blamed::Task).collect()
+}
+
+/// The locks on a path for which somebody waits since before the first wait began, and since when; but for a lock of the kernel that the
+/// first wait is for itself.
+fn old_locks(world: &World, path: &[(usize, Option<What>)], began: u64) -> Vec<(usize, u64)> {
+    let of_hop = |hop: usize| match path[hop].1? {
+        what @ What::Lock { resource, .. } if hop > 0 || is_followed(world, what) => Some(resource),
+        _ => None,
+    };
+    let since = |resource: usize| {
+        let is_it = |wait: &&Wait| matches!(wait.what, What::Lock { resource: of, .. } if of == resource);
+        let waits = world.lives.iter().flat_map(|life| &life.waits).filter(is_it);
+        waits.filter(|wait| wait.end > began && wait.start < began).map(|wait| wait.start).min()
+    };
+    (0..path.len()).filter_map(of_hop).filter_map(|resource| Some((resource, since(resource)?))).collect()
+}
+
+/// Whether any wait of a task in a time leads through such a lock.
+pub(crate) fn has_old_locks(world: &World, task: usize, (from, to): (u64, u64)) -> bool {
+    let has_one = |at: u64| {
+        let Some(wait) = asleep(world, task, at) else { return false };
+        !old_locks(world, &path(world, task, at), wait.start).is_empty()
+    };
+    (from..to).any(has_one)
+}
+
+fn request(world: &World, server: usize, at: u64) -> Option<&Served> {
+    world.lives[server].served.iter().find(|one| (one.taken..one.sent).contains(&at))
+}
+
+/// For whom a server works: its client, that one's client if it is a server, and so on.
+fn clients(world: &World, server: usize, at: u64) -> Vec<usize> {
+    let client = |of: usize| request(world, of, at).map(|served| served.client);
+    std::iter::successors(client(server), |of| client(*of)).collect()
+}
+
+/// Whether a server that runs has worked for another one since its last wait.
+fn goes_on_from_a_proxy(world: &World, server: usize, at: u64) -> bool {
+    let since = (0..at).rev().take_while(|at| world.wait(server, *at).is_none());
+    since.into_iter().any(|at| clients(world, server, at).len() > 1)
+}
+
+/// Who is to blame for a server that ran while a task waited for it: the server itself, if it worked for that task; else the client that it
+/// works for, if it does not sleep until it answers. Which client of several servers in a row is left open.
+fn runner(world: &World, victim: usize, server: usize, at: u64) -> BTreeSet<Blamed> {
+    let clients = clients(world, server, at);
+    let sleeps = |wait: &Wait| leads_on(world, wait);
+    let answered = request(world, server, at).map_or(at, |served| served.sent);
+    match clients[..] {
+        _ if clients.contains(&victim) => BTreeSet::from([Blamed::Task(server)]),
+        // What a server did before without a sleep, for a client that is a server, is taken to have gone on: see `found`.
+        [client] if goes_on_from_a_proxy(world, server, at) => {
+            BTreeSet::from([Blamed::Task(server), Blamed::Task(client)])
+        }
+        [client] => {
+            let slept = (at..answered).any(|at| world.wait(server, at).is_some_and(sleeps));
+            BTreeSet::from([Blamed::Task(if slept { server } else { client })])
+        }
+        _ => clients.into_iter().chain([server]).map(Blamed::Task).collect(),
+    }
+}
+
+/// Who may be to blame for a tick that a task lost; empty where it lost none.
+pub(crate) fn blamed(world: &World, task: usize, at: u64) -> BTreeSet<Blamed> {
+    let Tick { cause, by, mutex } = tick(world, task, at);
+    match cause {
+        Cause::Running if by == task => BTreeSet::new(),
+        Cause::Running => runner(world, task, by, at),
+        Cause::CpuWait => BTreeSet::from([Blamed::Hog]),
+        Cause::FsLog | Cause::Journal => BTreeSet::from([Blamed::Logger]),
+        Cause::Lock => {
+            let waiter = mutex.unwrap_or(by);
+            holders(world, asleep(world, waiter, at).expect("it waits for the lock"), waiter)
+        }
+        _ => BTreeSet::from([Blamed::Task(by)]),
+    }
+}
