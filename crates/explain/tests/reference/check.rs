@@ -2,13 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use explain::blame::{Accounting, CauseTime, Culprit, Explanation, Link, Stall};
+use explain::blame::{Accounting, CauseTime, Culprit, Explanation, Link, Stall, Who};
 use explain::waits::{Waiting, Waits};
 use model::cause::Cause;
 
 use crate::naive::{self, Blamed};
 use crate::plan::Plan;
-use crate::rows::{Naming, TICK_NS, rows, tick};
+use crate::rows::{Naming, Rows, TICK_NS, rows, tick};
 use crate::world::{Wait, World, play};
 
 /// A world, what it is called, and what is said of it.
@@ -17,6 +17,8 @@ pub(crate) struct Case {
     naming: Naming,
     explanation: Explanation,
     accounting: Accounting,
+    /// Nothing is left out of what is known to be wrong.
+    is_strict: bool,
 }
 
 type Ticks<K> = BTreeMap<K, u64>;
@@ -34,8 +36,27 @@ impl Case {
     pub(crate) fn of(plan: &Plan) -> Case {
         let world = play(plan);
         let naming = Naming::plain(&world);
-        let (explanation, accounting) = rows(&world, &naming).explain();
-        Case { world, naming, explanation, accounting }
+        Case::of_rows(world, naming, |_| {})
+    }
+
+    fn of_rows(world: World, naming: Naming, change: impl FnOnce(&mut Rows)) -> Case {
+        let mut rows = rows(&world, &naming);
+        change(&mut rows);
+        let (explanation, accounting) = rows.explain();
+        Case { world, naming, explanation, accounting, is_strict: false }
+    }
+
+    /// Also compares what `found` has as wrong.
+    pub(crate) fn strictly(plan: &Plan) -> Case {
+        Case { is_strict: true, ..Case::of(plan) }
+    }
+
+    fn hops_late(&self, (task, span): (usize, (u64, u64)), deep: bool) -> bool {
+        !self.is_strict && naive::hops_late_within(&self.world, task, span, deep)
+    }
+
+    fn has_old_locks(&self, (task, span): (usize, (u64, u64))) -> bool {
+        !self.is_strict && naive::has_old_locks(&self.world, task, span)
     }
 
     fn span(&self, stall: &Stall) -> (usize, (u64, u64)) {
@@ -47,7 +68,7 @@ impl Case {
     pub(crate) fn shares(&self) {
         for stall in &self.explanation.stalls {
             let (task, span) = self.span(stall);
-            if naive::hops_late_within(&self.world, task, span, false) {
+            if self.hops_late((task, span), false) {
                 continue;
             }
             let said: Ticks<Cause> = stall.causes.iter().map(|time| (time.cause, ticks(time.time_ns))).collect();
@@ -59,6 +80,58 @@ impl Case {
                 self.world
             );
         }
+    }
+
+    /// The order of rows does not matter.
+    pub(crate) fn order(self, seed: u64) {
+        let Case { world, naming, explanation, accounting, .. } = self;
+        let shuffled = Case::of_rows(world, naming, |rows| rows.shuffle(seed));
+        let waits = [&shuffled.accounting, &accounting].map(|of| of.all_waits(&explanation));
+        assert_eq!(waits[0], waits[1], "{}", shuffled.world);
+        let outlines = [&shuffled.explanation, &explanation].map(|of| shuffled.without_ties(of.clone()));
+        assert_eq!(outlines[0], outlines[1], "{}", shuffled.world);
+    }
+
+    /// Without chains of which chance decides to whom they lead: see `found`.
+    fn without_ties(&self, mut explanation: Explanation) -> Explanation {
+        for stall in explanation.stalls.iter_mut().filter(|_| !self.is_strict) {
+            let (task, span) = self.span(stall);
+            let mut others: Vec<u64> = naive::ran_for(&self.world, task, span).into_values().collect();
+            others.sort_unstable();
+            let is_tie = others.len() > 1 && others[others.len() - 2] == others[others.len() - 1];
+            if is_tie || self.hops_late((task, span), false) {
+                stall.chain.clear();
+            }
+        }
+        explanation
+    }
+
+    /// Other ids and names of tasks change nothing but these.
+    pub(crate) fn naming(&self, seed: u64) {
+        let renamed = Case::of_rows(self.world.clone(), self.naming.renamed(seed), |_| {});
+        assert_eq!(renamed.outline(), self.outline(), "{}", self.world);
+    }
+
+    /// All that is said of tasks, with their numbers in the world.
+    fn outline(&self) -> (Vec<String>, Vec<String>) {
+        let task = |who: Option<&Who>| who.map(|who| self.naming.task(who.tid));
+        let of_stall = |stall: &Stall| {
+            let causes: Vec<(Cause, u64)> = stall.causes.iter().map(|time| (time.cause, time.time_ns)).collect();
+            let (of, start_ns) = (task(Some(&stall.task)), stall.start_ns);
+            format!("{of:?} {} {start_ns} {causes:?} {}", stall.operation, self.steps(&stall.chain))
+        };
+        let of_culprit = |culprit: &Culprit| {
+            let mut victims: Vec<_> = culprit.victims.iter().map(|(who, ns)| (task(Some(who)), ns)).collect();
+            victims.sort_unstable();
+            let Culprit { cause, device, time_ns, own_ns, .. } = culprit;
+            format!("{:?} {cause:?} {device:?} {time_ns} {own_ns} {victims:?}", task(culprit.task.as_ref()))
+        };
+        let explanation = self.without_ties(self.explanation.clone());
+        let mut stalls: Vec<String> = explanation.stalls.iter().map(of_stall).collect();
+        let mut culprits: Vec<String> = self.explanation.culprits.iter().map(of_culprit).collect();
+        stalls.sort_unstable();
+        culprits.sort_unstable();
+        (stalls, culprits)
     }
 
     /// Causes sum exactly to the durations, of each stall, each class and all.
@@ -85,10 +158,10 @@ impl Case {
     pub(crate) fn culprits(&self) {
         for (class, culprits) in self.accounting.culprits_by_class() {
             let spans: Vec<(usize, (u64, u64))> = self.of_class(&class).map(|stall| self.span(stall)).collect();
-            if spans.iter().any(|(task, span)| naive::hops_late_within(&self.world, *task, *span, true)) {
+            if spans.iter().any(|of| self.hops_late(*of, true)) {
                 continue;
             }
-            let lost = Lost::of(&self.world, spans);
+            let lost = Lost::of(&self.world, spans, self.is_strict);
             let mut said: Ticks<Cause> = BTreeMap::new();
             let mut by: Ticks<(Cause, Blamed)> = BTreeMap::new();
             for culprit in &culprits {
@@ -128,11 +201,11 @@ impl Case {
     pub(crate) fn chains(&self) {
         for stall in &self.explanation.stalls {
             let (task, span) = self.span(stall);
-            if naive::hops_late_within(&self.world, task, span, true) || naive::has_old_locks(&self.world, task, span) {
+            if self.hops_late((task, span), true) || self.has_old_locks((task, span)) {
                 continue;
             }
             for pair in stall.chain.windows(2) {
-                let is_longer = pair[1].time_ns > pair[0].time_ns && self.is_whole(&pair[0], span);
+                let is_longer = pair[1].time_ns > pair[0].time_ns && (self.is_strict || self.is_whole(&pair[0], span));
                 assert!(!is_longer, "{} of {task}: {}\n{}", stall.operation, self.steps(&stall.chain), self.world);
                 let tasks = [&pair[0], &pair[1]].map(|link| link.task.as_ref().map(|who| self.naming.task(who.tid)));
                 let [Some(waits), Some(by)] = tasks else { continue };
@@ -155,6 +228,10 @@ impl Case {
         let is_it =
             |wait: &&Wait| !naive::leads_on(&self.world, wait) && wait.woken - wait.start == ticks(link.time_ns);
         !of_cause.is_empty() && of_cause.iter().all(is_it)
+    }
+
+    pub(crate) fn first_chain(&self) -> String {
+        self.steps(&self.explanation.stalls[0].chain)
     }
 
     fn steps(&self, chain: &[Link]) -> String {
@@ -182,7 +259,7 @@ impl Case {
             };
             let stall = self.explanation.stalls.iter().find(is_it).expect("a stall of that time");
             let (task, span) = self.span(stall);
-            if naive::hops_late_within(&self.world, task, span, true) {
+            if self.hops_late((task, span), true) {
                 continue;
             }
             let said = self.ends(&waits, waiting);
@@ -215,11 +292,11 @@ struct Lost {
 }
 
 impl Lost {
-    fn of(world: &World, spans: Vec<(usize, (u64, u64))>) -> Lost {
+    fn of(world: &World, spans: Vec<(usize, (u64, u64))>, is_strict: bool) -> Lost {
         let mut lost = Lost::default();
         for (task, (from, to)) in spans {
             for at in from..to {
-                let blamed: BTreeSet<Blamed> = naive::blamed(world, task, at);
+                let blamed: BTreeSet<Blamed> = naive::blamed(world, task, at, is_strict);
                 if blamed.is_empty() {
                     continue;
                 }

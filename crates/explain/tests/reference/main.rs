@@ -3,6 +3,7 @@
 
 mod check;
 mod drawing;
+mod found;
 mod naive;
 mod plan;
 mod rows;
@@ -14,7 +15,7 @@ use check::Case;
 use plan::plan;
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(300) })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(5000) })]
 
     #[test]
     fn shares_are_those_of_the_truth(plan in plan()) {
@@ -39,5 +40,15 @@ proptest! {
     #[test]
     fn what_is_behind_a_wait_ends_where_the_truth_does(plan in plan()) {
         Case::of(&plan).graph();
+    }
+
+    #[test]
+    fn the_order_of_rows_does_not_matter(plan in plan(), seed in any::<u64>()) {
+        Case::of(&plan).order(seed);
+    }
+
+    #[test]
+    fn ids_and_names_of_tasks_do_not_matter(plan in plan(), seed in any::<u64>()) {
+        Case::of(&plan).naming(seed);
     }
 }

@@ -132,6 +132,16 @@ pub(crate) fn shares(world: &World, task: usize, (from, to): (u64, u64)) -> BTre
     shares
 }
 
+/// Ticks by other tasks that ran while this one waited for them.
+pub(crate) fn ran_for(world: &World, task: usize, (from, to): (u64, u64)) -> BTreeMap<usize, u64> {
+    let mut ran = BTreeMap::new();
+    let ticks = (from..to).map(|at| tick(world, task, at));
+    for tick in ticks.filter(|tick| tick.cause == Cause::Running && tick.by != task) {
+        *ran.entry(tick.by).or_default() += 1;
+    }
+    ran
+}
+
 /// Ticks by the last task that anybody waited for, and what that one did.
 pub(crate) fn ends(world: &World, task: usize, (from, to): (u64, u64)) -> BTreeMap<(usize, Cause), u64> {
     let mut ends = BTreeMap::new();
@@ -142,25 +152,39 @@ pub(crate) fn ends(world: &World, task: usize, (from, to): (u64, u64)) -> BTreeM
     ends
 }
 
-/// All who had a lock that a wait led through in some tick; only the last holders, if these are one task throughout.
-fn holders(world: &World, wait: &Wait, waiter: usize) -> BTreeSet<Blamed> {
-    let (mut all, mut last, mut old) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
+/// Who was the last to have a lock that a wait led through, if that is one task for all but an eighth of it; else all who had one.
+fn holders(world: &World, wait: &Wait, waiter: usize, is_strict: bool) -> BTreeSet<Blamed> {
+    let (mut all, mut last, mut old) = (BTreeSet::new(), BTreeMap::<usize, u64>::new(), BTreeSet::new());
     for at in wait.start..wait.woken {
         let path = path(world, waiter, at);
         let locks = path.windows(2).filter(|pair| matches!(pair[0].1, Some(What::Lock { .. })));
         let holders: Vec<usize> = locks.map(|pair| pair[1].0).collect();
-        last.extend(holders.last().copied());
+        holders.last().iter().for_each(|holder| *last.entry(**holder).or_default() += 1);
         all.extend(holders);
         old.extend(old_locks(world, &path, wait.start));
     }
+    let (most, ticks) = last.iter().max_by_key(|(_, ticks)| **ticks).expect("a holder");
+    let has_all = ticks * 8 >= (wait.woken - wait.start) * 7 && (is_strict || !loses_turns(world));
+    let before = |(resource, since): &(usize, u64)| {
+        (*since..wait.start).filter_map(|at| world.owner(*resource, at)).collect::<Vec<_>>()
+    };
     // Who had a lock before the wait began is named, too: see `found`.
-    for (resource, since) in old {
-        let before: Vec<usize> = (since..wait.start).filter_map(|at| world.owner(resource, at)).collect();
-        last.extend(before.iter().copied());
-        all.extend(before);
+    let before: BTreeSet<usize> = old.iter().filter(|_| !is_strict).flat_map(before).collect();
+    if has_all && before.iter().all(|holder| holder == most) {
+        return BTreeSet::from([Blamed::Task(*most)]);
     }
-    let holders = if last.len() == 1 { last } else { all };
-    holders.into_iter().map(Blamed::Task).collect()
+    all.into_iter().chain(before).map(Blamed::Task).collect()
+}
+
+/// Whether a task waits for a lock of the kernel twice without another wait in between: of its first turn nothing is known, see `found`.
+fn loses_turns(world: &World) -> bool {
+    let is_twice = |pair: &[Wait]| match (pair[0].what, pair[1].what) {
+        (What::Lock { resource, .. }, What::Lock { resource: again, .. }) => {
+            resource == again && world.resources[resource] == Resource::KernelLock
+        }
+        _ => false,
+    };
+    world.lives.iter().any(|life| life.waits.windows(2).any(is_twice))
 }
 
 /// The locks on a path for which somebody waits since before the first wait began, and since when; but for a lock of the kernel that the
@@ -205,14 +229,14 @@ fn goes_on_from_a_proxy(world: &World, server: usize, at: u64) -> bool {
 
 /// Who is to blame for a server that ran while a task waited for it: the server itself, if it worked for that task; else the client that it
 /// works for, if it does not sleep until it answers. Which client of several servers in a row is left open.
-fn runner(world: &World, victim: usize, server: usize, at: u64) -> BTreeSet<Blamed> {
+fn runner(world: &World, (victim, server): (usize, usize), at: u64, is_strict: bool) -> BTreeSet<Blamed> {
     let clients = clients(world, server, at);
     let sleeps = |wait: &Wait| leads_on(world, wait);
     let answered = request(world, server, at).map_or(at, |served| served.sent);
     match clients[..] {
         _ if clients.contains(&victim) => BTreeSet::from([Blamed::Task(server)]),
         // What a server did before without a sleep, for a client that is a server, is taken to have gone on: see `found`.
-        [client] if goes_on_from_a_proxy(world, server, at) => {
+        [client] if !is_strict && goes_on_from_a_proxy(world, server, at) => {
             BTreeSet::from([Blamed::Task(server), Blamed::Task(client)])
         }
         [client] => {
@@ -224,16 +248,16 @@ fn runner(world: &World, victim: usize, server: usize, at: u64) -> BTreeSet<Blam
 }
 
 /// Who may be to blame for a tick that a task lost; empty where it lost none.
-pub(crate) fn blamed(world: &World, task: usize, at: u64) -> BTreeSet<Blamed> {
+pub(crate) fn blamed(world: &World, task: usize, at: u64, is_strict: bool) -> BTreeSet<Blamed> {
     let Tick { cause, by, mutex } = tick(world, task, at);
     match cause {
         Cause::Running if by == task => BTreeSet::new(),
-        Cause::Running => runner(world, task, by, at),
+        Cause::Running => runner(world, (task, by), at, is_strict),
         Cause::CpuWait => BTreeSet::from([Blamed::Hog]),
         Cause::FsLog | Cause::Journal => BTreeSet::from([Blamed::Logger]),
         Cause::Lock => {
             let waiter = mutex.unwrap_or(by);
-            holders(world, asleep(world, waiter, at).expect("it waits for the lock"), waiter)
+            holders(world, asleep(world, waiter, at).expect("it waits for the lock"), waiter, is_strict)
         }
         _ => BTreeSet::from([Blamed::Task(by)]),
     }

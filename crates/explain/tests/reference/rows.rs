@@ -49,6 +49,16 @@ impl Naming {
         Naming { tids: (0..world.lives.len() as u32 + 2).map(|task| 100 + task).collect(), prefix: "task" }
     }
 
+    /// Other ids and names. Of equal times that of a lower id comes first: their order stays the same.
+    pub(crate) fn renamed(&self, seed: u64) -> Naming {
+        let gaps = self.tids.iter().zip(0..).map(|(_, at)| 1 + (seed >> (at % 60)) as u32 % 16);
+        let tids = gaps.scan(7000, |tid, gap| {
+            *tid += gap;
+            Some(*tid)
+        });
+        Naming { tids: tids.collect(), prefix: "other" }
+    }
+
     /// The thread of the logs, as a task.
     pub(crate) fn logger(&self) -> usize {
         self.tids.len() - 2
@@ -61,6 +71,14 @@ impl Naming {
 
     pub(crate) fn task(&self, tid: u32) -> usize {
         self.tids.iter().position(|of| *of == tid).expect("a task of the world")
+    }
+}
+
+/// Any order that depends on the seed.
+fn shuffle<T>(items: &mut [T], mut seed: u64) {
+    for at in (1..items.len()).rev() {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        items.swap(at, (seed >> 33) as usize % (at + 1));
     }
 }
 
@@ -237,6 +255,14 @@ impl Rows {
                 ..row
             });
         }
+    }
+
+    pub(crate) fn shuffle(&mut self, seed: u64) {
+        shuffle(&mut self.stalls, seed);
+        shuffle(&mut self.operations, seed);
+        shuffle(&mut self.requests, seed);
+        shuffle(&mut self.tasks, seed);
+        shuffle(&mut self.stacks, seed);
     }
 
     pub(crate) fn explain(&self) -> (Explanation, Accounting) {
