@@ -2,7 +2,6 @@
 
 use std::fmt;
 
-use crate::plan::Resource;
 use crate::world::{What, World};
 
 impl World {
@@ -12,7 +11,7 @@ impl World {
         match wait.what {
             What::Cpu => 'p',
             _ if at >= wait.woken => 'w',
-            What::Lock { resource, .. } if self.resources[resource] == Resource::KernelLock => 'K',
+            What::Lock { resource, .. } if self.resources[resource].is_kernel_lock() => 'K',
             What::Lock { .. } => 'U',
             What::Answer { .. } => 'A',
             What::Disk { before, throttled, .. } if since < before => {
@@ -31,6 +30,7 @@ impl World {
                     'x'
                 }
             }
+            What::Commit { .. } => 'C',
             What::Message => '.',
         }
     }

@@ -1,12 +1,16 @@
 //! A reference for `explain`: small worlds in which it is known who waited for whom at each moment, the rows that the tracer would have
 //! recorded of them, and the same shares, chains and culprits, found naively.
 
+mod chains;
 mod check;
+mod culprits;
 mod drawing;
 mod found;
 mod naive;
+mod outputs;
 mod plan;
 mod rows;
+mod simulation;
 mod world;
 
 use proptest::prelude::*;
@@ -15,7 +19,7 @@ use check::Case;
 use plan::plan;
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(5000) })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(300) })]
 
     #[test]
     fn shares_are_those_of_the_truth(plan in plan()) {
@@ -50,5 +54,10 @@ proptest! {
     #[test]
     fn ids_and_names_of_tasks_do_not_matter(plan in plan(), seed in any::<u64>()) {
         Case::of(&plan).naming(seed);
+    }
+
+    #[test]
+    fn all_outputs_name_the_same_holder(plan in plan()) {
+        Case::of(&plan).holders();
     }
 }

@@ -13,6 +13,8 @@ pub(crate) enum Blamed {
     Task(usize),
     Logger,
     Hog,
+    /// Whom a thread waits for at the end of a chain is unknown if it waits for a CPU.
+    Nobody,
 }
 
 /// The wait of a task that is asleep in a tick.
@@ -26,6 +28,7 @@ fn waits_for(world: &World, task: usize, at: u64) -> Option<(usize, What)> {
     match what {
         What::Lock { resource, .. } => Some((world.owner(resource, at).expect("somebody has the lock"), what)),
         What::Answer { server } => Some((server, what)),
+        What::Commit { thread } => Some((thread, what)),
         _ => None,
     }
 }
@@ -57,7 +60,7 @@ fn own_cause(world: &World, task: usize, at: u64) -> Cause {
         What::Disk { before, .. } if since < before => Cause::RequestWait,
         What::Disk { before, queue, .. } if since < before + queue => Cause::SchedulerQueue,
         What::Disk { .. } => Cause::Device,
-        What::Log { journal: true } => Cause::Journal,
+        What::Log { journal: true } | What::Commit { .. } => Cause::Journal,
         What::Log { journal: false } => Cause::FsLog,
         What::Answer { .. } | What::Message => Cause::Unexplained,
     }
@@ -72,6 +75,7 @@ pub(crate) fn leads_on(world: &World, wait: &Wait) -> bool {
 pub(crate) fn may_cause(wait: &Wait, cause: Cause) -> bool {
     match wait.what {
         What::Lock { .. } => cause == Cause::Lock,
+        What::Commit { .. } => cause == Cause::Journal,
         What::Log { journal } => cause == if journal { Cause::Journal } else { Cause::FsLog },
         _ => false,
     }
@@ -101,6 +105,7 @@ pub(crate) fn tick(world: &World, task: usize, at: u64) -> Tick {
 fn is_followed(world: &World, what: What) -> bool {
     match what {
         What::Lock { resource, .. } => world.resources[resource] == Resource::UserLock,
+        What::Commit { .. } => false,
         _ => true,
     }
 }
@@ -177,10 +182,10 @@ fn holders(world: &World, wait: &Wait, waiter: usize, is_strict: bool) -> BTreeS
 }
 
 /// Whether a task waits for a lock of the kernel twice without another wait in between: of its first turn nothing is known, see `found`.
-fn loses_turns(world: &World) -> bool {
+pub(crate) fn loses_turns(world: &World) -> bool {
     let is_twice = |pair: &[Wait]| match (pair[0].what, pair[1].what) {
         (What::Lock { resource, .. }, What::Lock { resource: again, .. }) => {
-            resource == again && world.resources[resource] == Resource::KernelLock
+            resource == again && world.resources[resource].is_kernel_lock() && pair[0].end < pair[1].start
         }
         _ => false,
     };
@@ -202,11 +207,13 @@ fn old_locks(world: &World, path: &[(usize, Option<What>)], began: u64) -> Vec<(
     (0..path.len()).filter_map(of_hop).filter_map(|resource| Some((resource, since(resource)?))).collect()
 }
 
-/// Whether any wait of a task in a time leads through such a lock.
-pub(crate) fn has_old_locks(world: &World, task: usize, (from, to): (u64, u64)) -> bool {
+/// Whether any wait of a task in a time leads through such a lock, or to the wait of another task that began before it.
+pub(crate) fn has_old_waits(world: &World, task: usize, (from, to): (u64, u64)) -> bool {
     let has_one = |at: u64| {
         let Some(wait) = asleep(world, task, at) else { return false };
-        !old_locks(world, &path(world, task, at), wait.start).is_empty()
+        let last = asleep(world, tick(world, task, at).by, at);
+        last.is_some_and(|last| last.start < wait.start)
+            || !old_locks(world, &path(world, task, at), wait.start).is_empty()
     };
     (from..to).any(has_one)
 }
@@ -247,17 +254,68 @@ fn runner(world: &World, (victim, server): (usize, usize), at: u64, is_strict: b
     }
 }
 
+/// Whether a wait in a time leads through a lock that is taken while another task is late to take it: a turn that no row shows.
+pub(crate) fn has_stolen_turns(world: &World, task: usize, (from, to): (u64, u64)) -> bool {
+    let is_late = |of: usize, at: u64| {
+        let waits =
+            world.lives.iter().flat_map(|life| &life.waits).filter(|wait| resource(Some(wait.what)) == Some(of));
+        waits.into_iter().any(|wait| (wait.woken..wait.end).contains(&at))
+    };
+    let is_unfair = |of: &usize| world.resources[*of] == Resource::UnfairLock;
+    let is_stolen = |at: u64| {
+        let path = path(world, task, at);
+        path.iter().filter_map(|(_, what)| resource(*what)).filter(is_unfair).any(|of| is_late(of, at))
+    };
+    (from..to).any(is_stolen)
+}
+
+/// Who is to blame for a wait for a journal: whom the last task of the chain waits for, which may be one of those that had a lock.
+fn committers(world: &World, wait: &Wait, waiter: usize) -> BTreeSet<Blamed> {
+    if let What::Log { .. } = wait.what {
+        return BTreeSet::from([Blamed::Logger]);
+    }
+    let mut all = BTreeSet::new();
+    for at in wait.start..wait.woken {
+        let path = path(world, waiter, at);
+        let holders: Vec<usize> =
+            path.windows(2).filter(|pair| resource(pair[0].1).is_some()).map(|pair| pair[1].0).collect();
+        let (last, _) = path[path.len() - 1];
+        match own_cause(world, last, at) {
+            _ if !holders.is_empty() => all.extend(holders.into_iter().map(Blamed::Task)),
+            Cause::CpuWait => _ = all.insert(Blamed::Nobody),
+            Cause::FsLog | Cause::Journal => _ = all.insert(Blamed::Logger),
+            _ => _ = all.insert(Blamed::Task(last)),
+        }
+    }
+    // Of several, it depends on the longest times of each.
+    if all.len() > 1 {
+        all.extend([Blamed::Nobody, Blamed::Logger]);
+    }
+    all
+}
+
+fn resource(what: Option<What>) -> Option<usize> {
+    if let Some(What::Lock { resource, .. }) = what { Some(resource) } else { None }
+}
+
 /// Who may be to blame for a tick that a task lost; empty where it lost none.
 pub(crate) fn blamed(world: &World, task: usize, at: u64, is_strict: bool) -> BTreeSet<Blamed> {
     let Tick { cause, by, mutex } = tick(world, task, at);
+    // Of the wait of another task all of its time counts, not only that in which this one waited for it: see `found`.
+    let own_start = world.wait(task, at).filter(|_| is_strict).map_or(0, |wait| wait.start);
+    let wait_of = |waiter: usize| {
+        let wait = asleep(world, waiter, at).expect("a wait");
+        Wait { start: wait.start.max(own_start), ..*wait }
+    };
     match cause {
         Cause::Running if by == task => BTreeSet::new(),
         Cause::Running => runner(world, (task, by), at, is_strict),
         Cause::CpuWait => BTreeSet::from([Blamed::Hog]),
-        Cause::FsLog | Cause::Journal => BTreeSet::from([Blamed::Logger]),
+        Cause::FsLog => BTreeSet::from([Blamed::Logger]),
+        Cause::Journal => committers(world, &wait_of(by), by),
         Cause::Lock => {
             let waiter = mutex.unwrap_or(by);
-            holders(world, asleep(world, waiter, at).expect("it waits for the lock"), waiter, is_strict)
+            holders(world, &wait_of(waiter), waiter, is_strict)
         }
         _ => BTreeSet::from([Blamed::Task(by)]),
     }

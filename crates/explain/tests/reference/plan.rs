@@ -8,10 +8,20 @@ use proptest::prelude::*;
 pub(crate) enum Resource {
     /// A lock of the kernel, whose contention is traced: the waiter notes the owner.
     KernelLock,
+    /// The same, but it is free until the waiter runs that is woken, and who runs by then may take it.
+    UnfairLock,
     /// A mutex of user space: only who woke the waiter is known.
     UserLock,
     /// A server with one thread, which takes up one request after the other.
     Server,
+    /// The journal of a file system: its thread commits for one task after the other. Whatever the thread does, they wait for the journal.
+    Journal,
+}
+
+impl Resource {
+    pub(crate) fn is_kernel_lock(self) -> bool {
+        matches!(self, Resource::KernelLock | Resource::UnfairLock)
+    }
 }
 
 /// Ticks of a disk request before it is put into the I/O scheduler, there, and at the device.
@@ -91,7 +101,8 @@ fn act() -> impl Strategy<Value = Act> {
 }
 
 fn resource() -> impl Strategy<Value = Resource> {
-    proptest::sample::select(vec![Resource::KernelLock, Resource::UserLock, Resource::Server])
+    use Resource::{Journal, KernelLock, Server, UnfairLock, UserLock};
+    proptest::sample::select(vec![KernelLock, UnfairLock, UserLock, Server, Journal])
 }
 
 fn subject() -> impl Strategy<Value = Subject> {

@@ -29,11 +29,15 @@ const FUTEX: u32 = 0;
 const LOG: u32 = 1;
 const JOURNAL: u32 = 2;
 const READ: u32 = 3;
-const STACKS: [&[&str]; 4] = [
+const THREAD_READS: u32 = 4;
+const THREAD_IDLES: u32 = 5;
+const STACKS: [&[&str]; 6] = [
     &["futex_do_wait", "do_futex"],
     &["xlog_wait_on_iclog", "xfs_log_force_seq", "xfs_file_fsync"],
     &["jbd2_log_wait_commit", "ext4_sync_file", "do_fsync"],
     &["folio_wait_bit_common", "filemap_read", "vfs_read"],
+    &["folio_wait_bit_common", "jbd2_journal_recover", "kjournald2", "kthread"],
+    &["kjournald2", "kthread"],
 ];
 
 /// How the tasks of a world are called.
@@ -144,7 +148,8 @@ fn off_cpu(world: &World, naming: &Naming, task: usize, wait: &Wait) -> StallRec
     let tid = |task: usize| naming.tids[task];
     let is_late = wait.woken < wait.end;
     let is_of_command = world.subject == Subject::Command && task < world.clients;
-    let served = world.lives[task].served.iter().find(|one| (one.taken..one.sent).contains(&wait.start));
+    let is_journal = task >= world.clients && world.resources[task - world.clients] == Resource::Journal;
+    let served = world.lives[task].served.iter().find(|one| !is_journal && (one.taken..one.sent).contains(&wait.start));
     let row = StallRecord {
         state: Some(2),
         woken_ns: Some(ns(wait.woken)),
@@ -158,7 +163,7 @@ fn off_cpu(world: &World, naming: &Naming, task: usize, wait: &Wait) -> StallRec
     let call = |call: &str| Some(call.to_owned());
     match wait.what {
         What::Cpu => StallRecord { state: Some(0), woken_ns: None, waker_tid: None, ..row },
-        What::Lock { resource, found } if world.resources[resource] == Resource::KernelLock => StallRecord {
+        What::Lock { resource, found } if world.resources[resource].is_kernel_lock() => StallRecord {
             tracepoint: call("contention_begin"),
             lock: Some(resource as u32),
             holder_tid: Some(tid(found)),
@@ -174,7 +179,9 @@ fn off_cpu(world: &World, naming: &Naming, task: usize, wait: &Wait) -> StallRec
             asked_ns: Some(ns(wait.start)),
             ..row
         },
-        What::Disk { .. } => StallRecord { stack: Some(READ), ..row },
+        What::Disk { .. } => StallRecord { stack: Some(if is_journal { THREAD_READS } else { READ }), ..row },
+        What::Commit { .. } => StallRecord { stack: Some(JOURNAL), ..row },
+        What::Message if is_journal => StallRecord { state: Some(1), stack: Some(THREAD_IDLES), ..row },
         What::Log { journal } => {
             let stack = Some(if journal { JOURNAL } else { LOG });
             StallRecord { stack, waker_tid: Some(tid(naming.logger())), ..row }
@@ -242,7 +249,8 @@ impl Rows {
 
     /// The requests that a server answered, as those of its clients.
     fn answers(&mut self, world: &World, naming: &Naming, server: usize) {
-        for served in &world.lives[server].served {
+        let is_server = server >= world.clients && world.resources[server - world.clients] == Resource::Server;
+        for served in world.lives[server].served.iter().filter(|_| is_server) {
             let of_client = |wait: &&Wait| wait.start == served.asked && matches!(wait.what, What::Answer { .. });
             let wait = world.lives[served.client].waits.iter().find(of_client).expect("a client that waits");
             let row =

@@ -1,0 +1,104 @@
+//! Chains, and what is behind each wait, lead to whom the truth leads.
+
+use std::collections::BTreeMap;
+
+use explain::blame::{Link, Stall};
+use explain::waits::{Waiting, Waits};
+use model::cause::Cause;
+
+use crate::check::{Case, Ticks, ticks};
+use crate::naive;
+use crate::world::Wait;
+
+impl Case {
+    /// In a chain nothing lasts longer than what it explains, and each task waits for the next.
+    pub(crate) fn chains(&self) {
+        for stall in &self.explanation.stalls {
+            let (task, span) = self.span(stall);
+            if self.is_unsure((task, span)) {
+                continue;
+            }
+            for pair in stall.chain.windows(2) {
+                // The step after a part of a wait is that after the whole: see `found`.
+                let is_whole = self.is_strict || self.is_whole(&pair[0], span);
+                let is_longer = pair[1].time_ns > pair[0].time_ns && is_whole;
+                assert!(!is_longer, "{} of {task}: {}\n{}", stall.operation, self.steps(&stall.chain), self.world);
+                let tasks = [&pair[0], &pair[1]].map(|link| link.task.as_ref().map(|who| self.naming.task(who.tid)));
+                let [Some(waits), Some(by)] = tasks else { continue };
+                assert!(
+                    self.is_for(waits, by, span),
+                    "{waits} for {by} in {span:?}: {}\n{}",
+                    self.steps(&stall.chain),
+                    self.world
+                );
+            }
+        }
+    }
+
+    /// Whether a step is a whole wait of its task, whichever of those of its cause it is.
+    fn is_whole(&self, link: &Link, (from, to): (u64, u64)) -> bool {
+        let task = link.task.as_ref().map(|who| self.naming.task(who.tid));
+        let waits = task.and_then(|task| self.world.lives.get(task)).map_or(&[][..], |life| &life.waits);
+        let of_time = waits.iter().filter(|wait| wait.start < to && from < wait.end);
+        let of_cause: Vec<_> = of_time.filter(|wait| naive::may_cause(wait, link.cause)).collect();
+        let is_it =
+            |wait: &&Wait| !naive::leads_on(&self.world, wait) && wait.woken - wait.start == ticks(link.time_ns);
+        !of_cause.is_empty() && of_cause.iter().all(is_it)
+    }
+
+    pub(crate) fn first_chain(&self) -> String {
+        self.steps(&self.explanation.stalls[0].chain)
+    }
+
+    pub(crate) fn steps(&self, chain: &[Link]) -> String {
+        let step = |link: &Link| {
+            let task = link.task.as_ref().map(|who| self.naming.task(who.tid));
+            format!("{task:?} {} {}", link.cause.name(), ticks(link.time_ns))
+        };
+        chain.iter().map(step).collect::<Vec<_>>().join(" < ")
+    }
+
+    /// Whether a task waits for another one, perhaps through others.
+    fn is_for(&self, task: usize, by: usize, (from, to): (u64, u64)) -> bool {
+        let is_on_path = |at: u64| naive::path(&self.world, task, at).iter().any(|(of, _)| *of == by);
+        by == self.naming.logger() || by == self.naming.hog() || (from..to).any(is_on_path)
+    }
+
+    /// What is behind each operation leads to the last tasks of the truth.
+    pub(crate) fn graph(&self) {
+        let waits = self.accounting.all_waits(&self.explanation);
+        assert_eq!(waits.stands_for, 1);
+        for waiting in &waits.operations {
+            let stall = self.stall_of(waiting);
+            let (task, span) = self.span(stall);
+            if self.hops_late((task, span), true) || naive::has_stolen_turns(&self.world, task, span) {
+                continue;
+            }
+            let said = self.ends(&waits, waiting);
+            assert_eq!(
+                said,
+                naive::ends(&self.world, task, span),
+                "{} of {task} in {span:?}\n{}",
+                stall.operation,
+                self.world
+            );
+        }
+    }
+
+    pub(crate) fn stall_of(&self, waiting: &Waiting) -> &Stall {
+        let is_it = |stall: &&Stall| {
+            let (tid, start_ns, ns) = (stall.task.tid, stall.start_ns, stall.duration_ns);
+            (tid, start_ns, ns) == (waiting.tid, waiting.start_ns, waiting.duration_ns())
+        };
+        self.explanation.stalls.iter().find(is_it).expect("a stall of that time")
+    }
+
+    fn ends(&self, waits: &Waits, waiting: &Waiting) -> Ticks<(usize, Cause)> {
+        let mut ends = BTreeMap::new();
+        for (path, ns) in &waiting.pieces {
+            let last = waits.paths[*path as usize].last().expect("a step");
+            *ends.entry((self.naming.task(last.tid), last.cause)).or_default() += ticks(*ns);
+        }
+        ends
+    }
+}

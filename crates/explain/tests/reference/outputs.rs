@@ -1,0 +1,99 @@
+//! All that is said of a run agrees, in whichever order its rows come and whatever its tasks are called.
+
+use std::collections::BTreeSet;
+
+use explain::blame::{Culprit, Explanation, Stall, Who};
+use explain::waits::Step;
+use model::cause::Cause;
+
+use crate::check::Case;
+use crate::naive;
+
+impl Case {
+    /// The order of rows does not matter.
+    pub(crate) fn order(self, seed: u64) {
+        let Case { world, naming, explanation, accounting, .. } = self;
+        let shuffled = Case::of_rows(world, naming, |rows| rows.shuffle(seed));
+        let waits = [&shuffled.accounting, &accounting].map(|of| of.all_waits(&explanation));
+        assert_eq!(waits[0], waits[1], "{}", shuffled.world);
+        let outlines = [&shuffled.explanation, &explanation].map(|of| shuffled.without_ties(of.clone()));
+        assert_eq!(outlines[0], outlines[1], "{}", shuffled.world);
+    }
+
+    /// Without chains of which chance decides to whom they lead: see `found`.
+    fn without_ties(&self, mut explanation: Explanation) -> Explanation {
+        for stall in explanation.stalls.iter_mut().filter(|_| !self.is_strict) {
+            let (task, span) = self.span(stall);
+            let mut others: Vec<u64> = naive::ran_for(&self.world, task, span).into_values().collect();
+            others.sort_unstable();
+            let is_tie = others.len() > 1 && others[others.len() - 2] == others[others.len() - 1];
+            if is_tie || self.hops_late((task, span), false) {
+                stall.chain.clear();
+            }
+        }
+        explanation
+    }
+
+    /// Other ids and names of tasks change nothing but these.
+    pub(crate) fn naming(&self, seed: u64) {
+        let renamed = Case::of_rows(self.world.clone(), self.naming.renamed(seed), |_| {});
+        assert_eq!(renamed.outline(), self.outline(), "{}", self.world);
+    }
+
+    /// All that is said of tasks, with their numbers in the world.
+    fn outline(&self) -> (Vec<String>, Vec<String>) {
+        let task = |who: Option<&Who>| who.map(|who| self.naming.task(who.tid));
+        let of_stall = |stall: &Stall| {
+            let causes: Vec<(Cause, u64)> = stall.causes.iter().map(|time| (time.cause, time.time_ns)).collect();
+            let (of, start_ns) = (task(Some(&stall.task)), stall.start_ns);
+            format!("{of:?} {} {start_ns} {causes:?} {}", stall.operation, self.steps(&stall.chain))
+        };
+        let of_culprit = |culprit: &Culprit| {
+            let mut victims: Vec<_> = culprit.victims.iter().map(|(who, ns)| (task(Some(who)), ns)).collect();
+            victims.sort_unstable();
+            let Culprit { cause, device, time_ns, own_ns, .. } = culprit;
+            format!("{:?} {cause:?} {device:?} {time_ns} {own_ns} {victims:?}", task(culprit.task.as_ref()))
+        };
+        let explanation = self.without_ties(self.explanation.clone());
+        let mut stalls: Vec<String> = explanation.stalls.iter().map(of_stall).collect();
+        let mut culprits: Vec<String> = self.explanation.culprits.iter().map(of_culprit).collect();
+        stalls.sort_unstable();
+        culprits.sort_unstable();
+        (stalls, culprits)
+    }
+
+    /// Of who had the lock that an operation waited for, its chain, its culprits and the waits behind it say the same, where the latter know of
+    /// one task alone.
+    pub(crate) fn holders(&self) {
+        let by_class = self.accounting.culprits_by_class();
+        let waits = self.accounting.all_waits(&self.explanation);
+        for waiting in &waits.operations {
+            let stall = self.stall_of(waiting);
+            let holders: BTreeSet<u32> =
+                waiting.pieces.iter().filter_map(|(path, _)| last_holder(&waits.paths[*path as usize])).collect();
+            let mut holder = holders.iter();
+            let (Some(holder), None) = (holder.next(), holder.next()) else { continue };
+            if self.is_unsure(self.span(stall)) {
+                continue;
+            }
+            let tid = |who: Option<&Who>| who.map(|who| who.tid);
+            if stall.chain.first().is_some_and(|link| link.cause == Cause::Lock) {
+                let held = stall.chain.iter().rfind(|link| link.holds.is_some());
+                assert_eq!(held.and_then(|link| tid(link.task.as_ref())), Some(*holder), "{}", self.world);
+            }
+            let culprits = by_class.get(&stall.operation).into_iter().flatten();
+            // Of other classes there may be several operations.
+            let of_lock =
+                culprits.filter(|culprit| culprit.cause == Cause::Lock && stall.operation.starts_with("act-"));
+            for culprit in of_lock {
+                assert_eq!(tid(culprit.task.as_ref()), Some(*holder), "{} {}", stall.operation, self.world);
+            }
+        }
+    }
+}
+
+/// Who had the last lock of a path that begins with one.
+fn last_holder(path: &[Step]) -> Option<u32> {
+    let last = path.iter().rposition(|step| step.cause == Cause::Lock).filter(|_| path[0].cause == Cause::Lock)?;
+    path.get(last + 1).map(|step| step.tid)
+}
