@@ -6,8 +6,8 @@ use explain::blame::{Accounting, CauseTime, Explanation, Stall};
 use model::cause::Cause;
 
 use crate::naive;
-use crate::plan::Plan;
-use crate::rows::{Naming, Rows, TICK_NS, rows, tick};
+use crate::plan::{Plan, Subject};
+use crate::rows::{Naming, Rows, SLOW, TICK_NS, rows, tick};
 use crate::simulation::simulate;
 use crate::world::World;
 
@@ -85,6 +85,60 @@ impl Case {
                 stall.operation,
                 self.world
             );
+        }
+    }
+
+    /// Each moment of an operation has its cause in the reference.
+    pub(crate) fn moments(&self) {
+        let is_left_out = |task: usize, at: u64| !self.is_strict && naive::is_before_late_hop(&self.world, task, at);
+        self.accounting.for_each(|of| {
+            let task = self.naming.task(of.tid);
+            let mut now = tick(of.start_ns);
+            for piece in of.pieces {
+                assert_eq!(tick(piece.start_ns), now, "a gap in {task}\n{}", self.world);
+                for at in (now..tick(piece.end_ns)).filter(|at| !is_left_out(task, *at)) {
+                    let cause = naive::tick(&self.world, task, at).cause;
+                    assert_eq!(piece.cause, cause, "{at} of {task}\n{}", self.world);
+                }
+                now = tick(piece.end_ns);
+            }
+            assert_eq!(now, tick(of.start_ns + of.duration_ns), "the end of {task}\n{}", self.world);
+        });
+    }
+
+    /// Of a part of the run, what is in it has the same causes.
+    pub(crate) fn part(self, (from, to): (u64, u64)) {
+        let part = Case::of_rows(self.world, self.naming, |rows| rows.window = Some((from, from + to)));
+        part.shares();
+        part.books();
+        part.moments();
+    }
+
+    /// No slow act of the subject is missing, nor a slow wait for a server or a mutex. No two operations of a task overlap, but for requests.
+    pub(crate) fn list(&self) {
+        let stalls: Vec<(usize, (u64, u64))> = self.explanation.stalls.iter().map(|stall| self.span(stall)).collect();
+        let is_listed = |task: usize, (start, end): (u64, u64)| {
+            stalls.iter().any(|(of, (from, to))| *of == task && *from <= start && end <= *to)
+        };
+        for (task, life) in self.world.lives[..self.world.clients].iter().enumerate() {
+            let acts = life.acts.iter().filter(|act| act.is_call || self.world.subject == Subject::Load);
+            let acts = acts.map(|act| (act.start, act.end));
+            let waits = life.waits.iter().filter(|wait| naive::leads_on(&self.world, wait));
+            for span in acts.chain(waits.map(|wait| (wait.start, wait.end))).filter(|(start, end)| end - start >= SLOW)
+            {
+                assert!(is_listed(task, span), "{span:?} of {task} is not in {stalls:?}\n{}", self.world);
+            }
+        }
+        let mut synchronous: Vec<(usize, (u64, u64))> = self
+            .explanation
+            .stalls
+            .iter()
+            .filter(|stall| stall.operation != "server_request")
+            .map(|stall| self.span(stall))
+            .collect();
+        synchronous.sort_unstable();
+        for pair in synchronous.windows(2) {
+            assert!(pair[0].0 != pair[1].0 || pair[0].1.1 <= pair[1].1.0, "{pair:?}\n{}", self.world);
         }
     }
 

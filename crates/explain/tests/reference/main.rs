@@ -19,11 +19,26 @@ use check::Case;
 use plan::plan;
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(300) })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(250) })]
 
     #[test]
     fn shares_are_those_of_the_truth(plan in plan()) {
         Case::of(&plan).shares();
+    }
+
+    #[test]
+    fn each_moment_has_its_cause(plan in plan()) {
+        Case::of(&plan).moments();
+    }
+
+    #[test]
+    fn a_part_of_a_run_has_the_same_causes(plan in plan(), window in (0..80_u64, 1..80_u64)) {
+        Case::of(&plan).part(window);
+    }
+
+    #[test]
+    fn nothing_slow_is_missing_or_listed_twice(plan in plan()) {
+        Case::of(&plan).list();
     }
 
     #[test]

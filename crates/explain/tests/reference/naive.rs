@@ -110,24 +110,32 @@ fn is_followed(world: &World, what: What) -> bool {
     }
 }
 
-/// Whether a wait leads through a task that began to wait for another one, which was busy by then, only later.
-fn hops_late(world: &World, path: &[(usize, Option<What>)], at: u64) -> bool {
+/// If a wait leads through a task that began to wait for another one, which was busy by then, only later: when the last of them did.
+fn late_hop(world: &World, path: &[(usize, Option<What>)], at: u64) -> Option<u64> {
     let followed = path.iter().take_while(|(_, what)| what.is_some_and(|what| is_followed(world, what)));
     let starts: Vec<u64> = followed.map(|(task, _)| asleep(world, *task, at).expect("a wait").start).collect();
     let is_woken = |by: usize, wait: &Wait| wait.what == What::Message && wait.waker == Some(by);
     let is_first =
         |hop: usize| world.wait(path[hop + 1].0, starts[hop] - 1).is_some_and(|wait| is_woken(path[hop].0, wait));
-    let is_late = |hop: usize| starts[hop] > starts[0] && !is_first(hop);
-    (1..starts.len()).any(is_late)
+    let late = (1..starts.len()).filter(|hop| starts[*hop] > starts[0] && !is_first(*hop));
+    late.map(|hop| starts[hop]).max()
 }
 
 /// Whether any wait of a task in a time does; `deep`: or one of those that it waits for.
 pub(crate) fn hops_late_within(world: &World, task: usize, (from, to): (u64, u64), deep: bool) -> bool {
+    // The whole of a wait that goes on after the time.
+    let to = world.wait(task, to - 1).map_or(to, |wait| wait.end.max(to));
     let is_late = |at: u64| {
         let path = path(world, task, at);
-        (0..if deep { path.len() } else { 1 }).any(|first| hops_late(world, &path[first..], at))
+        (0..if deep { path.len() } else { 1 }).any(|first| late_hop(world, &path[first..], at).is_some())
     };
     (from..to).any(is_late)
+}
+
+/// Whether the same wait leads later through such a task that does not wait for the other one yet: what is before that is lost.
+pub(crate) fn is_before_late_hop(world: &World, task: usize, at: u64) -> bool {
+    let woken = asleep(world, task, at).map_or(at, |wait| wait.woken);
+    (at..woken).any(|later| late_hop(world, &path(world, task, later), later).is_some_and(|since| since > at))
 }
 
 /// Ticks by cause.

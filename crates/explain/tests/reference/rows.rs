@@ -103,6 +103,8 @@ pub(crate) struct Rows {
     pub(crate) tasks: Vec<TaskRecord>,
     pub(crate) stacks: Vec<StackRecord>,
     is_load: bool,
+    /// Only this time is explained, in ticks.
+    pub(crate) window: Option<(u64, u64)>,
 }
 
 pub(crate) fn rows(world: &World, naming: &Naming) -> Rows {
@@ -282,6 +284,9 @@ impl Rows {
             ..RunDescription::new("reference", Moment::default())
         };
         let mut blame = Blame::new(None, &run).listing(1000);
+        if let Some((from, to)) = self.window {
+            blame = blame.within(ns(from), ns(to));
+        }
         if self.is_load {
             let phase = "measured".to_owned();
             blame.events(&[RunEvent::PhaseStarted { phase: phase.clone(), measured: true, at_ns: 0 }]);
