@@ -27,7 +27,7 @@ fn case<const N: usize, const M: usize>(resources: [Resource; N], tasks: [(u64, 
     Case::strictly(&Plan { subject: Subject::Load, resources: resources.into(), tasks })
 }
 
-/// The holder of a mutex writes a log, then waits for the holder of another mutex, which reads meanwhile. Who waits for the first mutex
+/// The holder of a mutex writes a log, then waits for the holder of another mutex, which reads meanwhile. TaskId waits for the first mutex
 /// waits for the log, then for the disk.
 #[test]
 #[ignore = "what the holder of a mutex did before anybody waited for it counts, instead of what the waiter did"]

@@ -165,7 +165,7 @@ pub(crate) fn ends(world: &World, task: usize, (from, to): (u64, u64)) -> BTreeM
     ends
 }
 
-/// Who was the last to have a lock that a wait led through, if that is one task for all but an eighth of it; else all who had one.
+/// TaskId was the last to have a lock that a wait led through, if that is one task for all but an eighth of it; else all who had one.
 fn holders(world: &World, wait: &Wait, waiter: usize, is_strict: bool) -> BTreeSet<Blamed> {
     let (mut all, mut last, mut old) = (BTreeSet::new(), BTreeMap::<usize, u64>::new(), BTreeSet::new());
     for at in wait.start..wait.woken {
@@ -181,7 +181,7 @@ fn holders(world: &World, wait: &Wait, waiter: usize, is_strict: bool) -> BTreeS
     let before = |(resource, since): &(usize, u64)| {
         (*since..wait.start).filter_map(|at| world.owner(*resource, at)).collect::<Vec<_>>()
     };
-    // Who had a lock before the wait began is named, too: see `found`.
+    // TaskId had a lock before the wait began is named, too: see `found`.
     let before: BTreeSet<usize> = old.iter().filter(|_| !is_strict).flat_map(before).collect();
     if has_all && before.iter().all(|holder| holder == most) {
         return BTreeSet::from([Blamed::Task(*most)]);
@@ -242,7 +242,7 @@ fn goes_on_from_a_proxy(world: &World, server: usize, at: u64) -> bool {
     since.into_iter().any(|at| clients(world, server, at).len() > 1)
 }
 
-/// Who is to blame for a server that ran while a task waited for it: the server itself, if it worked for that task; else the client that it
+/// TaskId is to blame for a server that ran while a task waited for it: the server itself, if it worked for that task; else the client that it
 /// works for, if it does not sleep until it answers. Which client of several servers in a row is left open.
 fn runner(world: &World, (victim, server): (usize, usize), at: u64, is_strict: bool) -> BTreeSet<Blamed> {
     let clients = clients(world, server, at);
@@ -277,7 +277,7 @@ pub(crate) fn has_stolen_turns(world: &World, task: usize, (from, to): (u64, u64
     (from..to).any(is_stolen)
 }
 
-/// Who is to blame for a wait for a journal: whom the last task of the chain waits for, which may be one of those that had a lock.
+/// TaskId is to blame for a wait for a journal: whom the last task of the chain waits for, which may be one of those that had a lock.
 fn committers(world: &World, wait: &Wait, waiter: usize) -> BTreeSet<Blamed> {
     if let What::Log { .. } = wait.what {
         return BTreeSet::from([Blamed::Logger]);
@@ -306,7 +306,7 @@ fn resource(what: Option<What>) -> Option<usize> {
     if let Some(What::Lock { resource, .. }) = what { Some(resource) } else { None }
 }
 
-/// Who may be to blame for a tick that a task lost; empty where it lost none.
+/// TaskId may be to blame for a tick that a task lost; empty where it lost none.
 pub(crate) fn blamed(world: &World, task: usize, at: u64, is_strict: bool) -> BTreeSet<Blamed> {
     let Tick { cause, by, mutex } = tick(world, task, at);
     // Of the wait of another task all of its time counts, not only that in which this one waited for it: see `found`.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use explain::blame::{Culprit, Explanation, Stall, Who};
+use explain::blame::{Culprit, Explanation, Stall, TaskId};
 use explain::waits::Step;
 use model::cause::Cause;
 
@@ -42,7 +42,7 @@ impl Case {
 
     /// All that is said of tasks, with their numbers in the world.
     fn outline(&self) -> (Vec<String>, Vec<String>) {
-        let task = |who: Option<&Who>| who.map(|who| self.naming.task(who.tid));
+        let task = |who: Option<&TaskId>| who.map(|who| self.naming.task(who.tid));
         let of_stall = |stall: &Stall| {
             let causes: Vec<(Cause, u64)> = stall.causes.iter().map(|time| (time.cause, time.time_ns)).collect();
             let (of, start_ns) = (task(Some(&stall.task)), stall.start_ns);
@@ -76,7 +76,7 @@ impl Case {
             if self.is_unsure(self.span(stall)) {
                 continue;
             }
-            let tid = |who: Option<&Who>| who.map(|who| who.tid);
+            let tid = |who: Option<&TaskId>| who.map(|who| who.tid);
             if stall.chain.first().is_some_and(|link| link.cause == Cause::Lock) {
                 let held = stall.chain.iter().rfind(|link| link.holds.is_some());
                 assert_eq!(held.and_then(|link| tid(link.task.as_ref())), Some(*holder), "{}", self.world);
@@ -92,7 +92,7 @@ impl Case {
     }
 }
 
-/// Who had the last lock of a path that begins with one.
+/// TaskId had the last lock of a path that begins with one.
 fn last_holder(path: &[Step]) -> Option<u32> {
     let last = path.iter().rposition(|step| step.cause == Cause::Lock).filter(|_| path[0].cause == Cause::Lock)?;
     path.get(last + 1).map(|step| step.tid)

@@ -186,7 +186,9 @@ impl<'a> Costs<'a> {
         let (index, mut now_ns) = (self.index, from_ns);
         while now_ns < to_ns {
             let client = client_of(index, ran, now_ns, victim.1);
-            let until_ns = client.map_or(to_ns, |(_, until_ns)| until_ns.min(to_ns));
+            // For whom it works is another question after each answer.
+            let answered_ns = client.map(|(_, until_ns)| until_ns).or_else(|| index.answers.next_ns(ran, now_ns));
+            let until_ns = answered_ns.map_or(to_ns, |until_ns| until_ns.min(to_ns));
             let key = self.keys.of(&running(index, client.map_or(ran, |(client, _)| client), until_ns));
             self.add_cost(key, victim, (until_ns - now_ns) * times);
             now_ns = until_ns;

@@ -141,13 +141,14 @@ pub(crate) enum Step<'a> {
     Works { tid: u32, at_ns: u64, ns: u64, held: Option<Held> },
 }
 
-/// Visits each step after the row itself.
+/// Visits each step after the row itself. Of each, only the time counts in which the step before waited for it.
 pub(crate) fn walk<'a>(index: &'a RunIndex, first: u32, cause: Cause, mut visit: impl FnMut(Step<'a>)) {
-    let (mut seen, limit_ns) = (Seen::new(index.row(first).tid), holder::since_ns(index, index.row(first)));
-    let (mut at, mut cause) = (first, cause);
+    let row = index.row(first);
+    let mut seen = Seen::new(row.tid);
+    let (mut at, mut cause, mut span_ns) = (first, cause, (holder::since_ns(index, row), row.runnable_ns));
     for _ in 0..CHAIN_TASKS {
         let row = index.row(at);
-        if let Some(stopped) = stopped(row, cause, limit_ns) {
+        if let Some(stopped) = stopped(row, cause, span_ns) {
             return visit(stopped);
         }
         if !is_followed(index, row, cause) {
@@ -158,11 +159,11 @@ pub(crate) fn walk<'a>(index: &'a RunIndex, first: u32, cause: Cause, mut visit:
         let request = ended.filter(|_| cause.has(traits::ENDS_WITH_REQUEST));
         if let Some(request) = request.filter(|request| described || explains(request, row)) {
             visit(Step::Request { request, described });
-            let Some(next) = step_beneath(index, request, (row, cause), &mut seen, &mut visit) else { return };
-            (at, cause) = next;
+            let Some(next) = step_beneath(index, request, (row, cause, span_ns), &mut seen, &mut visit) else { return };
+            (at, cause, span_ns) = next;
             continue;
         }
-        let by = Ender::of(index, row, limit_ns, &mut seen);
+        let by = Ender::of(index, row, span_ns, &mut seen);
         let wait = by.wait(index, row, cause);
         // An idle worker acts as soon as a request completes: then the request is what took the time.
         let request = request.or_else(|| ended.filter(|request| explains(request, row)));
@@ -170,12 +171,12 @@ pub(crate) fn walk<'a>(index: &'a RunIndex, first: u32, cause: Cause, mut visit:
         match (wait, request) {
             (Some(wait), _) => {
                 visit(Step::Waits { row: wait.row, cause: wait.cause, ns: wait.ns, held: by.held() });
-                (at, cause) = (wait.row, wait.cause);
+                (at, cause, span_ns) = (wait.row, wait.cause, by.span_ns().unwrap_or(span_ns));
             }
             (None, Some(request)) => {
                 visit(Step::Request { request, described });
-                let Some(next) = step_beneath(index, request, (row, cause), &mut seen, &mut visit) else { return };
-                (at, cause) = next;
+                let Some(next) = step_beneath(index, request, (row, cause, span_ns), &mut seen, &mut visit) else { return };
+                (at, cause, span_ns) = next;
             }
             (None, None) => return by.works(index, cause).into_iter().for_each(visit),
         }
@@ -206,9 +207,12 @@ impl Seen {
 struct Ender(Option<Edge>);
 
 impl Ender {
-    fn of(index: &RunIndex, row: &Row, limit_ns: u64, seen: &mut Seen) -> Ender {
-        let is_new = |edge: &Edge| seen.insert(edge.tid);
-        Ender(edge::longest(index, row, limit_ns).filter(is_new).filter(|edge| edge.from_ns < edge.to_ns))
+    fn of(index: &RunIndex, row: &Row, span_ns: (u64, u64), seen: &mut Seen) -> Ender {
+        Ender(edge::longest(index, row, span_ns).filter(|edge| seen.insert(edge.tid)))
+    }
+
+    fn span_ns(&self) -> Option<(u64, u64)> {
+        self.0.map(|edge| (edge.from_ns, edge.to_ns))
     }
 
     fn held(&self) -> Option<Held> {
@@ -250,10 +254,10 @@ impl Ender {
 }
 
 /// Who stopped the task, or froze its cgroup or file system, if that is known.
-fn stopped<'a>(row: &Row, cause: Cause, limit_ns: u64) -> Option<Step<'a>> {
+fn stopped<'a>(row: &Row, cause: Cause, (from_ns, to_ns): (u64, u64)) -> Option<Step<'a>> {
     let is_it = |tid: &u32| cause.has(traits::HALTED) && *tid != row.tid;
     let tid = row.holder_tid.get().filter(is_it)?;
-    let ns = row.runnable_ns.saturating_sub(row.start_ns.max(limit_ns));
+    let ns = row.runnable_ns.min(to_ns).saturating_sub(row.start_ns.max(from_ns));
     Some(Step::Stopped { tid, at_ns: row.start_ns, ns, cause })
 }
 
@@ -275,19 +279,19 @@ fn is_own_stage(request: &RequestRecord, cause: Cause) -> bool {
 fn step_beneath<'a>(
     index: &'a RunIndex,
     request: &'a RequestRecord,
-    (row, cause): (&Row, Cause),
+    (row, cause, (from_ns, to_ns)): (&Row, Cause, (u64, u64)),
     seen: &mut Seen,
     visit: &mut impl FnMut(Step<'a>),
-) -> Option<(u32, Cause)> {
+) -> Option<(u32, Cause, (u64, u64))> {
     if is_own_stage(request, cause) {
         return None;
     }
-    let part = lower_device::longest(index, request, row.start_ns, row.runnable_ns)?;
+    let part = lower_device::longest(index, request, row.start_ns.max(from_ns), row.runnable_ns.min(to_ns))?;
     match part.by {
         Served::Worker(row) if seen.insert(index.row(row).tid) => {
             let cause = index.main_cause(row);
             visit(Step::Waits { row, cause, ns: part.to_ns - part.from_ns, held: None });
-            Some((row, cause))
+            Some((row, cause, (part.from_ns, part.to_ns)))
         }
         Served::Lower(_, request) => {
             visit(Step::Request { request, described: false });

@@ -37,13 +37,13 @@ pub(crate) fn edges(index: &RunIndex, row: &Row, (from_ns, to_ns): (u64, u64)) -
     edges
 }
 
-/// The one that a row waited for the longest, of a wait that began by a moment.
-pub(crate) fn longest(index: &RunIndex, row: &Row, since_ns: u64) -> Option<Edge> {
-    let held = holder::longest(index, row).map(|held| Held { from_ns: held.from_ns.max(since_ns), ..held });
-    let by_holder = held.filter(|held| held.from_ns < held.to_ns).map(Edge::of_holder);
+/// The one that a row waited for the longest within a time.
+pub(crate) fn longest(index: &RunIndex, row: &Row, span_ns: (u64, u64)) -> Option<Edge> {
+    let by_holder = holder::longest_within(index, row, span_ns).map(Edge::of_holder);
     let by_waker = || {
-        let (from_ns, to_ns) = (row.start_ns.max(since_ns), row.runnable_ns);
-        Some(Edge { tid: index.waker(row)?, from_ns, to_ns, held: None })
+        let (from_ns, to_ns) = (row.start_ns.max(span_ns.0), row.runnable_ns.min(span_ns.1));
+        let tid = index.waker(row).filter(|_| from_ns < to_ns)?;
+        Some(Edge { tid, from_ns, to_ns, held: None })
     };
     by_holder.or_else(by_waker)
 }

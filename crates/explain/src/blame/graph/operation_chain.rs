@@ -155,7 +155,7 @@ fn longest(index: &RunIndex, operation: &Operation, timeline: &TaskTimeline) -> 
     // The chain of a cause that hardly matters would read as the reason.
     let all = timeline.sums(operation.start_ns, operation.end_ns);
     let matters = |wait: &LongestWait| all.of(wait.cause).total_ns() >= operation.ns() / SMALL_PART;
-    let longest = sums.into_values().map(|(sum, _)| sum).filter(matters).max_by_key(|sum| (sum.ns, sum.cause, sum.row));
+    let longest = sums.into_values().map(|(sum, _)| sum).filter(matters).max_by_key(|sum| (sum.ns, sum.cause, sum.row, sum.ran));
     longest.or(longest_small.filter(matters))
 }
 

@@ -101,6 +101,12 @@ impl Answers {
         self.received.values().flat_map(first_of_each)
     }
 
+    /// When a thread sends its next answer.
+    pub(crate) fn next_ns(&self, server: u32, after_ns: u64) -> Option<u64> {
+        let all = self.sent.get(&server)?;
+        all.get(all.partition_point(|answer| answer.sent_ns <= after_ns)).map(|answer| answer.sent_ns)
+    }
+
     /// The client to whom a thread sends its next answer, and when, if it had the request by then.
     pub(crate) fn next(&self, server: u32, at_ns: u64) -> Option<(u32, u64)> {
         self.after(server, at_ns, at_ns)

@@ -71,8 +71,14 @@ pub(crate) fn all(index: &RunIndex, row: &Row) -> Vec<Held> {
 
 /// The task that held the lock for most of a wait, and its longest turn in that time; `None` where no holder is known.
 pub(crate) fn longest(index: &RunIndex, row: &Row) -> Option<Held> {
+    longest_within(index, row, (0, u64::MAX))
+}
+
+/// The same of a part of the wait.
+pub(crate) fn longest_within(index: &RunIndex, row: &Row, (from_ns, to_ns): (u64, u64)) -> Option<Held> {
     let mut sums: HashMap<u32, (u64, Held)> = HashMap::new();
-    for turn in all(index, row) {
+    let within = |held: Held| Held { from_ns: held.from_ns.max(from_ns), to_ns: held.to_ns.min(to_ns), ..held };
+    for turn in all(index, row).into_iter().map(within).filter(|turn| turn.from_ns < turn.to_ns) {
         let (sum_ns, longest) = sums.entry(turn.tid).or_insert((0, turn));
         *sum_ns += turn.ns();
         if turn.ns() > longest.ns() {

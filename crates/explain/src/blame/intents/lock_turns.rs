@@ -8,6 +8,7 @@ use model::system_call::traits;
 use crate::blame::facts::names::Names;
 use crate::blame::facts::rows::Row;
 use crate::blame::rule::{Example, Rule};
+use crate::thresholds::SOON_NS;
 
 pub(crate) const RULE: Rule = Rule {
     id: "lock-by-owners",
@@ -126,9 +127,14 @@ impl LockTurns {
             let turns = turns.entry(lock).or_default();
             turns.extend(waits.holder(row).map(|(tid, is_hint)| Turn { at_ns: row.start_ns, tid, is_hint }));
             // A task that finds the lock taken again sleeps again.
-            let goes_on = rows.get(at + 1).is_some_and(|next| next.tid == row.tid && next.lock.get() == row.lock.get());
+            let is_again = |next: &Row| {
+                next.tid == row.tid
+                    && next.lock.get() == row.lock.get()
+                    && next.start_ns <= row.end_ns.saturating_add(SOON_NS)
+            };
+            let goes_on = rows.get(at + 1).is_some_and(is_again);
             if !goes_on && whom(row).is_some() {
-                turns.push(Turn { at_ns: row.end_ns, tid: row.tid, is_hint: false });
+                turns.push(Turn { at_ns: row.runnable_ns, tid: row.tid, is_hint: false });
             }
         }
         turns.values_mut().for_each(|turns| turns.sort_by_key(|turn| turn.at_ns));
