@@ -6,7 +6,7 @@ use explain::blame::{Link, Stall};
 use explain::waits::{Waiting, Waits};
 use model::cause::Cause;
 
-use crate::check::{Case, Ticks, ticks};
+use crate::check::{Case, Ticks};
 use crate::naive;
 use crate::world::Wait;
 
@@ -42,7 +42,7 @@ impl Case {
         let of_time = waits.iter().filter(|wait| wait.start < to && from < wait.end);
         let of_cause: Vec<_> = of_time.filter(|wait| naive::may_cause(wait, link.cause)).collect();
         let is_it =
-            |wait: &&Wait| !naive::leads_on(&self.world, wait) && wait.woken - wait.start == ticks(link.time_ns);
+            |wait: &&Wait| !naive::leads_on(&self.world, wait) && wait.woken - wait.start == self.ticks(link.time_ns);
         !of_cause.is_empty() && of_cause.iter().all(is_it)
     }
 
@@ -53,7 +53,7 @@ impl Case {
     pub(crate) fn steps(&self, chain: &[Link]) -> String {
         let step = |link: &Link| {
             let task = link.task.as_ref().map(|who| self.naming.task(who.tid));
-            format!("{task:?} {} {}", link.cause.name(), ticks(link.time_ns))
+            format!("{task:?} {} {}", link.cause.name(), self.ticks(link.time_ns))
         };
         chain.iter().map(step).collect::<Vec<_>>().join(" < ")
     }
@@ -97,7 +97,7 @@ impl Case {
         let mut ends = BTreeMap::new();
         for (path, ns) in &waiting.pieces {
             let last = waits.paths[*path as usize].last().expect("a step");
-            *ends.entry((self.naming.task(last.tid), last.cause)).or_default() += ticks(*ns);
+            *ends.entry((self.naming.task(last.tid), last.cause)).or_default() += self.ticks(*ns);
         }
         ends
     }

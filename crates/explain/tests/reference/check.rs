@@ -7,7 +7,7 @@ use model::cause::Cause;
 
 use crate::naive;
 use crate::plan::{Plan, Subject};
-use crate::rows::{Naming, Rows, SLOW, TICK_NS, rows, tick};
+use crate::rows::{Naming, Rows, SLOW, rows};
 use crate::simulation::simulate;
 use crate::world::World;
 
@@ -22,11 +22,6 @@ pub(crate) struct Case {
 }
 
 pub(crate) type Ticks<K> = BTreeMap<K, u64>;
-
-pub(crate) fn ticks(ns: u64) -> u64 {
-    assert_eq!(ns % TICK_NS, 0, "a part of a tick: {ns}");
-    ns / TICK_NS
-}
 
 fn sum<'a>(causes: impl IntoIterator<Item = &'a CauseTime>) -> u64 {
     causes.into_iter().inspect(|time| assert_eq!(time.evidence.total_ns(), time.time_ns)).map(|time| time.time_ns).sum()
@@ -51,6 +46,14 @@ impl Case {
         Case { is_strict: true, ..Case::of(plan) }
     }
 
+    fn tick(&self, at_ns: u64) -> u64 {
+        self.world.clock.tick(at_ns)
+    }
+
+    pub(crate) fn ticks(&self, ns: u64) -> u64 {
+        self.world.clock.ticks(ns)
+    }
+
     pub(crate) fn hops_late(&self, (task, span): (usize, (u64, u64)), deep: bool) -> bool {
         !self.is_strict && naive::hops_late_within(&self.world, task, span, deep)
     }
@@ -67,7 +70,7 @@ impl Case {
 
     pub(crate) fn span(&self, stall: &Stall) -> (usize, (u64, u64)) {
         let task = self.naming.task(stall.task.tid);
-        (task, (tick(stall.start_ns), tick(stall.start_ns + stall.duration_ns)))
+        (task, (self.tick(stall.start_ns), self.tick(stall.start_ns + stall.duration_ns)))
     }
 
     /// The causes of each stall are those of the reference, tick by tick.
@@ -77,7 +80,7 @@ impl Case {
             if self.hops_late((task, span), false) {
                 continue;
             }
-            let said: Ticks<Cause> = stall.causes.iter().map(|time| (time.cause, ticks(time.time_ns))).collect();
+            let said: Ticks<Cause> = stall.causes.iter().map(|time| (time.cause, self.ticks(time.time_ns))).collect();
             assert_eq!(
                 said,
                 naive::shares(&self.world, task, span),
@@ -93,16 +96,16 @@ impl Case {
         let is_left_out = |task: usize, at: u64| !self.is_strict && naive::is_before_late_hop(&self.world, task, at);
         self.accounting.for_each(|of| {
             let task = self.naming.task(of.tid);
-            let mut now = tick(of.start_ns);
+            let mut now = self.tick(of.start_ns);
             for piece in of.pieces {
-                assert_eq!(tick(piece.start_ns), now, "a gap in {task}\n{}", self.world);
-                for at in (now..tick(piece.end_ns)).filter(|at| !is_left_out(task, *at)) {
+                assert_eq!(self.tick(piece.start_ns), now, "a gap in {task}\n{}", self.world);
+                for at in (now..self.tick(piece.end_ns)).filter(|at| !is_left_out(task, *at)) {
                     let cause = naive::tick(&self.world, task, at).cause;
                     assert_eq!(piece.cause, cause, "{at} of {task}\n{}", self.world);
                 }
-                now = tick(piece.end_ns);
+                now = self.tick(piece.end_ns);
             }
-            assert_eq!(now, tick(of.start_ns + of.duration_ns), "the end of {task}\n{}", self.world);
+            assert_eq!(now, self.tick(of.start_ns + of.duration_ns), "the end of {task}\n{}", self.world);
         });
     }
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use explain::blame::{Culprit, Stall};
 use model::cause::{Cause, traits};
 
-use crate::check::{Case, Ticks, ticks};
+use crate::check::{Case, Ticks};
 use crate::naive::{self, Blamed};
 use crate::world::World;
 
@@ -21,8 +21,8 @@ impl Case {
             let mut said: Ticks<Cause> = BTreeMap::new();
             let mut by: Ticks<(Cause, Blamed)> = BTreeMap::new();
             for culprit in &culprits {
-                *said.entry(culprit.cause).or_default() += ticks(culprit.time_ns);
-                *by.entry((culprit.cause, self.blamed(culprit))).or_default() += ticks(culprit.time_ns);
+                *said.entry(culprit.cause).or_default() += self.ticks(culprit.time_ns);
+                *by.entry((culprit.cause, self.blamed(culprit))).or_default() += self.ticks(culprit.time_ns);
                 let victims: u64 = culprit.victims.iter().map(|(_, ns)| ns).sum();
                 let are_all = culprit.victims.len() as u64 == culprit.victims_count;
                 assert!(victims <= culprit.time_ns && (victims == culprit.time_ns || !are_all), "{culprit:?}");

@@ -1,6 +1,7 @@
 //! What the properties have found, each in its smallest world.
 
 use crate::check::Case;
+use crate::clock::Clock;
 use crate::plan::Resource::{KernelLock, Server, UserLock};
 use crate::plan::{Act, Plan, Resource, Stages, Subject};
 
@@ -21,10 +22,15 @@ fn with<const N: usize>(resource: usize, inner: [Act; N]) -> Act {
     Act::With { resource, late: 0, inner: inner.into() }
 }
 
+/// Acts of a load.
+fn plan(resources: Vec<Resource>, tasks: Vec<(u64, Vec<Act>)>) -> Plan {
+    Plan { clock: Clock::SLOW, subject: Subject::Load, resources, tasks }
+}
+
 /// Tasks that each do one thing from some tick on.
 fn case<const N: usize, const M: usize>(resources: [Resource; N], tasks: [(u64, Act); M]) -> Case {
     let tasks = tasks.map(|(begin, act)| (begin, vec![act])).into();
-    Case::strictly(&Plan { subject: Subject::Load, resources: resources.into(), tasks })
+    Case::strictly(&plan(resources.into(), tasks))
 }
 
 /// The holder of a mutex writes a log, then waits for the holder of another mutex, which reads meanwhile. TaskId waits for the first mutex
@@ -59,7 +65,7 @@ fn what_another_client_did_before_it_asked_is_its_own_affair() {
     let client = with(0, [run(8), with(0, [run(1)])]);
     let other = (0, vec![log(6), with(1, [run(6)])]);
     let tasks = vec![(0, vec![client]), other];
-    Case::strictly(&Plan { subject: Subject::Load, resources: vec![Server, Server], tasks }).shares();
+    Case::strictly(&plan(vec![Server, Server], tasks)).shares();
 }
 
 /// The wait for a mutex is for a device for a moment, then for the mutex.
@@ -91,7 +97,7 @@ fn who_released_a_lock_before_a_wait_began_is_not_to_blame_for_it() {
 fn nobody_waits_for_itself() {
     let first = (0, vec![with(1, [run(15)]), with(0, [run(1)])]);
     let tasks = vec![first, (1, vec![with(0, [with(0, [run(1)])])]), (2, vec![with(1, [run(8)])])];
-    Case::strictly(&Plan { subject: Subject::Load, resources: vec![Server, KernelLock], tasks }).chains();
+    Case::strictly(&plan(vec![Server, KernelLock], tasks)).chains();
 }
 
 /// A server works for another server, which the victim asks at another time, and then without a pause for a client.
@@ -100,7 +106,7 @@ fn nobody_waits_for_itself() {
 fn who_a_server_works_for_is_asked_again_for_each_request() {
     let victim = (3, vec![with(1, [run(1)]), with(0, [run(1)])]);
     let tasks = vec![victim, (0, vec![with(0, [with(0, [run(8)])])]), (2, vec![with(1, [run(6)])])];
-    Case::strictly(&Plan { subject: Subject::Load, resources: vec![Server, Server], tasks }).culprits();
+    Case::strictly(&plan(vec![Server, Server], tasks)).culprits();
 }
 
 /// The second task has the lock twice, and does not sleep in between. Who waits for it then waits for that task.
@@ -109,7 +115,7 @@ fn who_a_server_works_for_is_asked_again_for_each_request() {
 fn a_task_that_waits_for_a_lock_again_has_had_it() {
     let twice = (1, vec![with(0, [run(20)]), with(0, [run(1)])]);
     let tasks = vec![(4, vec![with(0, [run(5)])]), twice, (0, vec![with(0, [run(4)])])];
-    Case::strictly(&Plan { subject: Subject::Load, resources: vec![KernelLock], tasks }).culprits();
+    Case::strictly(&plan(vec![KernelLock], tasks)).culprits();
 }
 
 /// Two servers ran equally long for the task.
@@ -122,4 +128,15 @@ fn equal_rows_give_equal_findings() {
     };
     let first = chains();
     (0..64).for_each(|_| assert_eq!(chains(), first));
+}
+
+/// A server asks two things of another one on behalf of its client. As the first of both took less than 10 ms and did not begin or end much
+/// earlier or later than what the client asked, the server is taken to have passed that on, and what it waited for afterwards is lost.
+#[test]
+#[ignore = "a server that waits for another request of its own before it answers is taken to have passed the first one on"]
+fn a_server_that_asks_again_has_not_passed_the_first_request_on() {
+    let asks_twice = with(0, [with(0, [log(3)]), with(0, [log(2)])]);
+    let tasks = vec![(0, vec![asks_twice])];
+    let clock = Clock { tick_ns: 500_009 };
+    Case::strictly(&Plan { clock, ..plan(vec![Server, Server], tasks) }).shares();
 }

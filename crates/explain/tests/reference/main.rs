@@ -3,6 +3,7 @@
 
 mod chains;
 mod check;
+mod clock;
 mod culprits;
 mod drawing;
 mod found;

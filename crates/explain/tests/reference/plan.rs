@@ -3,6 +3,8 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 
+use crate::clock::Clock;
+
 /// Something that tasks wait for each other with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Resource {
@@ -69,6 +71,7 @@ pub(crate) enum Subject {
 
 #[derive(Debug, Clone)]
 pub(crate) struct Plan {
+    pub(crate) clock: Clock,
     pub(crate) subject: Subject,
     pub(crate) resources: Vec<Resource>,
     /// For each task, when it begins and its acts.
@@ -111,5 +114,10 @@ fn subject() -> impl Strategy<Value = Subject> {
 
 pub(crate) fn plan() -> impl Strategy<Value = Plan> {
     let tasks = vec((0..12_u64, vec(act(), 1..5)), 1..6);
-    (subject(), vec(resource(), 1..4), tasks).prop_map(|(subject, resources, tasks)| Plan { subject, resources, tasks })
+    (subject(), vec(resource(), 1..4), tasks).prop_map(|(subject, resources, tasks)| Plan {
+        clock: Clock::SLOW,
+        subject,
+        resources,
+        tasks,
+    })
 }

@@ -10,16 +10,12 @@ use model::stall::{
 };
 use model::time::Moment;
 
+use crate::clock::Clock;
 use crate::plan::{Resource, Subject};
 use crate::world::{Span, Wait, What, World};
 
-/// An odd number of nanoseconds, so that no rounding goes unseen. Longer than all times in which `explain` takes two events for one:
-/// what is that close is a guess, and no matter of this reference.
-pub(crate) const TICK_NS: u64 = 61_000_003;
 /// From so many ticks on an operation is slow.
 pub(crate) const SLOW: u64 = 5;
-/// The monotonic clock does not begin with the recording.
-const BEGAN_NS: u64 = 1_000_000_007;
 /// CPU time before the recording: 0 is unknown.
 const USED_NS: u64 = 5_000_011;
 
@@ -86,16 +82,7 @@ fn shuffle<T>(items: &mut [T], mut seed: u64) {
     }
 }
 
-pub(crate) fn ns(tick: u64) -> u64 {
-    BEGAN_NS + tick * TICK_NS
-}
-
-pub(crate) fn tick(at_ns: u64) -> u64 {
-    assert_eq!((at_ns - BEGAN_NS) % TICK_NS, 0, "{at_ns}");
-    (at_ns - BEGAN_NS) / TICK_NS
-}
-
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(crate) struct Rows {
     pub(crate) stalls: Vec<StallRecord>,
     pub(crate) operations: Vec<OperationRecord>,
@@ -103,12 +90,22 @@ pub(crate) struct Rows {
     pub(crate) tasks: Vec<TaskRecord>,
     pub(crate) stacks: Vec<StackRecord>,
     is_load: bool,
+    clock: Clock,
     /// Only this time is explained, in ticks.
     pub(crate) window: Option<(u64, u64)>,
 }
 
 pub(crate) fn rows(world: &World, naming: &Naming) -> Rows {
-    let mut rows = Rows { is_load: world.subject == Subject::Load, ..Rows::default() };
+    let mut rows = Rows {
+        stalls: Vec::new(),
+        operations: Vec::new(),
+        requests: Vec::new(),
+        tasks: Vec::new(),
+        stacks: Vec::new(),
+        is_load: world.subject == Subject::Load,
+        clock: world.clock,
+        window: None,
+    };
     for (task, &tid) in naming.tids.iter().enumerate() {
         rows.tasks.push(thread(tid, format!("{}-{task}", naming.prefix)));
     }
@@ -120,9 +117,12 @@ pub(crate) fn rows(world: &World, naming: &Naming) -> Rows {
         for wait in &world.lives[task].waits {
             ran += wait.start - last;
             last = wait.end;
-            let request = rows.request(task, wait, naming);
-            let row =
-                StallRecord { request, cpu_ns: Some(USED_NS + ran * TICK_NS), ..off_cpu(world, naming, task, wait) };
+            let request = rows.request(world, naming, (task, wait));
+            let row = StallRecord {
+                request,
+                cpu_ns: Some(USED_NS + ran * world.clock.tick_ns),
+                ..off_cpu(world, naming, task, wait)
+            };
             rows.stalls.push(row);
         }
         rows.acts(world, naming, task);
@@ -154,13 +154,13 @@ fn off_cpu(world: &World, naming: &Naming, task: usize, wait: &Wait) -> StallRec
     let served = world.lives[task].served.iter().find(|one| !is_journal && (one.taken..one.sent).contains(&wait.start));
     let row = StallRecord {
         state: Some(2),
-        woken_ns: Some(ns(wait.woken)),
+        woken_ns: Some(world.clock.ns(wait.woken)),
         waker_tid: Some(wait.waker.map_or(0, tid)),
         behind_tid: is_late.then(|| tid(naming.hog())),
         flags: is_of_command.then_some(stall_flags::WATCHED),
         // Of a server that works on a request, when it received that.
-        asked_ns: served.map(|served| ns(served.taken)),
-        ..StallRecord::new(StallKind::OffCpu, tid(task), ns(wait.start), ns(wait.end))
+        asked_ns: served.map(|served| world.clock.ns(served.taken)),
+        ..StallRecord::new(StallKind::OffCpu, tid(task), world.clock.ns(wait.start), world.clock.ns(wait.end))
     };
     let call = |call: &str| Some(call.to_owned());
     match wait.what {
@@ -178,7 +178,7 @@ fn off_cpu(world: &World, naming: &Naming, task: usize, wait: &Wait) -> StallRec
             state: Some(1),
             call: call("recvfrom"),
             awaits: Some(Awaits::Answer),
-            asked_ns: Some(ns(wait.start)),
+            asked_ns: Some(world.clock.ns(wait.start)),
             ..row
         },
         What::Disk { .. } => StallRecord { stack: Some(if is_journal { THREAD_READS } else { READ }), ..row },
@@ -196,7 +196,7 @@ fn off_cpu(world: &World, naming: &Naming, task: usize, wait: &Wait) -> StallRec
 }
 
 impl Rows {
-    fn request(&mut self, task: usize, wait: &Wait, naming: &Naming) -> Option<u32> {
+    fn request(&mut self, world: &World, naming: &Naming, (task, wait): (usize, &Wait)) -> Option<u32> {
         let What::Disk { before, queue, throttled } = wait.what else { return None };
         let request = self.requests.len() as u32;
         self.requests.push(RequestRecord {
@@ -207,11 +207,11 @@ impl Rows {
             kind: Kind::from_rwbs(b"R").expect("letters"),
             tid: naming.tids[task],
             merges: 0,
-            queued_ns: Some(ns(wait.start + if throttled { before } else { 0 })),
+            queued_ns: Some(world.clock.ns(wait.start + if throttled { before } else { 0 })),
             got_ns: None,
-            inserted_ns: Some(ns(wait.start + before)),
-            issued_ns: Some(ns(wait.start + before + queue)),
-            completed_ns: ns(wait.woken),
+            inserted_ns: Some(world.clock.ns(wait.start + before)),
+            issued_ns: Some(world.clock.ns(wait.start + before + queue)),
+            completed_ns: world.clock.ns(wait.woken),
             errno: None,
             throttled,
             parts: None,
@@ -225,7 +225,7 @@ impl Rows {
     fn acts(&mut self, world: &World, naming: &Naming, task: usize) {
         let slow = |act: &&Span| act.end - act.start >= SLOW && (self.is_load || act.is_call);
         for (number, act) in world.lives[task].acts.iter().filter(slow).enumerate() {
-            let (tid, start_ns, end_ns) = (naming.tids[task], ns(act.start), ns(act.end));
+            let (tid, start_ns, end_ns) = (naming.tids[task], world.clock.ns(act.start), world.clock.ns(act.end));
             // Each has a class of its own, of which the root blockers are known.
             let class = format!("act-{task}-{number}");
             if !self.is_load {
@@ -255,12 +255,16 @@ impl Rows {
         for served in world.lives[server].served.iter().filter(|_| is_server) {
             let of_client = |wait: &&Wait| wait.start == served.asked && matches!(wait.what, What::Answer { .. });
             let wait = world.lives[served.client].waits.iter().find(of_client).expect("a client that waits");
-            let row =
-                StallRecord::new(StallKind::ServerRequest, naming.tids[served.client], ns(served.asked), ns(wait.end));
+            let row = StallRecord::new(
+                StallKind::ServerRequest,
+                naming.tids[served.client],
+                world.clock.ns(served.asked),
+                world.clock.ns(wait.end),
+            );
             self.stalls.push(StallRecord {
                 awaits: Some(Awaits::Answer),
-                asked_ns: Some(ns(served.asked)),
-                woken_ns: Some(ns(served.sent)),
+                asked_ns: Some(world.clock.ns(served.asked)),
+                woken_ns: Some(world.clock.ns(served.sent)),
                 waker_tid: Some(naming.tids[server]),
                 ..row
             });
@@ -276,16 +280,17 @@ impl Rows {
     }
 
     pub(crate) fn explain(&self) -> (Explanation, Accounting) {
-        let slow_ns = SLOW * TICK_NS;
+        let tick_ns = self.clock.tick_ns;
+        let slow_ns = SLOW * tick_ns;
         let run = RunDescription {
-            sample_interval_ns: TICK_NS,
+            sample_interval_ns: tick_ns,
             slower_than_ns: slow_ns,
-            trace: Some(TraceSettings { slow_ns, interval_ns: TICK_NS, all_requests: false }),
+            trace: Some(TraceSettings { slow_ns, interval_ns: tick_ns, all_requests: false }),
             ..RunDescription::new("reference", Moment::default())
         };
         let mut blame = Blame::new(None, &run).listing(1000);
         if let Some((from, to)) = self.window {
-            blame = blame.within(ns(from), ns(to));
+            blame = blame.within(self.clock.ns(from), self.clock.ns(to));
         }
         if self.is_load {
             let phase = "measured".to_owned();

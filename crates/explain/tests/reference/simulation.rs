@@ -150,6 +150,7 @@ pub(crate) fn simulate(plan: &Plan) -> World {
     let servers = plan.resources.iter().map(|_| task(State::Runs(0), VecDeque::new()));
     let tasks: Vec<Task> = clients.chain(servers).collect();
     let world = World {
+        clock: plan.clock,
         subject: plan.subject,
         resources: plan.resources.clone(),
         lives: vec![Life::default(); tasks.len()],

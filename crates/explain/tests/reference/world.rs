@@ -1,5 +1,6 @@
 //! What each task of a world did at each moment, and for whom it waited.
 
+use crate::clock::Clock;
 use crate::plan::{Resource, Subject};
 
 /// What a task that is not on a CPU waits for.
@@ -72,6 +73,7 @@ pub(crate) struct Life {
 
 #[derive(Debug, Clone)]
 pub(crate) struct World {
+    pub(crate) clock: Clock,
     pub(crate) subject: Subject,
     pub(crate) resources: Vec<Resource>,
     /// Of the plan's tasks, then of a server for each resource: those of locks never live.
