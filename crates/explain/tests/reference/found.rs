@@ -137,6 +137,5 @@ fn equal_rows_give_equal_findings() {
 fn a_server_that_asks_again_has_not_passed_the_first_request_on() {
     let asks_twice = with(0, [with(0, [log(3)]), with(0, [log(2)])]);
     let tasks = vec![(0, vec![asks_twice])];
-    let clock = Clock { tick_ns: 500_009 };
-    Case::strictly(&Plan { clock, ..plan(vec![Server, Server], tasks) }).shares();
+    Case::strictly(&Plan { clock: Clock::FAST, ..plan(vec![Server, Server], tasks) }).shares();
 }
