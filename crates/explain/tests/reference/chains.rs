@@ -7,6 +7,7 @@ use explain::waits::{Waiting, Waits};
 use model::cause::Cause;
 
 use crate::check::{Case, Ticks};
+use crate::left_out;
 use crate::naive;
 use crate::world::Wait;
 
@@ -71,7 +72,7 @@ impl Case {
         for waiting in &waits.operations {
             let stall = self.stall_of(waiting);
             let (task, span) = self.span(stall);
-            if self.hops_late((task, span), true) || naive::has_stolen_turns(&self.world, task, span) {
+            if self.hops_late((task, span), true) || left_out::has_stolen_turns(&self.world, task, span) {
                 continue;
             }
             let said = self.ends(&waits, waiting);

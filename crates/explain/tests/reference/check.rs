@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use explain::blame::{Accounting, CauseTime, Explanation, Stall};
 use model::cause::Cause;
 
+use crate::left_out;
 use crate::naive;
 use crate::plan::{Plan, Subject};
 use crate::rows::{Naming, Rows, SLOW, rows};
@@ -55,17 +56,17 @@ impl Case {
     }
 
     pub(crate) fn hops_late(&self, (task, span): (usize, (u64, u64)), deep: bool) -> bool {
-        !self.is_strict && naive::hops_late_within(&self.world, task, span, deep)
+        !self.is_strict && left_out::hops_late_within(&self.world, task, span, deep)
     }
 
     /// Whether `found` has any shape of it that is known to be wrong.
     pub(crate) fn is_unsure(&self, (task, span): (usize, (u64, u64))) -> bool {
-        let loses_turns = !self.is_strict && naive::loses_turns(&self.world);
+        let loses_turns = !self.is_strict && left_out::loses_turns(&self.world);
         loses_turns || self.hops_late((task, span), true) || self.has_old_waits((task, span))
     }
 
     pub(crate) fn has_old_waits(&self, (task, span): (usize, (u64, u64))) -> bool {
-        !self.is_strict && naive::has_old_waits(&self.world, task, span)
+        !self.is_strict && left_out::has_old_waits(&self.world, task, span)
     }
 
     pub(crate) fn span(&self, stall: &Stall) -> (usize, (u64, u64)) {
@@ -93,7 +94,7 @@ impl Case {
 
     /// Each moment of an operation has its cause in the reference.
     pub(crate) fn moments(&self) {
-        let is_left_out = |task: usize, at: u64| !self.is_strict && naive::is_before_late_hop(&self.world, task, at);
+        let is_left_out = |task: usize, at: u64| !self.is_strict && left_out::is_before_late_hop(&self.world, task, at);
         self.accounting.for_each(|of| {
             let task = self.naming.task(of.tid);
             let mut now = self.tick(of.start_ns);

@@ -1,5 +1,8 @@
 //! A reference for `explain`: small worlds in which it is known who waited for whom at each moment, the rows that the tracer would have
 //! recorded of them, and the same shares, chains and culprits, found naively.
+//!
+//! A failure prints its world: `=` runs, `p` preempted, `w` on the run queue, `K` and `U` wait for a lock of the kernel and of user space,
+//! `A` for an answer, `C` for a commit, `t` `r` `q` `d` in the stages of a request, `x` and `j` for logs, `.` for a request.
 
 mod chains;
 mod check;
@@ -7,6 +10,7 @@ mod clock;
 mod culprits;
 mod drawing;
 mod found;
+mod left_out;
 mod naive;
 mod outputs;
 mod plan;
@@ -15,12 +19,20 @@ mod simulation;
 mod world;
 
 use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
 
 use check::Case;
 use plan::plan;
 
+/// The same cases each time, as what is left out is not known exactly where several faults meet; with PROPTEST_CASES as many others.
+fn config() -> ProptestConfig {
+    let any = ProptestConfig { failure_persistence: None, ..ProptestConfig::default() };
+    let is_fixed = std::env::var_os("PROPTEST_CASES").is_none();
+    if is_fixed { ProptestConfig { cases: 250, rng_seed: RngSeed::Fixed(47), ..any } } else { any }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(250) })]
+    #![proptest_config(config())]
 
     #[test]
     fn shares_are_those_of_the_truth(plan in plan()) {

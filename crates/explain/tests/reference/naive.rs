@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use model::cause::Cause;
 
+use crate::left_out::{goes_on_from_a_proxy, loses_turns, old_locks};
 use crate::plan::Resource;
 use crate::world::{Served, Wait, What, World};
 
@@ -18,7 +19,7 @@ pub(crate) enum Blamed {
 }
 
 /// The wait of a task that is asleep in a tick.
-fn asleep(world: &World, task: usize, at: u64) -> Option<&Wait> {
+pub(crate) fn asleep(world: &World, task: usize, at: u64) -> Option<&Wait> {
     world.wait(task, at).filter(|wait| at < wait.woken)
 }
 
@@ -102,40 +103,12 @@ pub(crate) fn tick(world: &World, task: usize, at: u64) -> Tick {
     Tick { cause, by: path[last].0, mutex }
 }
 
-fn is_followed(world: &World, what: What) -> bool {
+pub(crate) fn is_followed(world: &World, what: What) -> bool {
     match what {
         What::Lock { resource, .. } => world.resources[resource] == Resource::UserLock,
         What::Commit { .. } => false,
         _ => true,
     }
-}
-
-/// If a wait leads through a task that began to wait for another one, which was busy by then, only later: when the last of them did.
-fn late_hop(world: &World, path: &[(usize, Option<What>)], at: u64) -> Option<u64> {
-    let followed = path.iter().take_while(|(_, what)| what.is_some_and(|what| is_followed(world, what)));
-    let starts: Vec<u64> = followed.map(|(task, _)| asleep(world, *task, at).expect("a wait").start).collect();
-    let is_woken = |by: usize, wait: &Wait| wait.what == What::Message && wait.waker == Some(by);
-    let is_first =
-        |hop: usize| world.wait(path[hop + 1].0, starts[hop] - 1).is_some_and(|wait| is_woken(path[hop].0, wait));
-    let late = (1..starts.len()).filter(|hop| starts[*hop] > starts[0] && !is_first(*hop));
-    late.map(|hop| starts[hop]).max()
-}
-
-/// Whether any wait of a task in a time does; `deep`: or one of those that it waits for.
-pub(crate) fn hops_late_within(world: &World, task: usize, (from, to): (u64, u64), deep: bool) -> bool {
-    // The whole of a wait that goes on after the time.
-    let to = world.wait(task, to - 1).map_or(to, |wait| wait.end.max(to));
-    let is_late = |at: u64| {
-        let path = path(world, task, at);
-        (0..if deep { path.len() } else { 1 }).any(|first| late_hop(world, &path[first..], at).is_some())
-    };
-    (from..to).any(is_late)
-}
-
-/// Whether the same wait leads later through such a task that does not wait for the other one yet: what is before that is lost.
-pub(crate) fn is_before_late_hop(world: &World, task: usize, at: u64) -> bool {
-    let woken = asleep(world, task, at).map_or(at, |wait| wait.woken);
-    (at..woken).any(|later| late_hop(world, &path(world, task, later), later).is_some_and(|since| since > at))
 }
 
 /// Ticks by cause.
@@ -165,7 +138,7 @@ pub(crate) fn ends(world: &World, task: usize, (from, to): (u64, u64)) -> BTreeM
     ends
 }
 
-/// TaskId was the last to have a lock that a wait led through, if that is one task for all but an eighth of it; else all who had one.
+/// Who was the last to have a lock that a wait led through, if that is one task for all but an eighth of it; else all who had one.
 fn holders(world: &World, wait: &Wait, waiter: usize, is_strict: bool) -> BTreeSet<Blamed> {
     let (mut all, mut last, mut old) = (BTreeSet::new(), BTreeMap::<usize, u64>::new(), BTreeSet::new());
     for at in wait.start..wait.woken {
@@ -178,52 +151,19 @@ fn holders(world: &World, wait: &Wait, waiter: usize, is_strict: bool) -> BTreeS
     }
     let (most, ticks) = last.iter().max_by_key(|(_, ticks)| **ticks).expect("a holder");
     let has_all = ticks * 8 >= (wait.woken - wait.start) * 7 && (is_strict || !loses_turns(world));
-    let before = |(resource, since): &(usize, u64)| {
-        (*since..wait.start).filter_map(|at| world.owner(*resource, at)).collect::<Vec<_>>()
-    };
-    // TaskId had a lock before the wait began is named, too: see `found`.
-    let before: BTreeSet<usize> = old.iter().filter(|_| !is_strict).flat_map(before).collect();
+    // Who had a lock before the wait began is named, too.
+    let before: BTreeSet<usize> =
+        old.iter().filter(|_| !is_strict).flat_map(|lock| owners_before(world, *lock, wait)).collect();
     if has_all && before.iter().all(|holder| holder == most) {
         return BTreeSet::from([Blamed::Task(*most)]);
     }
     all.into_iter().chain(before).map(Blamed::Task).collect()
 }
 
-/// Whether a task waits for a lock of the kernel twice without another wait in between: of its first turn nothing is known, see `found`.
-pub(crate) fn loses_turns(world: &World) -> bool {
-    let is_twice = |pair: &[Wait]| match (pair[0].what, pair[1].what) {
-        (What::Lock { resource, .. }, What::Lock { resource: again, .. }) => {
-            resource == again && world.resources[resource].is_kernel_lock() && pair[0].end < pair[1].start
-        }
-        _ => false,
-    };
-    world.lives.iter().any(|life| life.waits.windows(2).any(is_twice))
-}
-
-/// The locks on a path for which somebody waits since before the first wait began, and since when; but for a lock of the kernel that the
-/// first wait is for itself.
-fn old_locks(world: &World, path: &[(usize, Option<What>)], began: u64) -> Vec<(usize, u64)> {
-    let of_hop = |hop: usize| match path[hop].1? {
-        what @ What::Lock { resource, .. } if hop > 0 || is_followed(world, what) => Some(resource),
-        _ => None,
-    };
-    let since = |resource: usize| {
-        let is_it = |wait: &&Wait| matches!(wait.what, What::Lock { resource: of, .. } if of == resource);
-        let waits = world.lives.iter().flat_map(|life| &life.waits).filter(is_it);
-        waits.filter(|wait| wait.end > began && wait.start < began).map(|wait| wait.start).min()
-    };
-    (0..path.len()).filter_map(of_hop).filter_map(|resource| Some((resource, since(resource)?))).collect()
-}
-
-/// Whether any wait of a task in a time leads through such a lock, or to the wait of another task that began before it.
-pub(crate) fn has_old_waits(world: &World, task: usize, (from, to): (u64, u64)) -> bool {
-    let has_one = |at: u64| {
-        let Some(wait) = asleep(world, task, at) else { return false };
-        let last = asleep(world, tick(world, task, at).by, at);
-        last.is_some_and(|last| last.start < wait.start)
-            || !old_locks(world, &path(world, task, at), wait.start).is_empty()
-    };
-    (from..to).any(has_one)
+/// Who had any lock since somebody waited for one, until a wait began: owners may have waited for other locks themselves.
+fn owners_before(world: &World, (_, since): (usize, u64), wait: &Wait) -> Vec<usize> {
+    let owners = |at: u64| (0..world.owners.len()).filter_map(move |of| world.owner(of, at));
+    (since..wait.start).flat_map(owners).collect()
 }
 
 fn request(world: &World, server: usize, at: u64) -> Option<&Served> {
@@ -231,18 +171,12 @@ fn request(world: &World, server: usize, at: u64) -> Option<&Served> {
 }
 
 /// For whom a server works: its client, that one's client if it is a server, and so on.
-fn clients(world: &World, server: usize, at: u64) -> Vec<usize> {
+pub(crate) fn clients(world: &World, server: usize, at: u64) -> Vec<usize> {
     let client = |of: usize| request(world, of, at).map(|served| served.client);
     std::iter::successors(client(server), |of| client(*of)).collect()
 }
 
-/// Whether a server that runs has worked for another one since its last wait.
-fn goes_on_from_a_proxy(world: &World, server: usize, at: u64) -> bool {
-    let since = (0..at).rev().take_while(|at| world.wait(server, *at).is_none());
-    since.into_iter().any(|at| clients(world, server, at).len() > 1)
-}
-
-/// TaskId is to blame for a server that ran while a task waited for it: the server itself, if it worked for that task; else the client that it
+/// Who is to blame for a server that ran while a task waited for it: the server itself, if it worked for that task; else the client that it
 /// works for, if it does not sleep until it answers. Which client of several servers in a row is left open.
 fn runner(world: &World, (victim, server): (usize, usize), at: u64, is_strict: bool) -> BTreeSet<Blamed> {
     let clients = clients(world, server, at);
@@ -250,7 +184,6 @@ fn runner(world: &World, (victim, server): (usize, usize), at: u64, is_strict: b
     let answered = request(world, server, at).map_or(at, |served| served.sent);
     match clients[..] {
         _ if clients.contains(&victim) => BTreeSet::from([Blamed::Task(server)]),
-        // What a server did before without a sleep, for a client that is a server, is taken to have gone on: see `found`.
         [client] if !is_strict && goes_on_from_a_proxy(world, server, at) => {
             BTreeSet::from([Blamed::Task(server), Blamed::Task(client)])
         }
@@ -262,29 +195,16 @@ fn runner(world: &World, (victim, server): (usize, usize), at: u64, is_strict: b
     }
 }
 
-/// Whether a wait in a time leads through a lock that is taken while another task is late to take it: a turn that no row shows.
-pub(crate) fn has_stolen_turns(world: &World, task: usize, (from, to): (u64, u64)) -> bool {
-    let is_late = |of: usize, at: u64| {
-        let waits =
-            world.lives.iter().flat_map(|life| &life.waits).filter(|wait| resource(Some(wait.what)) == Some(of));
-        waits.into_iter().any(|wait| (wait.woken..wait.end).contains(&at))
-    };
-    let is_unfair = |of: &usize| world.resources[*of] == Resource::UnfairLock;
-    let is_stolen = |at: u64| {
-        let path = path(world, task, at);
-        path.iter().filter_map(|(_, what)| resource(*what)).filter(is_unfair).any(|of| is_late(of, at))
-    };
-    (from..to).any(is_stolen)
-}
-
-/// TaskId is to blame for a wait for a journal: whom the last task of the chain waits for, which may be one of those that had a lock.
-fn committers(world: &World, wait: &Wait, waiter: usize) -> BTreeSet<Blamed> {
+/// Who is to blame for a wait for a journal: whom the last task of the chain waits for, which may be one of those that had a lock.
+fn committers(world: &World, wait: &Wait, waiter: usize, is_strict: bool) -> BTreeSet<Blamed> {
     if let What::Log { .. } = wait.what {
         return BTreeSet::from([Blamed::Logger]);
     }
-    let mut all = BTreeSet::new();
+    let (mut all, mut on_path, mut old) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
     for at in wait.start..wait.woken {
         let path = path(world, waiter, at);
+        on_path.extend(path[1..].iter().map(|(task, _)| Blamed::Task(*task)));
+        old.extend(old_locks(world, &path, wait.start));
         let holders: Vec<usize> =
             path.windows(2).filter(|pair| resource(pair[0].1).is_some()).map(|pair| pair[1].0).collect();
         let (last, _) = path[path.len() - 1];
@@ -296,20 +216,22 @@ fn committers(world: &World, wait: &Wait, waiter: usize) -> BTreeSet<Blamed> {
         }
     }
     // Of several, it depends on the longest times of each.
-    if all.len() > 1 {
+    if all.len() > 1 || (!is_strict && !old.is_empty()) {
         all.extend([Blamed::Nobody, Blamed::Logger]);
+        all.extend(on_path);
+        all.extend(old.iter().flat_map(|lock| owners_before(world, *lock, wait)).map(Blamed::Task));
     }
     all
 }
 
-fn resource(what: Option<What>) -> Option<usize> {
+pub(crate) fn resource(what: Option<What>) -> Option<usize> {
     if let Some(What::Lock { resource, .. }) = what { Some(resource) } else { None }
 }
 
-/// TaskId may be to blame for a tick that a task lost; empty where it lost none.
+/// Who may be to blame for a tick that a task lost; empty where it lost none.
 pub(crate) fn blamed(world: &World, task: usize, at: u64, is_strict: bool) -> BTreeSet<Blamed> {
     let Tick { cause, by, mutex } = tick(world, task, at);
-    // Of the wait of another task all of its time counts, not only that in which this one waited for it: see `found`.
+    // Of the wait of another task all of its time counts, not only that in which this one waited for it.
     let own_start = world.wait(task, at).filter(|_| is_strict).map_or(0, |wait| wait.start);
     let wait_of = |waiter: usize| {
         let wait = asleep(world, waiter, at).expect("a wait");
@@ -320,7 +242,7 @@ pub(crate) fn blamed(world: &World, task: usize, at: u64, is_strict: bool) -> BT
         Cause::Running => runner(world, (task, by), at, is_strict),
         Cause::CpuWait => BTreeSet::from([Blamed::Hog]),
         Cause::FsLog => BTreeSet::from([Blamed::Logger]),
-        Cause::Journal => committers(world, &wait_of(by), by),
+        Cause::Journal => committers(world, &wait_of(by), by, is_strict),
         Cause::Lock => {
             let waiter = mutex.unwrap_or(by);
             holders(world, &wait_of(waiter), waiter, is_strict)

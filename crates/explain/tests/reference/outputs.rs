@@ -92,7 +92,7 @@ impl Case {
     }
 }
 
-/// TaskId had the last lock of a path that begins with one.
+/// Who had the last lock of a path that begins with one.
 fn last_holder(path: &[Step]) -> Option<u32> {
     let last = path.iter().rposition(|step| step.cause == Cause::Lock).filter(|_| path[0].cause == Cause::Lock)?;
     path.get(last + 1).map(|step| step.tid)

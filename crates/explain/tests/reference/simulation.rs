@@ -176,7 +176,7 @@ impl Simulation {
         self.tasks[..self.world.clients].iter().any(|task| task.state != State::Gone)
     }
 
-    /// TaskId releases something comes before those that wait for something: no two events are really at the same time.
+    /// Who releases something comes before those that wait for something: no two events are really at the same time.
     fn next(&self) -> Option<usize> {
         let waits = |task: &Task| {
             matches!(task.todo.front(), Some(Step::Acquire { .. } | Step::Retry { .. } | Step::Ask { .. }))

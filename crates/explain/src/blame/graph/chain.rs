@@ -35,7 +35,7 @@ pub(crate) struct End<'a> {
 pub(crate) fn end(index: &RunIndex, row: u32, cause: Cause) -> End<'_> {
     let mut holder = Holder { last: None, passed_on: None, before: row };
     let mut end = End { tid: None, at_ns: index.row(row).end_ns, request: None, row };
-    walk(index, row, cause, |step| match step {
+    walk(index, Start::at(index, row, cause), |step| match step {
         Step::Waits { row, held, .. } => {
             // Who lets others wait because it wants to sleep.
             let by = Some(index.row(row)).filter(|by| is_by_choice(index, by));
@@ -129,6 +129,30 @@ fn is_to_blame(index: &RunIndex, row: u32, held: &Held) -> bool {
     !makes_room && !index.tasks.is_worker(held.tid, held.to_ns, &index.names)
 }
 
+/// Where a chain begins.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Start {
+    /// Whose operation it is.
+    of: u32,
+    row: u32,
+    cause: Cause,
+    /// The time in which the row matters.
+    span_ns: (u64, u64),
+}
+
+impl Start {
+    /// At a row, all of which matters.
+    pub(crate) fn at(index: &RunIndex, row: u32, cause: Cause) -> Start {
+        let of = index.row(row);
+        Start { of: of.tid, row, cause, span_ns: (holder::since_ns(index, of), of.runnable_ns) }
+    }
+
+    /// The same for a task, within a time.
+    pub(crate) fn of(self, tid: u32, (from_ns, to_ns): (u64, u64)) -> Start {
+        Start { of: tid, span_ns: (self.span_ns.0.max(from_ns), self.span_ns.1.min(to_ns)), ..self }
+    }
+}
+
 /// A step of a chain.
 pub(crate) enum Step<'a> {
     /// `held`: its task held the lock that the step before waited for.
@@ -142,10 +166,10 @@ pub(crate) enum Step<'a> {
 }
 
 /// Visits each step after the row itself. Of each, only the time counts in which the step before waited for it.
-pub(crate) fn walk<'a>(index: &'a RunIndex, first: u32, cause: Cause, mut visit: impl FnMut(Step<'a>)) {
-    let row = index.row(first);
-    let mut seen = Seen::new(row.tid);
-    let (mut at, mut cause, mut span_ns) = (first, cause, (holder::since_ns(index, row), row.runnable_ns));
+pub(crate) fn walk<'a>(index: &'a RunIndex, first: Start, mut visit: impl FnMut(Step<'a>)) {
+    let mut seen = Seen::new(first.of);
+    seen.insert(index.row(first.row).tid);
+    let (mut at, mut cause, mut span_ns) = (first.row, first.cause, first.span_ns);
     for _ in 0..CHAIN_TASKS {
         let row = index.row(at);
         if let Some(stopped) = stopped(row, cause, span_ns) {
@@ -175,7 +199,9 @@ pub(crate) fn walk<'a>(index: &'a RunIndex, first: u32, cause: Cause, mut visit:
             }
             (None, Some(request)) => {
                 visit(Step::Request { request, described });
-                let Some(next) = step_beneath(index, request, (row, cause, span_ns), &mut seen, &mut visit) else { return };
+                let Some(next) = step_beneath(index, request, (row, cause, span_ns), &mut seen, &mut visit) else {
+                    return;
+                };
                 (at, cause, span_ns) = next;
             }
             (None, None) => return by.works(index, cause).into_iter().for_each(visit),
@@ -184,11 +210,11 @@ pub(crate) fn walk<'a>(index: &'a RunIndex, first: u32, cause: Cause, mut visit:
 }
 
 /// The tasks of a chain. A step adds at most two.
-struct Seen([u32; 1 + 2 * CHAIN_TASKS], usize);
+struct Seen([u32; 2 + 2 * CHAIN_TASKS], usize);
 
 impl Seen {
     fn new(first: u32) -> Seen {
-        Seen([first; 1 + 2 * CHAIN_TASKS], 1)
+        Seen([first; 2 + 2 * CHAIN_TASKS], 1)
     }
 
     /// `false` for one that was seen before.

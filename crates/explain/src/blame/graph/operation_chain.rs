@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use crate::blame::facts::cause::Cause;
 use crate::blame::facts::run_index::RunIndex;
-use crate::blame::graph::chain::{Step, chain_row, walk};
+use crate::blame::graph::chain::{Start, Step, chain_row, walk};
 use crate::blame::intents::holder;
 use crate::blame::intents::lock_turns::Held;
 use crate::blame::intents::worked_for::{self, client_of};
@@ -40,7 +40,8 @@ pub(crate) fn of_operation(
         chain.push(links::wait(index, row, cause, ns));
     }
     chain.rules.row(index, first);
-    walk(index, first, cause, |step| chain.step(step));
+    let start = Start::at(index, first, cause).of(operation.tid, (operation.start_ns, operation.end_ns));
+    walk(index, start, |step| chain.step(step));
     note_other_ends(index, operation, &mut chain.links);
     (chain.links, chain.request)
 }
@@ -155,7 +156,8 @@ fn longest(index: &RunIndex, operation: &Operation, timeline: &TaskTimeline) -> 
     // The chain of a cause that hardly matters would read as the reason.
     let all = timeline.sums(operation.start_ns, operation.end_ns);
     let matters = |wait: &LongestWait| all.of(wait.cause).total_ns() >= operation.ns() / SMALL_PART;
-    let longest = sums.into_values().map(|(sum, _)| sum).filter(matters).max_by_key(|sum| (sum.ns, sum.cause, sum.row, sum.ran));
+    let longest =
+        sums.into_values().map(|(sum, _)| sum).filter(matters).max_by_key(|sum| (sum.ns, sum.cause, sum.row, sum.ran));
     longest.or(longest_small.filter(matters))
 }
 

@@ -83,7 +83,8 @@ impl Waits {
         let mut waits: HashMap<(u32, u32), Vec<Wait>> = HashMap::new();
         for row in rows.iter().filter(|row| row.kind == StallKind::OffCpu) {
             let Some(lock) = row.lock.get() else { continue };
-            let (start_ns, end_ns, found) = (queued_ns(row), row.end_ns, row.holder_tid.get());
+            // Who was woken has it, or is the next to have it.
+            let (start_ns, end_ns, found) = (queued_ns(row), row.runnable_ns, row.holder_tid.get());
             waits.entry((lock, row.tid)).or_default().push(Wait {
                 start_ns,
                 end_ns,
