@@ -1,6 +1,7 @@
 //! What the time of slow operations consists of, through all tasks that they waited for. [`crate::whatif`] changes it.
 
 mod behind;
+mod kernel_threads;
 mod limited;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,6 +11,7 @@ use model::cause::Cause;
 use model::wait_kind::WaitKind;
 
 pub use behind::{Behind, behind};
+pub use kernel_threads::KernelThreads;
 pub use limited::{IoLimit, Loop, Moved, Turn};
 
 use crate::hashing::FastMap;
@@ -88,6 +90,8 @@ pub struct Waits {
     pub roles: BTreeMap<u32, String>,
     /// Processes of the recorded command or of the load.
     pub command: BTreeSet<u32>,
+    /// Which tasks are threads of the kernel.
+    pub kernel_threads: KernelThreads,
     /// Names of the processes whose answers the operations awaited.
     pub servers: BTreeSet<String>,
     /// Median time at the device of requests of which it is known, ns.

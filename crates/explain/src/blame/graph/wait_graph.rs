@@ -13,6 +13,7 @@ use crate::blame::culprits::dirtying::dirtying;
 use crate::blame::culprits::loops;
 use crate::blame::culprits::pinned::are_pinned;
 use crate::blame::facts::cause::{Cause, traits};
+use crate::blame::facts::rows::Row;
 use crate::blame::facts::run_index::RunIndex;
 use crate::blame::facts::storage::disks::Disks;
 use crate::blame::facts::storage::request;
@@ -26,7 +27,7 @@ use crate::blame::timeline::timelines::TaskTimelines;
 use crate::blame::timeline::{NO_ROW, Segment};
 use crate::blame::verdict::wording;
 use crate::thresholds::{CHAIN_TASKS, CLOSED_LOOP_WITHIN_NS};
-use crate::waits::{IoLimit, Numbers, Path, Step, Waiting, Waits};
+use crate::waits::{IoLimit, KernelThreads, Numbers, Path, Step, Waiting, Waits};
 
 /// Operations that are kept; of more, every n-th.
 const KEPT: usize = 20_000;
@@ -42,7 +43,6 @@ pub(crate) fn waits<'a>(
 ) -> Waits {
     let stands_for = operations.len().div_ceil(KEPT).max(1);
     let mut graph = Graph::new((index, disks), timelines);
-    let dirtying = dirtying(index, operations);
     let waiting: Vec<Waiting> =
         operations.iter().step_by(stands_for).map(|operation| graph.waiting(operation)).collect();
     let sqlite = sync_calls::sqlite(index, graph.tasks.keys().copied());
@@ -61,6 +61,7 @@ pub(crate) fn waits<'a>(
         roles: roles(index, &graph.tasks),
         tasks: graph.tasks,
         command: command(index),
+        kernel_threads: kernel_threads(index),
         servers: graph.servers,
         device_ns: device_ns(index),
         pinned: are_pinned(index, operations),
@@ -71,12 +72,20 @@ pub(crate) fn waits<'a>(
         memory_sampled: index.memory.sampled().clone(),
         sqlite,
         deadlock,
-        dirtying,
+        dirtying: dirtying(index, operations),
     }
 }
 
 fn command(index: &RunIndex) -> BTreeSet<u32> {
     index.of_command.iter().map(|tid| index.tasks.process_of(*tid, u64::MAX)).collect()
+}
+
+fn kernel_threads(index: &RunIndex) -> KernelThreads {
+    let is_kernels = |row: &&Row| index.stack(row.stack.get()).is_some_and(|stack| stack.kernel_thread);
+    KernelThreads {
+        kernel: index.rows.iter().filter(is_kernels).map(|row| row.tid).collect(),
+        programs: index.rows.iter().filter(|row| row.call.is_some()).map(|row| row.tid).collect(),
+    }
 }
 
 fn roles(index: &RunIndex, tasks: &BTreeMap<u32, String>) -> BTreeMap<u32, String> {

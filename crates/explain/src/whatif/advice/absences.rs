@@ -15,6 +15,8 @@ use crate::waits::{Path, Step, Waits};
 
 /// Culprits whose absence is predicted.
 const CULPRITS: usize = 2;
+/// Begins the names of the recorder's processes.
+const RECORDER: &str = "stallscope";
 
 /// The operations whose waits are replayed ([`crate::blame::Accounting::all_waits`]): those of a recorded command that stalled, else
 /// all. A neighbour's culprits and disks are not the command's.
@@ -29,7 +31,8 @@ pub(super) fn concerned<'a>(explanation: &'a Explanation, waits: &Waits) -> (&'a
 }
 
 /// The worst culprits, with their shares; not those that cost themselves more than others, and not what the user wants done:
-/// processes of the recorded command, and servers that the victims ask. A task that stopped or froze others uses nothing: what it did is
+/// processes of the recorded command, and servers that the victims ask. Nobody can do without the kernel's threads, which work for others,
+/// or without the recorder. A task that stopped or froze others uses nothing: what it did is
 /// to be undone.
 pub(super) fn absences(explanation: &Explanation, waits: &Waits, evictor: Option<Absence>) -> Vec<Absence> {
     let mut sums: Vec<Sum> = Vec::new();
@@ -37,7 +40,7 @@ pub(super) fn absences(explanation: &Explanation, waits: &Waits, evictor: Option
     let (culprits, _) = concerned(explanation, waits);
     let is_wanted = |culprit: &&Culprit| {
         let is_of_command = culprit.task.as_ref().is_some_and(|task| waits.command.contains(&task.tid));
-        is_of_command || asked.is_needed(culprit) || is_to_be_undone(culprit)
+        is_of_command || asked.is_needed(culprit) || is_to_be_undone(culprit) || is_indispensable(waits, culprit)
     };
     for culprit in culprits.iter().filter(|culprit| !is_wanted(culprit)) {
         let Some(name) = culprit.task.as_ref().and_then(|task| task.name.clone()) else { continue };
@@ -52,11 +55,7 @@ pub(super) fn absences(explanation: &Explanation, waits: &Waits, evictor: Option
         });
         sums[at].add(culprit, threads(waits, culprit), share);
     }
-    let costs_others = |sum: &Sum| {
-        let name = sum.absence.task.as_deref().unwrap_or_default();
-        !is_of_kernel(name) && sum.ns > own_ns(waits, &sum.absence)
-    };
-    sums.retain(costs_others);
+    sums.retain(|sum| sum.ns > own_ns(waits, &sum.absence));
     sums.sort_by_key(|sum| Reverse(sum.ns));
     let worst = sums.into_iter().map(|sum| sum.absence(waits)).take(CULPRITS).collect();
     with_evictor(worst, evictor)
@@ -194,9 +193,10 @@ fn sum(culprits: &[Culprit], of: &Culprit) -> u64 {
     culprits.iter().filter(same).map(|culprit| culprit.time_ns).sum()
 }
 
-/// Threads of the kernel work for others: nobody can do without them. Nor could the recorder be left out.
-fn is_of_kernel(name: &str) -> bool {
-    ["stallscope", "kworker", "jbd2/", "xfsaild", "xfs-", "btrfs-", "kswapd", "ksoftirqd", "loop", "ext4lazyinit"]
-        .iter()
-        .any(|kernel| name.starts_with(kernel))
+/// A thread of the kernel, or the recorder.
+fn is_indispensable(waits: &Waits, culprit: &Culprit) -> bool {
+    let Some(task) = &culprit.task else { return false };
+    let name = task.name.as_deref();
+    name.is_some_and(|name| name.starts_with(RECORDER))
+        || waits.kernel_threads.has(task.tid, name, culprit.cgroup.as_deref())
 }
