@@ -68,11 +68,11 @@ def ours(place, flags, files, *more):
     command = [PROGRAM, "run", "fsmark", *flags, "-k", "--keep", "-d", place, "--json", "-q", "--out", out, *more]
     shown = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
     shutil.rmtree(out)
-    crew = next(phase["crew"] for phase in shown["phases"] if phase["name"] == "create")
-    used = crew["cpu_s"] / crew["items"]
+    threads = next(phase["job_threads"] for phase in shown["phases"] if phase["name"] == "create")
+    used = threads["cpu_s"] / threads["items"]
     return {
         TIMES: (by_their_times(place, files), used),
-        SUM: (crew["sum_of_own_items_per_s"], used),
+        SUM: (threads["sum_of_own_items_per_s"], used),
         "as reported": (shown["rates"]["files_per_s"]["mean"], used),
     }
 

@@ -17,11 +17,11 @@ def clock_offset(node):
     return begin["offset_ns"] + int((end["offset_ns"] - begin["offset_ns"]) / 2)
 
 
-def crews(run):
+def job_threads(run):
     """The phases of one node with what their ranks recorded, in order."""
     for line in (run / "journal").read_text().splitlines():
         what = json.loads(line.split(" ", 1)[1]).get("what", {})
-        if what.get("event") == "crew":
+        if what.get("event") == "job_threads":
             yield what["phase"], what["members"]
 
 
@@ -30,7 +30,7 @@ def ranks_of_phases(folder):
     phases = {}
     for node in json.loads((folder / "set.json").read_text())["nodes"]:
         offset, seen = clock_offset(node), {}
-        for phase, members in crews(folder / f"node-{node['name']}"):
+        for phase, members in job_threads(folder / f"node-{node['name']}"):
             number = seen[phase] = seen.get(phase, -1) + 1
             for member in members:
                 moved = {key: value - offset for key, value in member.items() if key in ("start_ns", "opened_ns", "closing_ns", "end_ns")}

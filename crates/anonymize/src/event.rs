@@ -21,8 +21,8 @@ pub fn event(names: &mut Names, event: RunEvent) -> RunEvent {
             RunEvent::TableDropped { table, why: sentence(names, &why), at_ns }
         }
         RunEvent::Damaged { damage } => RunEvent::Damaged { damage: damaged(names, damage) },
-        RunEvent::Crew { phase, at_ns, members } => {
-            RunEvent::Crew { phase, at_ns, members: members.into_iter().map(member).collect() }
+        RunEvent::JobThreads { phase, at_ns, members } => {
+            RunEvent::JobThreads { phase, at_ns, members: members.into_iter().map(member).collect() }
         }
         // Names of the recorder and of a load's recipe, and numbers.
         RunEvent::PhaseStarted { phase, measured, at_ns } => RunEvent::PhaseStarted { phase, measured, at_ns },

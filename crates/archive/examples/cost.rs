@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use archive::{FlushState, Writer, WriterOptions};
-use model::metric::{Change, MetricDescriptor, MetricId, SampleHeader, Semantics, Unit};
+use model::metric::{MetricChange, MetricDescriptor, MetricId, SampleHeader, Semantics, Unit};
 use model::operation::{Bucket, IntervalRecord};
 use model::run::RunDescription;
 use model::time::Moment;
@@ -51,13 +51,13 @@ fn metrics(count: usize, noise: &mut Noise) -> Vec<Metric> {
     (0..count).map(metric).collect()
 }
 
-fn step(metrics: &mut [Metric], sample: u32, noise: &mut Noise) -> Vec<Change> {
+fn step(metrics: &mut [Metric], sample: u32, noise: &mut Noise) -> Vec<MetricChange> {
     let mut changes = Vec::new();
     for (number, metric) in metrics.iter_mut().enumerate() {
         if sample == 0 || noise.next() < metric.chance {
             let by = (metric.rate * (noise.next() + noise.next() + 0.1)) as i64 + 1;
             metric.value += if metric.gauge && noise.next() < 0.5 { -by } else { by };
-            changes.push(Change { sample, metric: MetricId(number as u32), value: Some(metric.value) });
+            changes.push(MetricChange { sample, metric: MetricId(number as u32), value: Some(metric.value) });
         }
     }
     changes

@@ -16,7 +16,7 @@ use rustix::io::Errno;
 /// A change that is about to be made.
 #[derive(Debug, Clone, Copy)]
 #[cfg_attr(not(test), expect(dead_code, reason = "only the tests read it"))]
-pub(crate) enum Change<'a> {
+pub(crate) enum FileOperation<'a> {
     /// A directory, and those above it that are missing.
     MakeDirectory(&'a Path),
     /// A new, empty file.
@@ -39,7 +39,7 @@ pub(crate) enum Change<'a> {
 use record::make;
 
 #[cfg(not(test))]
-fn make<T>(_: Change<'_>, change: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
+fn make<T>(_: FileOperation<'_>, change: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
     change()
 }
 
@@ -48,28 +48,28 @@ fn make<T>(_: Change<'_>, change: impl FnOnce() -> io::Result<T>) -> io::Result<
 pub(crate) fn make_directory(dir: &Path) -> io::Result<()> {
     let above = || dir.ancestors().skip(1).filter(|path| !path.as_os_str().is_empty());
     let missing: Vec<&Path> = above().take_while(|path| !path.exists()).collect();
-    make(Change::MakeDirectory(dir), || Sharing::PRIVATE.make_directory(dir))?;
+    make(FileOperation::MakeDirectory(dir), || Sharing::PRIVATE.make_directory(dir))?;
     missing.into_iter().filter_map(Path::parent).try_for_each(sync_directory)
 }
 
 /// Makes a new, empty file with the directory's access.
 pub(crate) fn create(path: &Path) -> io::Result<File> {
-    make(Change::Create(path), || access::create_new(path))
+    make(FileOperation::Create(path), || access::create_new(path))
 }
 
 /// Writes all of `bytes`.
 pub(crate) fn write_at(file: &File, bytes: &[u8], offset: u64) -> io::Result<()> {
-    make(Change::Write(file, bytes, offset), || file.write_all_at(bytes, offset))
+    make(FileOperation::Write(file, bytes, offset), || file.write_all_at(bytes, offset))
 }
 
 /// Shortens a file, or makes it longer by zeros.
 pub(crate) fn set_length(file: &File, length: u64) -> io::Result<()> {
-    make(Change::SetLength(file, length), || file.set_len(length))
+    make(FileOperation::SetLength(file, length), || file.set_len(length))
 }
 
 /// Allocates blocks, by writing zeros where the file system lacks fallocate.
 pub(crate) fn allocate(file: &File, bytes: u64) -> io::Result<()> {
-    make(Change::SetLength(file, bytes), || {
+    make(FileOperation::SetLength(file, bytes), || {
         match rustix::fs::fallocate(file, FallocateFlags::empty(), 0, bytes.max(1)) {
             Err(Errno::OPNOTSUPP | Errno::NOSYS) => {
                 io::copy(&mut io::repeat(0).take(bytes), &mut &*file)?;
@@ -82,26 +82,26 @@ pub(crate) fn allocate(file: &File, bytes: u64) -> io::Result<()> {
 
 /// Waits until a file's bytes are on the disk.
 pub(crate) fn sync(file: &File) -> io::Result<()> {
-    make(Change::Sync(file), || file.sync_data())
+    make(FileOperation::Sync(file), || file.sync_data())
 }
 
 /// The same, with the rest of what the file system knows of the file.
 pub(crate) fn sync_all(file: &File) -> io::Result<()> {
-    make(Change::Sync(file), || file.sync_all())
+    make(FileOperation::Sync(file), || file.sync_all())
 }
 
 /// Makes the names in a directory survive a crash of the machine. An empty path is the working directory.
 pub(crate) fn sync_directory(dir: &Path) -> io::Result<()> {
     let dir = if dir.as_os_str().is_empty() { Path::new(".") } else { dir };
-    make(Change::SyncDirectory(dir), || File::open(dir)?.sync_all())
+    make(FileOperation::SyncDirectory(dir), || File::open(dir)?.sync_all())
 }
 
 /// Renames a file.
 pub(crate) fn rename(from: &Path, to: &Path) -> io::Result<()> {
-    make(Change::Rename(from, to), || fs::rename(from, to))
+    make(FileOperation::Rename(from, to), || fs::rename(from, to))
 }
 
 /// Removes a file.
 pub(crate) fn remove(path: &Path) -> io::Result<()> {
-    make(Change::Remove(path), || fs::remove_file(path))
+    make(FileOperation::Remove(path), || fs::remove_file(path))
 }

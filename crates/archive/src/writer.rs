@@ -14,7 +14,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use model::event::RunEvent;
-use model::metric::{Change, MetricDescriptor, SampleHeader};
+use model::metric::{MetricChange, MetricDescriptor, SampleHeader};
 use model::operation::{IntervalRecord, OperationRecord};
 use model::run::RunDescription;
 use model::stall::Traced;
@@ -212,13 +212,13 @@ impl Writer {
     }
 
     /// Adds a sample.
-    pub fn sample(&mut self, header: SampleHeader, changes: &[Change]) {
+    pub fn sample(&mut self, header: SampleHeader, changes: &[MetricChange]) {
         self.tables.samples.extend([header]);
         self.tables.metrics.extend(changes.iter().copied());
     }
 
     /// Adds changes of samples that are added separately.
-    pub fn changes(&mut self, changes: impl IntoIterator<Item = Change>) {
+    pub fn changes(&mut self, changes: impl IntoIterator<Item = MetricChange>) {
         self.tables.metrics.extend(changes);
     }
 

@@ -34,5 +34,5 @@ pub use machines::Machine;
 pub use plane::{Panel, Plane, Point, plane};
 pub use reader::RunReader;
 pub use scaling::{Cell, Scaling, scaling};
-pub use set::{Part, set_figures};
+pub use set::{NodeRun, set_figures};
 pub use verdict::{CONFIDENCE, EQUIVALENCE_CONFIDENCE, FEWEST_RUNS, Findings, SIGNIFICANCE, Verdict};

@@ -12,7 +12,7 @@ use explain::summary::{OfNode, SetSummary, Summary};
 
 /// A node's part of a run.
 #[derive(Debug)]
-pub struct Part {
+pub struct NodeRun {
     /// Its rows of the table `intervals`.
     pub reader: RunReader,
     /// Its description.
@@ -28,7 +28,7 @@ pub struct Part {
 }
 
 /// The figures of the whole run; `None` without any part.
-pub fn set_figures(name: &str, parts: &[Part]) -> Option<RunFigures> {
+pub fn set_figures(name: &str, parts: &[NodeRun]) -> Option<RunFigures> {
     let of_nodes: Vec<OfNode<'_>> =
         parts.iter().map(|part| OfNode { summary: &part.summary, clock: part.clock }).collect();
     let whole = SetSummary::of(&of_nodes)?.whole;
@@ -43,12 +43,12 @@ pub fn set_figures(name: &str, parts: &[Part]) -> Option<RunFigures> {
 }
 
 /// The growth of counters on all nodes, per unit of all work. A counter that a node lacks is left out: its sum is unknown.
-fn counters(reader: &RunReader, parts: &[Part], whole: &Summary) -> Vec<Figure> {
-    let of_part = |part: &Part| {
-        let own = part.reader.figures("", &part.run, &part.summary, &part.series, None).counters;
-        (own, part.reader.work(&part.run, &part.summary, part.summary.duration_ns as f64 / 1e9).0)
+fn counters(reader: &RunReader, parts: &[NodeRun], whole: &Summary) -> Vec<Figure> {
+    let of_node = |node: &NodeRun| {
+        let own = node.reader.figures("", &node.run, &node.summary, &node.series, None).counters;
+        (own, node.reader.work(&node.run, &node.summary, node.summary.duration_ns as f64 / 1e9).0)
     };
-    let own: Vec<(Vec<Figure>, f64)> = parts.iter().map(of_part).collect();
+    let own: Vec<(Vec<Figure>, f64)> = parts.iter().map(of_node).collect();
     let Some((first, _)) = own.first() else { return Vec::new() };
     let (all_work, _) = reader.work(&parts[0].run, whole, whole.duration_ns as f64 / 1e9);
     let sum = |figure: &Figure| {
@@ -63,7 +63,7 @@ fn counters(reader: &RunReader, parts: &[Part], whole: &Summary) -> Vec<Figure> 
 }
 
 /// The conditions of all nodes; where they differ, those of each, in the order of the nodes.
-fn facts_of(parts: &[Part]) -> Vec<Fact> {
+fn facts_of(parts: &[NodeRun]) -> Vec<Fact> {
     let of_parts: Vec<Vec<Fact>> = parts.iter().map(|part| facts(&part.run)).collect();
     let mut all: Vec<Fact> = Vec::new();
     for fact in of_parts.iter().flatten() {

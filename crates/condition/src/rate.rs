@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use model::metric::{Change, MetricDescriptor, MetricId, Semantics};
+use model::metric::{MetricChange, MetricDescriptor, MetricId, Semantics};
 
 /// The time over which a rate is taken: the shortest average of /proc/pressure. A longer sampling interval replaces it.
 pub(super) const WINDOW_NS: u64 = 10_000_000_000;
@@ -36,7 +36,7 @@ impl Rate {
     }
 
     /// Adds a change, if it is of one of its counters. A repeated value changes nothing; a smaller value is a reset to 0.
-    pub(super) fn change(&mut self, change: &Change) {
+    pub(super) fn change(&mut self, change: &MetricChange) {
         let Some(last) = self.counters.get_mut(&change.metric) else { return };
         if let (Some(last), Some(value)) = (*last, change.value) {
             let growth = if value >= last { value.saturating_sub(last) } else { value.max(0) };

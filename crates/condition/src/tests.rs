@@ -1,4 +1,4 @@
-use model::metric::{Change, MetricDescriptor, MetricId, SampleHeader, Semantics, Unit};
+use model::metric::{MetricChange, MetricDescriptor, MetricId, SampleHeader, Semantics, Unit};
 use model::stall::{StallKind, StallRecord};
 use model::time::Moment;
 use proptest::prelude::*;
@@ -84,8 +84,8 @@ fn check(text: &str, descriptors: &[MetricDescriptor], values: &[Option<i64>], e
         let at = Moment { monotonic_ns: 100 * SECOND + second as u64 * SECOND, wall_ns: 0 };
         let header = SampleHeader { sample: second as u32, at, late_ns: 0, cpu_ns: 0, took_ns: 0 };
         let changed = std::mem::replace(&mut last, value) != value;
-        let changes: Vec<Change> = if changed {
-            let of = |d: &MetricDescriptor| Change { sample: second as u32, metric: d.id, value };
+        let changes: Vec<MetricChange> = if changed {
+            let of = |d: &MetricDescriptor| MetricChange { sample: second as u32, metric: d.id, value };
             descriptors.iter().map(of).collect()
         } else {
             Vec::new()
@@ -160,7 +160,7 @@ fn pressure_is_a_share_of_time() {
     for second in 0..12 {
         let at = Moment { monotonic_ns: 100 * SECOND + second * SECOND, wall_ns: 0 };
         let header = SampleHeader { sample: second as u32, at, late_ns: 0, cpu_ns: 0, took_ns: 0 };
-        let change = Change { sample: second as u32, metric: MetricId(0), value: Some(second as i64 * 512_340) };
+        let change = MetricChange { sample: second as u32, metric: MetricId(0), value: Some(second as i64 * 512_340) };
         reason = watch.sample(&header, &[change]).remove(0).reason;
     }
     assert_eq!(reason.unwrap(), "pressure on io (some) was 51.2 % over 10.0 s");

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use model::metric::{Change, MetricDescriptor, SampleHeader};
+use model::metric::{MetricChange, MetricDescriptor, SampleHeader};
 use model::quantity::Nanoseconds;
 use model::stall::{StallKind, StallRecord};
 
@@ -81,7 +81,7 @@ impl ConditionWatch {
     }
 
     /// Adds a sample; returns for each condition on counters whether it holds.
-    pub fn sample(&mut self, header: &SampleHeader, changes: &[Change]) -> Vec<Level> {
+    pub fn sample(&mut self, header: &SampleHeader, changes: &[MetricChange]) -> Vec<Level> {
         let mut levels = Vec::new();
         for (index, (condition, rate)) in self.conditions.iter().zip(&mut self.rates).enumerate() {
             if matches!(condition, Condition::Stall { .. }) {

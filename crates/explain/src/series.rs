@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use model::metric::{Change, MetricDescriptor, MetricId, SampleHeader, Semantics};
+use model::metric::{MetricChange, MetricDescriptor, MetricId, SampleHeader, Semantics};
 
 /// The values of one metric; only samples with changes are stored.
 #[derive(Debug, Clone)]
@@ -102,7 +102,7 @@ impl SeriesSet {
     }
 
     /// Adds changes. The changes of each metric are in order of time; metrics may be interleaved.
-    pub fn feed(&mut self, changes: &[Change]) {
+    pub fn feed(&mut self, changes: &[MetricChange]) {
         for change in changes {
             if let Some(&at) = self.index.get(&change.metric) {
                 self.wanted[at].push(change.sample, change.value);
@@ -163,7 +163,7 @@ impl SeriesSet {
 
 #[cfg(test)]
 mod tests {
-    use model::metric::{Change, MetricDescriptor, MetricId, SampleHeader, Semantics, Unit};
+    use model::metric::{MetricChange, MetricDescriptor, MetricId, SampleHeader, Semantics, Unit};
     use model::time::Moment;
 
     use super::SeriesSet;
@@ -183,8 +183,8 @@ mod tests {
             let at = Moment { monotonic_ns: 1_000_000_000 * u64::from(sample), wall_ns: 0 };
             set.sample(SampleHeader { sample, at, late_ns: 0, cpu_ns: 0, took_ns: 0 });
         }
-        let rows: Vec<Change> =
-            changes.iter().map(|&(sample, value)| Change { sample, metric: MetricId(7), value }).collect();
+        let rows: Vec<MetricChange> =
+            changes.iter().map(|&(sample, value)| MetricChange { sample, metric: MetricId(7), value }).collect();
         set.feed(&rows);
         set
     }

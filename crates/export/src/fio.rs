@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 use std::io::{self, Write};
 
 use model::event::RunEvent;
-use model::metric::{Change, MetricDescriptor, SampleHeader};
+use model::metric::{MetricChange, MetricDescriptor, SampleHeader};
 use model::operation::{Fault, IntervalRecord, OperationKind, OperationRecord};
 use model::run::RunDescription;
 use serde_json::{Value, json};
@@ -90,7 +90,7 @@ impl FioJobs {
     }
 
     /// Adds new values of counters.
-    pub fn changes(&mut self, changes: &[Change]) {
+    pub fn changes(&mut self, changes: &[MetricChange]) {
         self.cpu.changes(changes);
     }
 

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Write};
 
-use model::metric::{Change, MetricDescriptor, MetricId, SampleHeader, Semantics, Unit};
+use model::metric::{MetricChange, MetricDescriptor, MetricId, SampleHeader, Semantics, Unit};
 use model::run::RunDescription;
 use model::simulation::Origin;
 
@@ -108,8 +108,8 @@ impl<W: Write> OpenMetrics<W> {
     }
 
     /// Adds a group of families with all their changes.
-    pub fn group(&mut self, group: &[Family], changes: &[Change]) -> io::Result<u64> {
-        let mut of_metric = HashMap::<MetricId, Vec<Change>>::new();
+    pub fn group(&mut self, group: &[Family], changes: &[MetricChange]) -> io::Result<u64> {
+        let mut of_metric = HashMap::<MetricId, Vec<MetricChange>>::new();
         changes.iter().for_each(|change| of_metric.entry(change.metric).or_default().push(*change));
         let mut values = 0;
         for family in group {
@@ -143,7 +143,7 @@ impl<W: Write> OpenMetrics<W> {
     }
 
     /// The values of one metric: at each change, and once a minute; none while the metric is absent.
-    fn series(&mut self, series: &str, changes: &[Change]) -> io::Result<u64> {
+    fn series(&mut self, series: &str, changes: &[MetricChange]) -> io::Result<u64> {
         let (mut next, mut value, mut written_ns, mut values) = (0, None, None::<u64>, 0);
         for (sample, at_ns) in &self.samples {
             let before = next;
@@ -181,7 +181,7 @@ fn labels(metric: &MetricDescriptor) -> String {
 mod tests {
     use std::collections::HashMap;
 
-    use model::metric::{Change, MetricDescriptor, MetricId, SampleHeader, Semantics, Unit};
+    use model::metric::{MetricChange, MetricDescriptor, MetricId, SampleHeader, Semantics, Unit};
     use model::run::RunDescription;
     use model::time::Moment;
 
@@ -213,7 +213,7 @@ mod tests {
         let description = RunDescription::new("x", Moment { wall_ns: 100_500_000_000, ..at(1) });
         let samples = [header(0, 1), header(1, 2), header(2, 61), header(3, 62)];
         let mut text = OpenMetrics::new(Vec::new(), &description, &samples);
-        let change = |sample, metric, value| Change { sample, metric: MetricId(metric), value };
+        let change = |sample, metric, value| MetricChange { sample, metric: MetricId(metric), value };
         let changes = [change(0, 0, Some(5)), change(1, 0, None), change(0, 1, Some(-7)), change(2, 2, Some(9))];
         let groups = groups(metrics, &HashMap::new());
         assert_eq!(groups.len(), 1);

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Write};
 
-use model::metric::{Change, MetricDescriptor, MetricId, SampleHeader, Semantics, Unit};
+use model::metric::{MetricChange, MetricDescriptor, MetricId, SampleHeader, Semantics, Unit};
 use model::run::RunDescription;
 
 const MAGIC_V3: u32 = 0x5005_2603;
@@ -105,7 +105,7 @@ impl<W: Write> PcpArchive<W> {
     }
 
     /// Adds changes; later batches hold later samples.
-    pub fn changes(&mut self, mut changes: Vec<Change>) -> io::Result<()> {
+    pub fn changes(&mut self, mut changes: Vec<MetricChange>) -> io::Result<()> {
         changes.sort_by_key(|change| change.sample);
         for change in changes {
             while self.samples.get(self.next).is_some_and(|(sample, _)| *sample < change.sample) {

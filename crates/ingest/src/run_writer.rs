@@ -8,7 +8,7 @@ use std::path::Path;
 use access::Sharing;
 use archive::{ArchiveError, FlushState, Writer, WriterOptions};
 use model::event::{Ending, RunEvent};
-use model::metric::{Change, MetricDescriptor, MetricId, SampleHeader};
+use model::metric::{MetricChange, MetricDescriptor, MetricId, SampleHeader};
 use model::operation::{OperationKind, OperationRecord};
 use model::run::RunDescription;
 use model::stall::{RequestRecord, StackRecord, TaskRecord, Traced};
@@ -177,9 +177,9 @@ impl<'a> RunWriter<'a> {
         let both = self.values.iter_mut().zip(values).zip(0..);
         let changed = both.filter_map(|((before, &now), id)| {
             let is_new = std::mem::replace(before, now) != now;
-            is_new.then_some(Change { sample, metric: MetricId(id), value: now })
+            is_new.then_some(MetricChange { sample, metric: MetricId(id), value: now })
         });
-        let changes: Vec<Change> = changed.collect();
+        let changes: Vec<MetricChange> = changed.collect();
         let at = self.moment(at_ns);
         if let Some(archive) = self.archive() {
             archive.sample(SampleHeader { sample, at, late_ns: 0, cpu_ns: 0, took_ns: 0 }, &changes);

@@ -107,16 +107,16 @@ pub(super) struct Counter {
     batches: u64,
     /// After how many batches the other thread counts.
     apart_after: u64,
-    place: Place,
+    counting: Counting,
 }
 
-enum Place {
-    Here(Tally),
-    Apart(Apart),
+enum Counting {
+    Inline(Tally),
+    Threaded(CountingThread),
 }
 
 /// The thread that counts. Batches come back empty.
-struct Apart {
+struct CountingThread {
     full: SyncSender<Vec<Done>>,
     empty: Receiver<Vec<Done>>,
     thread: JoinHandle<Tally>,
@@ -124,7 +124,12 @@ struct Apart {
 
 impl Counter {
     pub(super) fn new(apart_after: u64) -> Counter {
-        Counter { batch: Vec::with_capacity(BATCH), batches: 0, apart_after, place: Place::Here(Tally::default()) }
+        Counter {
+            batch: Vec::with_capacity(BATCH),
+            batches: 0,
+            apart_after,
+            counting: Counting::Inline(Tally::default()),
+        }
     }
 
     #[inline]
@@ -138,15 +143,15 @@ impl Counter {
     #[cold]
     fn flush(&mut self) {
         self.batches += 1;
-        match &mut self.place {
-            Place::Here(tally) => {
+        match &mut self.counting {
+            Counting::Inline(tally) => {
                 tally.count(&self.batch);
                 self.batch.clear();
                 if self.batches == self.apart_after {
                     self.move_apart();
                 }
             }
-            Place::Apart(apart) => {
+            Counting::Threaded(apart) => {
                 let empty = apart.empty.try_recv().unwrap_or_else(|_| Vec::with_capacity(BATCH));
                 // The thread has ended only if it panicked: joining it says so.
                 let _ = apart.full.send(std::mem::replace(&mut self.batch, empty));
@@ -159,22 +164,22 @@ impl Counter {
         if available_parallelism().is_ok_and(|cpus| cpus.get() == 1) {
             return;
         }
-        let Place::Here(tally) = &mut self.place else { return };
+        let Counting::Inline(tally) = &mut self.counting else { return };
         let (hand_over, first) = channel::<Tally>();
         let (full, batches) = sync_channel(LATE);
         let (back, empty) = channel();
         let count = move || first.recv().map_or_else(|_| Tally::default(), |tally| count_all(tally, batches, back));
         if let Ok(thread) = Builder::new().name("times".to_owned()).spawn(count) {
             let _ = hand_over.send(std::mem::take(tally));
-            self.place = Place::Apart(Apart { full, empty, thread });
+            self.counting = Counting::Threaded(CountingThread { full, empty, thread });
         }
     }
 
     /// The distributions of all that was added.
     pub(super) fn finish(self) -> Tally {
-        let mut tally = match self.place {
-            Place::Here(tally) => tally,
-            Place::Apart(Apart { full, thread, .. }) => {
+        let mut tally = match self.counting {
+            Counting::Inline(tally) => tally,
+            Counting::Threaded(CountingThread { full, thread, .. }) => {
                 drop(full);
                 thread.join().unwrap_or_else(|panic| resume_unwind(panic))
             }

@@ -12,7 +12,7 @@
 //! while threads are few, so that counting is a load and a store; many threads share shards.
 
 mod control;
-mod crew;
+mod job_threads;
 mod memory;
 mod read;
 mod ring;
@@ -21,7 +21,7 @@ mod tests;
 mod write;
 
 pub use control::{LoadCommand, ProcessState};
-pub use crew::ThreadShare;
+pub use job_threads::ThreadShare;
 #[cfg(test)]
 pub(crate) use memory::RING_CAPACITY;
 pub use memory::{Board, BoardShape};

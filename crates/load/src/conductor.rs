@@ -23,7 +23,7 @@ use spawn::{cause_of_death, spawn};
 use crate::board::{Board, BoardReader, LoadCommand, ProcessState};
 use crate::clock;
 use crate::error::LoadError;
-use crate::plan::{Part, Plan};
+use crate::plan::{Plan, RankPlacement};
 use crate::recipe::PhaseKind;
 
 /// Time limit for threads to end their jobs after the end of the phase.
@@ -33,7 +33,7 @@ const FAREWELL_NS: u64 = 50_000_000;
 enum ConductorState {
     Starting,
     /// A phase waits until all its threads with a job are ready.
-    WaitingForCrew {
+    WaitingForJobThreads {
         phase: usize,
     },
     InPhase {
@@ -123,7 +123,7 @@ impl Conductor {
             ConductorState::InPhase { phase, started_ns, report_ns } => {
                 let end_ns = started_ns.saturating_add(self.plan.phases[phase].duration_ns?);
                 // Threads with a job may end earlier, so poll every few milliseconds.
-                (self.plan.crew_to_end(phase) == 0).then_some(end_ns.min(report_ns))
+                (self.plan.job_threads_to_end(phase) == 0).then_some(end_ns.min(report_ns))
             }
             _ => None,
         }
@@ -156,7 +156,7 @@ impl Conductor {
             ConductorState::Starting if self.board.state() == ProcessState::Ready => {
                 self.enter_phase(0, now_ns, &mut events)
             }
-            ConductorState::WaitingForCrew { phase } => self.wait_for_crew(phase, now_ns, &mut events),
+            ConductorState::WaitingForJobThreads { phase } => self.wait_for_job_threads(phase, now_ns, &mut events),
             ConductorState::InPhase { phase, started_ns, report_ns } => {
                 self.in_phase(phase, started_ns, report_ns, now_ns, &mut events);
             }
@@ -176,9 +176,7 @@ impl Conductor {
             let (done_bytes, total_bytes) = self.board.fill_progress();
             events.push(LoadEvent::Progress { done_bytes, total_bytes });
         }
-        if self.has_ended(phase, started_ns, now_ns)
-            && self.crew_is_done(phase, now_ns)
-            && self.others_have_ended(phase)
+        if self.has_ended(phase, started_ns, now_ns) && self.job_is_done(phase, now_ns) && self.others_have_ended(phase)
         {
             self.leave_phase(now_ns, events);
             self.sequence += 1;
@@ -202,10 +200,10 @@ impl Conductor {
     fn has_ended(&self, phase: usize, started_ns: u64, now_ns: u64) -> bool {
         let described = &self.plan.phases[phase];
         if described.kind == PhaseKind::Fill {
-            let fills_here = self.plan.part.as_ref().is_none_or(Part::fills_here);
+            let fills_here = self.plan.placement.as_ref().is_none_or(RankPlacement::fills_here);
             return !fills_here || self.board.ended_phase() == Some(phase);
         }
-        let to_end = self.plan.crew_to_end(phase);
+        let to_end = self.plan.job_threads_to_end(phase);
         // A node may have no thread in a phase that ends with those of others.
         let is_of_others = self.others.is_some() && described.duration_ns.is_none();
         let all_ended = (to_end > 0 || is_of_others) && self.board.shares_ended() >= to_end;
@@ -214,8 +212,9 @@ impl Conductor {
 
     /// Whether a phase whose time is over can be closed: its threads are notified and get a short time to end,
     /// so that counts are complete. Stuck threads are not waited for.
-    fn crew_is_done(&mut self, phase: usize, now_ns: u64) -> bool {
-        if self.plan.phases[phase].kind == PhaseKind::Fill || self.board.shares_ended() >= self.plan.crew_to_end(phase)
+    fn job_is_done(&mut self, phase: usize, now_ns: u64) -> bool {
+        if self.plan.phases[phase].kind == PhaseKind::Fill
+            || self.board.shares_ended() >= self.plan.job_threads_to_end(phase)
         {
             return true;
         }
@@ -234,19 +233,19 @@ impl Conductor {
         // Operations that end between two phases belong to neither. Jobs may end before their start is seen here, so this
         // comes before any thread can begin.
         self.reader.interval("", now_ns);
-        self.board.prepare_crew(self.sequence);
+        self.board.prepare_job(self.sequence);
         self.board.give(LoadCommand::Phase { phase, sequence: self.sequence });
-        if self.plan.phases[phase].kind != PhaseKind::Fill && self.plan.crew(phase) > 0 {
-            self.stage = ConductorState::WaitingForCrew { phase };
+        if self.plan.phases[phase].kind != PhaseKind::Fill && self.plan.job_threads(phase) > 0 {
+            self.stage = ConductorState::WaitingForJobThreads { phase };
         } else {
             self.start_phase(phase, now_ns, events);
         }
     }
 
-    fn wait_for_crew(&mut self, phase: usize, now_ns: u64, events: &mut Vec<LoadEvent>) {
+    fn wait_for_job_threads(&mut self, phase: usize, now_ns: u64, events: &mut Vec<LoadEvent>) {
         if self.stop_requested || self.board.state() == ProcessState::Failed {
             self.stage = ConductorState::Stopping;
-        } else if let Some(start_ns) = self.crew_start_ns(phase).filter(|start_ns| *start_ns <= now_ns) {
+        } else if let Some(start_ns) = self.job_start_ns(phase).filter(|start_ns| *start_ns <= now_ns) {
             self.start_phase(phase, start_ns, events);
         }
     }
@@ -266,10 +265,10 @@ impl Conductor {
     /// Ends the current phase, if there is one.
     fn leave_phase(&mut self, now_ns: u64, events: &mut Vec<LoadEvent>) {
         let ConductorState::InPhase { phase, .. } = self.stage else { return };
-        let members = self.crew(phase);
+        let members = self.job_threads(phase);
         // Jobs end between two polls.
         let last_end_ns = members.iter().map(|member| member.end_ns).max().unwrap_or(now_ns);
-        let all_ended = members.len() as u64 == self.plan.crew_here(phase) && !members.is_empty();
+        let all_ended = members.len() as u64 == self.plan.job_threads_here(phase) && !members.is_empty();
         let now_ns = if all_ended { last_end_ns.min(now_ns) } else { now_ns };
         match self.plan.phases[phase].kind {
             PhaseKind::Fill => {
@@ -283,7 +282,7 @@ impl Conductor {
         }
         let name = self.plan.phases[phase].name.clone();
         if !members.is_empty() {
-            events.push(LoadEvent::Crew { phase: name.clone(), at_ns: now_ns, members });
+            events.push(LoadEvent::JobThreads { phase: name.clone(), at_ns: now_ns, members });
         }
         events.push(LoadEvent::PhaseEnded { phase: name, at_ns: now_ns, bytes: self.phase_bytes });
     }

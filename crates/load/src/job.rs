@@ -11,7 +11,7 @@ mod cold;
 mod files;
 mod home;
 mod items;
-mod mails;
+mod maildir;
 mod patience;
 mod probe;
 mod random;
@@ -41,7 +41,7 @@ pub enum Job {
     /// Files and directories of each rank in a tree.
     Items(items::ItemsJob),
     /// A maildir.
-    Mails(mails::MailsJob),
+    Maildir(maildir::MaildirJob),
     /// One operation at intervals.
     Probe(probe::ProbeJob),
     /// A part of a shared file per rank, or a file per rank.
@@ -60,7 +60,7 @@ impl Job {
         match values.job() {
             "checkout" => checkout::CheckoutJob::resolve(values).map(Job::Checkout),
             "items" => items::ItemsJob::resolve(values).map(Job::Items),
-            "mails" => mails::MailsJob::resolve(values).map(Job::Mails),
+            "maildir" => maildir::MaildirJob::resolve(values).map(Job::Maildir),
             "probe" => probe::ProbeJob::resolve(values).map(Job::Probe),
             "files" => files::FilesJob::resolve(values).map(Job::Files),
             "ranks" => ranks::RanksJob::resolve(values).map(Job::Ranks),
@@ -76,7 +76,7 @@ impl Job {
         match self {
             Job::Checkout(checkout) => checkout.memory_bytes(),
             Job::Items(items) => items.memory_bytes(),
-            Job::Mails(mails) => mails.memory_bytes(),
+            Job::Maildir(maildir) => maildir.memory_bytes(),
             Job::Probe(probe) => probe.memory_bytes(),
             Job::Files(files) => files.memory_bytes(),
             Job::Ranks(ranks) => ranks.memory_bytes(),
@@ -90,7 +90,7 @@ impl Job {
     pub(crate) fn longest_write(&self) -> u64 {
         match self {
             Job::Checkout(checkout) => checkout.longest_write(),
-            Job::Items(_) | Job::Mails(_) => 0,
+            Job::Items(_) | Job::Maildir(_) => 0,
             Job::Probe(probe) => probe.longest_write(),
             Job::Files(files) => files.longest_write(),
             Job::Ranks(_) => 0,
@@ -134,7 +134,7 @@ impl Job {
     pub(crate) fn whole(&self) -> Option<usize> {
         match self {
             Job::Checkout(checkout) => Some(checkout.whole()),
-            Job::Mails(mails) => mails.whole(),
+            Job::Maildir(maildir) => maildir.whole(),
             _ => None,
         }
     }
@@ -143,7 +143,7 @@ impl Job {
     pub(crate) fn remark(&self) -> Option<&'static str> {
         match self {
             Job::Checkout(checkout) => checkout.remark(),
-            Job::Mails(mails) => mails.remark(),
+            Job::Maildir(maildir) => maildir.remark(),
             Job::Probe(probe) => probe.remark(),
             _ => None,
         }
@@ -154,7 +154,7 @@ impl Job {
         match self {
             Job::Checkout(checkout) => checkout.perform(worker),
             Job::Items(items) => items.perform(worker),
-            Job::Mails(mails) => mails.perform(worker),
+            Job::Maildir(maildir) => maildir.perform(worker),
             Job::Probe(probe) => probe.perform(worker),
             Job::Files(files) => files.perform(worker),
             Job::Ranks(ranks) => ranks.perform(worker),

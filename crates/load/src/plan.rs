@@ -5,7 +5,7 @@ mod definition;
 mod direct;
 mod file_names;
 mod fit;
-mod part;
+mod rank_placement;
 mod resolve;
 mod scope;
 mod show;
@@ -15,6 +15,6 @@ mod totals;
 
 pub use actor::{Actor, FileTransfer, RoundStep, StepWork, TransferDirection};
 pub use definition::Plan;
-pub use part::Part;
+pub use rank_placement::RankPlacement;
 pub use resolve::PlanRequest;
 pub use totals::PlanTotals;

@@ -14,7 +14,7 @@ use crate::clock;
 use crate::data::DirectoryLock;
 use crate::error::LoadError;
 use crate::fill::{fill, lock_all, shared_data};
-use crate::plan::{Part, Plan};
+use crate::plan::{Plan, RankPlacement};
 use crate::recipe::PhaseKind;
 use crate::sys;
 use crate::work::ActorThread;
@@ -135,7 +135,7 @@ fn run(plan: Plan, board: Board) -> u8 {
 fn obey(load: &Arc<Load>) -> Result<(), LoadError> {
     let hold = |locked: Vec<DirectoryLock>| drop(load.context.held.set(locked));
     let (mut current, mut started) = (None, false);
-    let fills = load.plan.part.as_ref().is_none_or(Part::fills);
+    let fills = load.plan.placement.as_ref().is_none_or(RankPlacement::fills);
     if load.plan.after_crash {
         hold(lock_all(&load.plan.data_set())?);
     }
@@ -179,11 +179,11 @@ fn start_actors(load: &Arc<Load>) -> Result<(), LoadError> {
             }
             let thread = ActorThread { actor, ordinal, index };
             index += 1;
-            if load.plan.part.as_ref().is_some_and(|part| !part.is_own(ordinal)) {
+            if load.plan.placement.as_ref().is_some_and(|placement| !placement.is_own(ordinal)) {
                 continue;
             }
             // With a part, this process is the one of its rank.
-            if described.processes && load.plan.part.is_none() {
+            if described.processes && load.plan.placement.is_none() {
                 start_process(load, thread, &described.name)?;
                 continue;
             }

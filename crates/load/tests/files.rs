@@ -51,7 +51,7 @@ fn each_sync_method_makes_its_system_calls() {
         assert_eq!((count("fsync"), count("sync"), count("open")), (fsyncs, syncs, reopened), "method {method}");
         assert_eq!((report.count("unlink", "unlink"), report.errors()), (20, 0), "method {method}");
         assert!(files(home.path()).is_empty());
-        let members = &report.crews[0].1;
+        let members = &report.job_threads[0].1;
         assert!(members.iter().all(|member| member.items == 10 && member.bytes == 400_000));
     }
 }
@@ -110,7 +110,7 @@ fn several_directories_share_the_threads() {
     assert_eq!((report.count("create", "create"), report.errors()), (20, 0));
     assert_eq!((files(one.path()).len(), files(two.path()).len()), (10, 10));
     // Without -t each directory has a thread; 3 for 2 is an error.
-    assert_eq!(resolve(&both, &settings).unwrap().crew(1), 2);
+    assert_eq!(resolve(&both, &settings).unwrap().job_threads(1), 2);
     let error = resolve(&both, &[("threads", "3")]).unwrap_err();
     assert!(error.contains("3 threads do not divide evenly among 2 directories"), "{error}");
 }

@@ -68,7 +68,7 @@ fn all_phases_of_all_iterations_act_on_each_item_once() {
             (report.count("tree-creation", "mkdir"), report.count("tree-removal", "rmdir")),
             (2 * trees, 2 * trees)
         );
-        for (phase, members) in &report.crews {
+        for (phase, members) in &report.job_threads {
             let items: u64 = members.iter().map(|member| member.items).sum();
             assert_eq!(items, if phase.starts_with("tree") { trees } else { ALL }, "{phase}");
         }

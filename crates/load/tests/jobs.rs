@@ -90,11 +90,11 @@ fn phases_end_with_their_jobs_and_are_repeated() {
 }
 
 #[test]
-fn a_crew_has_a_common_start_and_tells_its_shares() {
+fn a_job_has_a_common_start_and_tells_its_shares() {
     let (_directory, plan) = planned(&[("rounds", "1"), ("action", "write")]);
     let report = RunReport::all(start(plan));
-    assert_eq!(report.crews.len(), 2);
-    for (phase, members) in &report.crews {
+    assert_eq!(report.job_threads.len(), 2);
+    for (phase, members) in &report.job_threads {
         assert_eq!(members.len(), 3, "{phase}");
         assert!(members.iter().all(|member| member.start_ns == members[0].start_ns));
         assert!(members.iter().all(|m| m.items == 16 && m.bytes == 1 << 20 && m.end_ns > m.start_ns));

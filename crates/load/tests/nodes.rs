@@ -11,7 +11,7 @@ use std::time::Duration;
 use load::catalogue::find;
 use load::clock;
 use load::conductor::{Conductor, Follower, Launch, LoadEvent, Others, PartEnd};
-use load::plan::Part;
+use load::plan::RankPlacement;
 use running::{RunReport, executable, plan};
 
 const NODES: usize = 2;
@@ -74,12 +74,12 @@ fn start(directories: [&Path; NODES], settings: &[(&str, &str)]) -> Nodes {
     for (number, here) in RANKS.iter().enumerate() {
         let mut plan = whole.clone();
         plan.data_directories = vec![directories[number].join("stallscope-ior")];
-        let part = |own| Part { ranks: 4, here: here.to_vec(), own };
-        plan.part = Some(part(here[0]));
+        let placement = |own| RankPlacement { ranks: 4, here: here.to_vec(), own };
+        plan.placement = Some(placement(here[0]));
         let others = Node { number, meeting: Arc::clone(&meeting) };
         let conductor = Conductor::start_among(plan.clone(), &launch, Some(Box::new(others))).unwrap();
         let board: OwnedFd = conductor.board().try_clone_to_owned().unwrap();
-        plan.part = Some(part(here[1]));
+        plan.placement = Some(placement(here[1]));
         nodes.followers.push(Follower::start(&plan, &launch, &board).unwrap());
         nodes.conductors.push(conductor);
     }
@@ -118,10 +118,11 @@ fn ranks_of_two_nodes_verify_what_the_others_wrote() {
             for (phase, class) in [("write", "write"), ("check-write", "check"), ("check-read", "check")] {
                 assert_eq!(report.count(phase, class), 2 * 2 * 4 * 5, "{phase}");
             }
-            let crew = &report.crews.iter().find(|(phase, _)| phase == "write").unwrap().1;
-            assert_eq!(crew.iter().map(|member| member.ordinal).collect::<Vec<_>>(), here);
+            let members = &report.job_threads.iter().find(|(phase, _)| phase == "write").unwrap().1;
+            assert_eq!(members.iter().map(|member| member.ordinal).collect::<Vec<_>>(), here);
         }
-        let starts = |report: &RunReport| report.crews.iter().map(|(_, crew)| crew[0].start_ns).collect::<Vec<_>>();
+        let starts =
+            |report: &RunReport| report.job_threads.iter().map(|(_, members)| members[0].start_ns).collect::<Vec<_>>();
         let (first, second) = (starts(&reports[0]), starts(&reports[1]));
         assert!(second.iter().all(|start_ns| first.contains(start_ns)), "common starts: {first:?} {second:?}");
     }
@@ -134,9 +135,9 @@ fn a_reader_knows_what_ranks_of_other_nodes_wrote_in_time() {
     let more = [("write", "true"), ("read", "true"), ("reorder", "true"), ("file_per_process", "true")];
     let reports = finish(start([folder.path(); NODES], &[&settings[..], &more].concat()));
     let items = |phase: &str| {
-        let crews = reports.iter().flat_map(|report| &report.crews).filter(|(name, _)| name == phase);
+        let of_phase = reports.iter().flat_map(|report| &report.job_threads).filter(|(name, _)| name == phase);
         let mut items: Vec<(u64, u64)> =
-            crews.flat_map(|(_, crew)| crew.iter().map(|m| (m.ordinal, m.items))).collect();
+            of_phase.flat_map(|(_, members)| members.iter().map(|m| (m.ordinal, m.items))).collect();
         items.sort_unstable();
         items.into_iter().map(|(_, items)| items).collect::<Vec<_>>()
     };

@@ -53,8 +53,8 @@ fn each_engine_reads_and_writes_whole_blocks() {
         assert!(bytes.is_multiple_of(8192) && is_about(bytes, moved), "{engine:?}: {bytes} of {moved}");
         let share = reads as f64 / (reads + writes) as f64;
         assert!(reads + writes > 100 && (0.5..0.9).contains(&share), "{engine:?}: {reads} reads, {writes} writes");
-        // Who does not end within a moment, as on a busy machine, is left out of the crew.
-        let whole = report.crews.last().filter(|(_, members)| members.len() == 2);
+        // Who does not end within a moment, as on a busy machine, is left out of the job's threads.
+        let whole = report.job_threads.last().filter(|(_, members)| members.len() == 2);
         let items = whole.map(|(_, members)| members.iter().map(|member| member.items).sum::<u64>());
         println!("{engine:?}: {reads} reads, {writes} writes; {items:?} by members that reported");
         assert!(items.is_none_or(|items| is_about(items, reads + writes)), "{items:?} of {}", reads + writes);

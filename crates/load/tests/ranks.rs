@@ -52,8 +52,8 @@ fn a_shared_file_is_whole_and_each_rank_wrote_its_part() {
         let files = files_below(folder.path());
         let [file] = &files[..] else { panic!("{files:?}") };
         assert_eq!(offsets(file), (0..ALL * 1024).step_by(512).collect::<Vec<u64>>());
-        let crew = report.crews.iter().find(|(phase, _)| phase == "write").unwrap();
-        assert!(crew.1.iter().all(|member| member.items == ALL / 3 && member.bytes == ALL / 3 * 1024));
+        let (_, members) = report.job_threads.iter().find(|(phase, _)| phase == "write").unwrap();
+        assert!(members.iter().all(|member| member.items == ALL / 3 && member.bytes == ALL / 3 * 1024));
     }
 }
 
@@ -90,7 +90,7 @@ fn reordered_ranks_read_what_the_next_one_wrote() {
     plan.slower_than_ns = 0;
     let report = RunReport::all(start(plan));
     let path_of = |phase: &str, ordinal: u64| {
-        let (_, members) = report.crews.iter().find(|(name, _)| name == phase).unwrap();
+        let (_, members) = report.job_threads.iter().find(|(name, _)| name == phase).unwrap();
         let tid = members.iter().find(|member| member.ordinal == ordinal).unwrap().tid;
         let its = report.operations.iter().filter(|operation| operation.class == phase && operation.tid == tid);
         let mut paths: Vec<_> = its.map(|operation| operation.path.clone().unwrap()).collect();
@@ -138,7 +138,7 @@ fn a_stonewall_ends_each_rank_and_reads_go_as_far_as_the_file() {
     let folder = tempfile::tempdir().unwrap();
     let settings = [("stonewall", "200ms"), ("block", "1g"), ("file_per_process", "true"), ("sync_each", "true")];
     let report = run(folder.path(), &settings);
-    let (_, writers) = &report.crews[0];
+    let (_, writers) = &report.job_threads[0];
     assert!(writers.iter().all(|member| member.end_ns - member.start_ns >= 200_000_000 && member.items > 0));
     assert_eq!(report.errors(), 0);
     let written: u64 = writers.iter().map(|member| member.bytes).sum();
@@ -153,7 +153,7 @@ fn what_was_written_for_a_time_is_verified_as_far_as_it_goes() {
         let more = [("check_write", "true"), ("read", "true"), ("check_read", "true"), ("reorder", "true")];
         let cut = [("stonewall", "200ms"), ("block", "16m"), ("sync_each", "true"), ("segments", "3")];
         let report = run(folder.path(), &[&more[..], &cut, &[("random", random), ("file_per_process", own)]].concat());
-        let (phase, writers) = &report.crews[if own == "true" { 0 } else { 1 }];
+        let (phase, writers) = &report.job_threads[if own == "true" { 0 } else { 1 }];
         let written: u64 = writers.iter().map(|member| member.items).sum();
         assert_eq!((phase.as_str(), report.errors()), ("write", 0), "{random} {own}");
         assert!(written > 0 && written < 3 * 3 * (16 << 10), "{written} were not cut off");

@@ -56,7 +56,7 @@ fn a_rewrite_changes_one_byte_of_each_block_and_no_other() {
 fn a_rewrite_with_a_runtime_goes_through_its_file_again_and_again() {
     let folder = tempfile::tempdir().unwrap();
     let report = shipped("rewrite", folder.path(), &[("size", "64k"), ("processes", "2"), ("runtime", "300ms")]);
-    let [(_, members)] = &report.crews[..] else { panic!("{:?}", report.crews) };
+    let [(_, members)] = &report.job_threads[..] else { panic!("{:?}", report.job_threads) };
     assert!(members.iter().all(|member| member.items > 8 && member.end_ns - member.start_ns >= 300_000_000));
     assert!(members.iter().all(|member| member.cpu_ns.is_some_and(|ns| ns > 0)));
     assert_eq!(report.errors(), 0);

@@ -32,8 +32,9 @@ pub enum RunEvent {
         /// Bytes that the phase's operations moved.
         bytes: u64,
     },
-    /// When each thread of a phase's crew began and ended, recorded at the phase's end.
-    Crew {
+    /// When each thread of a phase's job began and ended, recorded at the phase's end.
+    #[serde(alias = "crew")]
+    JobThreads {
         /// The recipe's name for the phase.
         phase: String,
         /// The phase's end on the monotonic clock.
@@ -200,4 +201,17 @@ pub enum Ending {
     ArchiveFull,
     /// The load could not continue (its disk failed or was full at the start).
     LoadFailed,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::RunEvent;
+
+    #[test]
+    fn older_archives_call_the_threads_of_a_job_a_crew() {
+        let older = r#"{"event":"crew","phase":"write","at_ns":5,"members":[]}"#;
+        let event: RunEvent = serde_json::from_str(older).unwrap();
+        assert_eq!(event, RunEvent::JobThreads { phase: "write".into(), at_ns: 5, members: Vec::new() });
+        assert!(serde_json::to_string(&event).unwrap().contains("job_threads"));
+    }
 }

@@ -133,7 +133,7 @@ impl MetricDescriptor {
 
 /// A metric took a new value. `None`: it is absent from this sample on (its device went away, the file vanished).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Change {
+pub struct MetricChange {
     /// Ordinal of the sample, as in [`SampleHeader::sample`].
     pub sample: u32,
     /// Which metric.

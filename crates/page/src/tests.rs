@@ -10,7 +10,7 @@ use explain::series::SeriesSet;
 use explain::summary::{RecordingFacts, SummaryBuilder};
 use model::event::RunEvent;
 use model::latency::index_of;
-use model::metric::{Change, MetricDescriptor, MetricId, SampleHeader, Semantics, Unit};
+use model::metric::{MetricChange, MetricDescriptor, MetricId, SampleHeader, Semantics, Unit};
 use model::operation::{Bucket, IntervalRecord, OperationKind, OperationRecord};
 use model::run::RunDescription;
 use model::stall::{StackRecord, StallKind, StallRecord, TaskRecord, TraceSettings};
@@ -34,7 +34,7 @@ struct Rows {
     stacks: Vec<StackRecord>,
     tasks: Vec<TaskRecord>,
     descriptors: Vec<MetricDescriptor>,
-    changes: Vec<Change>,
+    changes: Vec<MetricChange>,
     samples: u32,
 }
 
@@ -216,7 +216,7 @@ fn more_stalls_than_fit_are_counted_and_the_longest_listed() {
 
 #[test]
 fn a_gauge_is_absent_before_it_appeared() {
-    let change = |sample, value| Change { sample, metric: MetricId(3), value };
+    let change = |sample, value| MetricChange { sample, metric: MetricId(3), value };
     let rows = Rows {
         descriptors: vec![gauge(3, "vmstat.nr_dirty")],
         changes: vec![change(2, Some(5)), change(4, None)],
@@ -250,7 +250,7 @@ fn phases_stuck_operations_clock_steps_and_losses_are_marked() {
 fn long_series_keep_their_extremes() {
     let mut rows = Rows { samples: 10_000, ..Rows::default() };
     rows.descriptors = vec![MetricDescriptor { unit: Unit::Kibibytes, ..gauge(1, "meminfo.Cached") }];
-    let change = |sample, value| Change { sample, metric: MetricId(1), value: Some(value) };
+    let change = |sample, value| MetricChange { sample, metric: MetricId(1), value: Some(value) };
     rows.changes = vec![change(0, 100), change(5_000, 9_000), change(5_001, 100)];
     let page = rows.page(Limits::FILE);
     let memory = chart(&page, "memory");

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use model::metric::{Change, MetricDescriptor, MetricId, Semantics, Unit};
+use model::metric::{MetricChange, MetricDescriptor, MetricId, Semantics, Unit};
 
 use crate::device::Devices;
 
@@ -12,7 +12,7 @@ pub struct Sample {
     /// Metrics that appeared for the first time.
     pub new_descriptors: Vec<MetricDescriptor>,
     /// Values that differ from the sample before; of new metrics, the first ones.
-    pub changes: Vec<Change>,
+    pub changes: Vec<MetricChange>,
     /// Sources that stopped working, or began to exceed their budget, at this sample. Each is reported once.
     pub failures: Vec<SourceFailure>,
 }
@@ -69,7 +69,7 @@ impl LastValues {
             self.described[id.0 as usize] = value.is_some();
             if value.is_some() {
                 out.new_descriptors.push(self.descriptor(id, name.clone(), instance.clone()));
-                out.changes.push(Change { sample, metric: id, value });
+                out.changes.push(MetricChange { sample, metric: id, value });
             }
         }
         out.new_descriptors.sort_by_key(|descriptor| descriptor.id);
@@ -158,7 +158,7 @@ impl SampleWriter<'_> {
         let last = &mut self.last_values.values[metric.0 as usize];
         if *last != value {
             *last = value;
-            self.out.changes.push(Change { sample: self.sample, metric, value });
+            self.out.changes.push(MetricChange { sample: self.sample, metric, value });
             if !std::mem::replace(&mut self.last_values.described[metric.0 as usize], true) {
                 self.out.new_descriptors.push(self.last_values.describe_again(metric));
             }

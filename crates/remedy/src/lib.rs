@@ -9,7 +9,7 @@ mod table;
 mod target;
 
 pub use error::RemedyError;
-pub use remedy::{Change, Facts, Remedy, Requires};
+pub use remedy::{Facts, Remedy, RemedyAction, Requires};
 pub use setting::{Format, Setting, Value};
 pub use table::Remedies;
 pub use target::Target;

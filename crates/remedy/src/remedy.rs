@@ -23,7 +23,7 @@ pub struct Remedy {
     /// What must hold of the run.
     pub requires: Requires,
     /// What is changed, and how.
-    pub change: Change,
+    pub change: RemedyAction,
     /// Whether it can be tried while the load runs, and reverted at once.
     pub live: bool,
     /// What it may cost.
@@ -190,7 +190,7 @@ impl Requires {
 
 /// What a remedy changes.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Change {
+pub enum RemedyAction {
     /// A file of sysfs, /proc/sys or a cgroup.
     Setting(Setting),
     /// A command, with placeholders, and the one that reverts it.
@@ -269,7 +269,7 @@ impl Entry {
         if causes.is_empty() {
             return Err("'causes' is empty; name at least one".into());
         }
-        if self.live && matches!(change, Change::Manual { .. }) {
+        if self.live && matches!(change, RemedyAction::Manual { .. }) {
             return Err("'live' is true, but changes = \"manual\" cannot be applied by the program".into());
         }
         check_effect(self.effect)?;
@@ -285,20 +285,20 @@ impl Entry {
         Ok(Remedy { id, title, causes, of, requires, change, live, risk, source, claim, read, vague, effect })
     }
 
-    fn change(&self) -> Result<Change, String> {
+    fn change(&self) -> Result<RemedyAction, String> {
         let texts = || match (&self.apply, &self.revert) {
             (Some(apply), Some(revert)) => Ok((apply.clone(), revert.clone())),
             _ => Err("'apply' and 'revert' are required unless changes = \"setting\"".to_owned()),
         };
         let change = match self.changes {
-            Kind::Setting => Change::Setting(self.setting()?),
+            Kind::Setting => RemedyAction::Setting(self.setting()?),
             Kind::Command => {
                 let (apply, revert) = texts()?;
-                Change::Command { apply, revert }
+                RemedyAction::Command { apply, revert }
             }
             Kind::Manual => {
                 let (apply, revert) = texts()?;
-                Change::Manual { apply, revert }
+                RemedyAction::Manual { apply, revert }
             }
         };
         let templates = [&self.path, &self.set, &self.apply, &self.revert].into_iter().flatten();

@@ -89,7 +89,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::{Remedies, SHIPPED};
-    use crate::remedy::Change;
+    use crate::remedy::RemedyAction;
 
     const ENTRY: &str = r#"
         [[remedy]]
@@ -120,7 +120,11 @@ mod tests {
             let acts = remedy.causes.iter().any(|cause| remedy.effect.edge.changes(*cause));
             assert!(acts, "{}: its effect changes none of its causes", remedy.id);
             // A live setting can be reverted from what was read; a live command says how.
-            assert!(remedy.live || !matches!(remedy.change, Change::Setting(_)), "{}: a setting is live", remedy.id);
+            assert!(
+                remedy.live || !matches!(remedy.change, RemedyAction::Setting(_)),
+                "{}: a setting is live",
+                remedy.id
+            );
         }
     }
 

@@ -16,9 +16,9 @@ const MOST_PHASES: usize = 24;
 /// Least excess of the slowest member over the median, as a share of the median, that is reported.
 const EVEN: f64 = 0.05;
 
-/// The members of a phase's crew, summed up.
+/// The threads of a phase's job, summed up.
 #[derive(Debug, Clone, Copy)]
-pub struct Crew<'a> {
+pub struct JobThreads<'a> {
     /// Number of members.
     pub members: usize,
     /// Items done by all members.
@@ -35,17 +35,17 @@ pub struct Crew<'a> {
     pub slowest: &'a Member,
 }
 
-impl<'a> Crew<'a> {
-    /// The crew of a phase; `None` if it has none.
-    pub fn of(phase: &'a PhaseSummary) -> Option<Crew<'a>> {
+impl<'a> JobThreads<'a> {
+    /// Those of a phase; `None` if it has none.
+    pub fn of(phase: &'a PhaseSummary) -> Option<JobThreads<'a>> {
         let took = |member: &Member| member.end_ns.saturating_sub(member.start_ns);
-        let slowest = phase.crew.iter().max_by_key(|member| took(member))?;
-        let mut times: Vec<u64> = phase.crew.iter().map(took).collect();
+        let slowest = phase.job_threads.iter().max_by_key(|member| took(member))?;
+        let mut times: Vec<u64> = phase.job_threads.iter().map(took).collect();
         times.sort_unstable();
-        Some(Crew {
+        Some(JobThreads {
             members: times.len(),
-            items: phase.crew.iter().map(|member| member.items).sum(),
-            cpu_ns: phase.crew.iter().map(|member| member.cpu_ns).sum(),
+            items: phase.job_threads.iter().map(|member| member.items).sum(),
+            cpu_ns: phase.job_threads.iter().map(|member| member.cpu_ns).sum(),
             fastest_ns: times[0],
             median_ns: times[times.len() / 2],
             slowest_ns: took(slowest),
@@ -57,7 +57,7 @@ impl<'a> Crew<'a> {
 /// Whether the phases add to what the whole run shows.
 pub(crate) fn are_informative(summary: &Summary) -> bool {
     summary.phases.iter().filter(|phase| phase.measured).count() > 1
-        || summary.phases.iter().any(|phase| phase.measured && !phase.crew.is_empty())
+        || summary.phases.iter().any(|phase| phase.measured && !phase.job_threads.is_empty())
 }
 
 /// The last measured phases, and the number of those left out.
@@ -125,18 +125,18 @@ fn over_time(phase: &PhaseSummary, width: usize, style: Style) -> Option<String>
 }
 
 fn straggler(phase: &PhaseSummary) -> Option<String> {
-    let crew = Crew::of(phase)?;
-    let late_ns = crew.slowest_ns - crew.median_ns.min(crew.slowest_ns);
-    if crew.members < 2 || (late_ns as f64) < EVEN * crew.median_ns as f64 {
+    let threads = JobThreads::of(phase)?;
+    let late_ns = threads.slowest_ns - threads.median_ns.min(threads.slowest_ns);
+    if threads.members < 2 || (late_ns as f64) < EVEN * threads.median_ns as f64 {
         return None;
     }
     Some(format!(
         "in {} the slowest of {}, {} {}, took {}; the median {}",
         printable(&phase.name),
-        crew.members,
-        printable(&crew.slowest.actor),
-        crew.slowest.ordinal,
-        Nanoseconds(crew.slowest_ns),
-        Nanoseconds(crew.median_ns)
+        threads.members,
+        printable(&threads.slowest.actor),
+        threads.slowest.ordinal,
+        Nanoseconds(threads.slowest_ns),
+        Nanoseconds(threads.median_ns)
     ))
 }

@@ -69,7 +69,7 @@ fn summary(workload: &str, variables: &[(&str, f64)]) -> Summary {
         } else {
             vec![member(0, from, to, bytes)]
         };
-        builder.event(&RunEvent::Crew { phase: name.into(), at_ns: to * SECOND, members });
+        builder.event(&RunEvent::JobThreads { phase: name.into(), at_ns: to * SECOND, members });
         builder.event(&RunEvent::PhaseEnded { phase: name.into(), at_ns: to * SECOND, bytes });
     };
     phase("write", 0, 1, 4 * MIB);
@@ -92,17 +92,17 @@ fn a_rewrite_that_drops_to_zero_and_the_straggler_are_shown() {
 }
 
 #[test]
-fn json_has_progress_operations_and_crew_of_each_phase() {
+fn json_has_progress_operations_and_threads_of_each_phase() {
     let document = report::json::summary("RUN", &summary("rewrite", &[]));
     let rewrite = &document["phases"][1];
     assert_eq!((rewrite["bytes"].as_u64(), rewrite["bytes_per_s"].as_f64()), (Some(10 * MIB), Some(2.5 * MIB as f64)));
     let bytes: Vec<_> = rewrite["progress"].as_array().unwrap().iter().map(|step| step["bytes"].as_u64()).collect();
     assert_eq!(bytes, [Some(8 * MIB), Some(0), Some(0), Some(2 * MIB)]);
     assert_eq!(rewrite["operations"]["rewrite"]["count"], 2);
-    let crew = &rewrite["crew"];
-    assert_eq!((crew["members"].as_u64(), crew["slowest"]["ordinal"].as_u64()), (Some(3), Some(2)));
+    let threads = &rewrite["job_threads"];
+    assert_eq!((threads["members"].as_u64(), threads["slowest"]["ordinal"].as_u64()), (Some(3), Some(2)));
     assert_eq!(
-        (crew["cpu_s"].as_f64(), crew["slowest_s"].as_f64(), crew["median_s"].as_f64()),
+        (threads["cpu_s"].as_f64(), threads["slowest_s"].as_f64(), threads["median_s"].as_f64()),
         (Some(1.5), Some(4.0), Some(1.0))
     );
 }
@@ -154,7 +154,7 @@ fn the_times_of_ior_are_from_the_first_rank_to_the_last_and_the_latency_is_that_
         builder.interval(&IntervalRecord { count: bytes / MIB, buckets, ..interval("write", "write", 0, bytes, MS) });
     }
     let members = vec![rank(0, [0, 10, 50, 55], 4), rank(1, [5, 30, 70, 80], 2)];
-    builder.event(&RunEvent::Crew { phase: "write".into(), at_ns: 80 * MS, members });
+    builder.event(&RunEvent::JobThreads { phase: "write".into(), at_ns: 80 * MS, members });
     builder.event(&RunEvent::PhaseEnded { phase: "write".into(), at_ns: 80 * MS, bytes: 6 * MIB });
     let table = report::native::text(&builder.summarise(&SeriesSet::default(), RecordingFacts::default())).unwrap();
     let row: Vec<&str> = table.lines().find(|line| line.starts_with("write ")).unwrap().split_whitespace().collect();

@@ -4,7 +4,7 @@ use explain::series::SeriesSet;
 use explain::summary::{RecordingFacts, Summary, SummaryBuilder};
 use model::event::{Ending, RunEvent};
 use model::latency::index_of;
-use model::metric::{Change, MetricDescriptor, MetricId, SampleHeader, Semantics, Unit};
+use model::metric::{MetricChange, MetricDescriptor, MetricId, SampleHeader, Semantics, Unit};
 use model::operation::{Bucket, IntervalRecord, OperationKind, OperationRecord};
 use model::run::{Host, Limits, RecipeAsRun, RunDescription};
 use model::time::Moment;
@@ -70,7 +70,7 @@ fn stall_counter() -> SeriesSet {
         let at = Moment { monotonic_ns: u64::from(sample) * SECOND, wall_ns: 0 };
         series.sample(SampleHeader { sample, at, late_ns: 0, cpu_ns: 500_000, took_ns: 0 });
         let value = Some(i64::from(sample.max(10) - 10) * 45);
-        series.feed(&[Change { sample, metric: MetricId(0), value }]);
+        series.feed(&[MetricChange { sample, metric: MetricId(0), value }]);
     }
     series
 }

@@ -12,6 +12,7 @@ mod disk;
 mod du;
 mod files;
 mod inodes;
+mod io_thread;
 mod memory;
 mod observation;
 mod parameters;
@@ -29,7 +30,6 @@ mod waits;
 mod walk;
 mod walk_steps;
 mod worker;
-mod worker_part;
 mod world;
 
 use crate::observer::Observer;

@@ -14,7 +14,7 @@ mod unwind;
 
 pub use binary::Binary;
 pub use debug_file::debug_file;
-pub use names::{Place, Question};
+pub use names::{Question, SourceLocation};
 pub use program_file::open;
 pub use registers::Registers;
 pub use unwind::{Caller, by_frame_pointer};

@@ -22,7 +22,7 @@ type Bytes = EndianArcSlice<RunTimeEndian>;
 
 /// A function, and where in its source.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Place {
+pub struct SourceLocation {
     /// Its name as in the source, if known.
     pub function: Option<String>,
     /// Source file.
@@ -41,9 +41,14 @@ pub struct Question {
 }
 
 impl Binary {
-    /// The functions at each place, of inlined ones the innermost first; none where they are unknown. Debug information may be in
+    /// The functions at each of these addresses, of inlined ones the innermost first; none where they are unknown. Debug information may be in
     /// a file of its own.
-    pub fn places(&self, file: &File, questions: &[Question], debug: Option<File>) -> io::Result<Vec<Vec<Place>>> {
+    pub fn locations(
+        &self,
+        file: &File,
+        questions: &[Question],
+        debug: Option<File>,
+    ) -> io::Result<Vec<Vec<SourceLocation>>> {
         let budget = Budget::new(file.try_clone()?, MOST_BYTES);
         let object = object::File::parse(&budget).map_err(io::Error::other)?;
         let debug_budget = debug.map(|file| Budget::new(file, MOST_BYTES));
@@ -53,31 +58,31 @@ impl Binary {
         if let Some(debug) = &debug {
             functions.append(&mut self::functions(debug));
         }
-        let place = |question: &Question| {
+        let location = |question: &Question| {
             let address = self.address(question.offset)?.checked_sub(u64::from(question.is_after_call))?;
-            let found = lines.as_ref().map(|lines| places(lines, address)).filter(|found| !found.is_empty());
-            let mut found = found.unwrap_or_else(|| vec![Place::default()]);
+            let found = lines.as_ref().map(|lines| locations(lines, address)).filter(|found| !found.is_empty());
+            let mut found = found.unwrap_or_else(|| vec![SourceLocation::default()]);
             // The outermost of them is the one that the symbol is of.
             if let Some(last) = found.last_mut().filter(|last| last.function.is_none()) {
                 last.function = function(&functions, address);
             }
-            Some(found.into_iter().filter(|place| *place != Place::default()).collect())
+            Some(found.into_iter().filter(|location| *location != SourceLocation::default()).collect())
         };
-        Ok(questions.iter().map(|question| place(question).unwrap_or_default()).collect())
+        Ok(questions.iter().map(|question| location(question).unwrap_or_default()).collect())
     }
 }
 
-fn places(lines: &Context<Bytes>, address: u64) -> Vec<Place> {
-    let mut places = Vec::new();
-    let Ok(mut frames) = lines.find_frames(address).skip_all_loads() else { return places };
+fn locations(lines: &Context<Bytes>, address: u64) -> Vec<SourceLocation> {
+    let mut locations = Vec::new();
+    let Ok(mut frames) = lines.find_frames(address).skip_all_loads() else { return locations };
     while let Ok(Some(frame)) = frames.next() {
         let name = frame.function.as_ref().and_then(|function| Some(function.demangle().ok()?.into_owned()));
         let location = frame.location.as_ref();
         let file = location.and_then(|location| location.file).map(str::to_owned);
         let line = location.and_then(|location| location.line).filter(|line| *line > 0);
-        places.push(Place { function: name, file, line });
+        locations.push(SourceLocation { function: name, file, line });
     }
-    places
+    locations
 }
 
 /// Debug information, if the file has any.

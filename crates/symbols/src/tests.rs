@@ -2,7 +2,7 @@
 
 use std::fs::File;
 
-use super::{Binary, Caller, Place, Question, Registers, by_frame_pointer, debug_file};
+use super::{Binary, Caller, Question, Registers, SourceLocation, by_frame_pointer, debug_file};
 
 /// Where this function lies in the program's file.
 fn offset_of(address: u64) -> u64 {
@@ -32,13 +32,13 @@ fn a_function_has_its_name_file_and_line() {
     let (file, binary) = this_program();
     let offset = offset_of(marked as fn(u64) -> u64 as usize as u64);
     let asked = [Question { offset, is_after_call: false }, Question { offset: u64::MAX, is_after_call: true }];
-    let places = binary.places(&file, &asked, None).unwrap();
-    let Place { function, file, line } = places[0].last().unwrap().clone();
-    assert!(function.as_deref().unwrap().ends_with("marked"), "{places:?}");
-    assert!(file.unwrap().ends_with("symbols/src/tests.rs"), "{places:?}");
+    let locations = binary.locations(&file, &asked, None).unwrap();
+    let SourceLocation { function, file, line } = locations[0].last().unwrap().clone();
+    assert!(function.as_deref().unwrap().ends_with("marked"), "{locations:?}");
+    assert!(file.unwrap().ends_with("symbols/src/tests.rs"), "{locations:?}");
     let expected = include_str!("tests.rs").lines().position(|line| line.starts_with("fn marked")).unwrap() as u32 + 1;
-    assert_eq!(line, Some(expected), "{places:?}");
-    assert_eq!(places[1], []);
+    assert_eq!(line, Some(expected), "{locations:?}");
+    assert_eq!(locations[1], []);
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -136,7 +136,7 @@ fn of_a_crafted_program_no_more_is_read_than_a_real_one_has() {
     for name in [".debug_info", ".zdebug_info"] {
         let file = crafted(name, PROGRAM_DATA, HUGE);
         let binary = Binary::open(&file).unwrap();
-        assert_eq!(binary.places(&file, &asked, Some(file.try_clone().unwrap())).unwrap(), [[]], "{name}");
+        assert_eq!(binary.locations(&file, &asked, Some(file.try_clone().unwrap())).unwrap(), [[]], "{name}");
     }
 }
 

@@ -5,7 +5,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use condition::{Condition, ConditionWatch};
-use model::metric::{Change, MetricDescriptor, SampleHeader};
+use model::metric::{MetricChange, MetricDescriptor, SampleHeader};
 use model::quantity::Nanoseconds;
 use model::stall::stall_flags::WATCHED;
 use model::stall::{StallKind, StallRecord};
@@ -132,7 +132,7 @@ impl GuardWatch {
     }
 
     /// Adds a sample.
-    pub fn sample(&mut self, header: &SampleHeader, descriptors: &[MetricDescriptor], changes: &[Change]) {
+    pub fn sample(&mut self, header: &SampleHeader, descriptors: &[MetricDescriptor], changes: &[MetricChange]) {
         self.levels.describe(descriptors);
         let reason = self.levels.sample(header, changes).into_iter().find_map(|level| level.reason);
         self.trip(reason);

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use model::event::RunEvent;
-use model::metric::{Change, MetricId, SampleHeader};
+use model::metric::{MetricChange, MetricId, SampleHeader};
 use model::operation::{OperationKind, OperationRecord};
 use model::run::RunDescription;
 use model::time::Moment;
@@ -79,7 +79,7 @@ pub(super) fn write(dir: &Path, flushes: u32) -> Vec<Promise> {
 
 fn add(writer: &mut Writer, step: u32) {
     let header = SampleHeader { sample: step, at: moment(step), late_ns: 0, cpu_ns: 1, took_ns: 1 };
-    writer.sample(header, &[Change { sample: step, metric: MetricId(0), value: Some(step.into()) }]);
+    writer.sample(header, &[MetricChange { sample: step, metric: MetricId(0), value: Some(step.into()) }]);
     writer.operations((0..rows_of(OPERATIONS, step)).map(|number| operation(step, number)));
     writer.event(RunEvent::Note { at_ns: moment(step).monotonic_ns, text: step.to_string() });
 }

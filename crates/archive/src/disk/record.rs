@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::io::Errno;
 
-use super::Change;
+use super::FileOperation;
 
 /// A change that was made, or the failure of one.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -80,7 +80,7 @@ fn note(made: Made) {
 }
 
 /// Makes a change, or lets it fail.
-pub(super) fn make<T>(change: Change<'_>, act: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
+pub(super) fn make<T>(change: FileOperation<'_>, act: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
     match RECORDING.with_borrow_mut(|recording| recording.as_mut()?.failure_of(change)) {
         Some(errno) => {
             fail(change)?;
@@ -95,12 +95,12 @@ pub(super) fn make<T>(change: Change<'_>, act: impl FnOnce() -> io::Result<T>) -
 }
 
 impl Recording {
-    fn failure_of(&mut self, change: Change<'_>) -> Option<Errno> {
+    fn failure_of(&mut self, change: FileOperation<'_>) -> Option<Errno> {
         let number = self.attempts;
         self.attempts += 1;
         let fault = self.fault.filter(|fault| fault.at == number || fault.lasts && fault.at < number)?;
         // A full disk can still free space.
-        let frees = matches!(change, Change::SetLength(..) | Change::Remove(_));
+        let frees = matches!(change, FileOperation::SetLength(..) | FileOperation::Remove(_));
         if fault.errno == Errno::NOSPC && frees {
             return None;
         }
@@ -110,30 +110,30 @@ impl Recording {
 }
 
 /// What a failed change leaves: half of a write, and bytes that no later sync writes.
-fn fail(change: Change<'_>) -> io::Result<()> {
+fn fail(change: FileOperation<'_>) -> io::Result<()> {
     match change {
-        Change::Write(file, bytes, offset) => {
+        FileOperation::Write(file, bytes, offset) => {
             let half = &bytes[..bytes.len() / 2];
             file.write_all_at(half, offset)?;
             note(Made::Wrote(number(file)?, half.to_owned(), offset));
         }
-        Change::Sync(file) => note(Made::NotSynced(number(file)?)),
+        FileOperation::Sync(file) => note(Made::NotSynced(number(file)?)),
         _ => {}
     }
     Ok(())
 }
 
-fn made(change: Change<'_>) -> io::Result<Made> {
+fn made(change: FileOperation<'_>) -> io::Result<Made> {
     let owned = Path::to_owned;
     Ok(match change {
-        Change::MakeDirectory(dir) => Made::Directory(owned(dir)),
-        Change::Create(path) => Made::Created(owned(path), number(&File::open(path)?)?),
-        Change::Write(file, bytes, offset) => Made::Wrote(number(file)?, bytes.to_owned(), offset),
-        Change::SetLength(file, length) => Made::Length(number(file)?, length),
-        Change::Sync(file) => Made::Synced(number(file)?),
-        Change::SyncDirectory(dir) => Made::SyncedDirectory(owned(dir)),
-        Change::Rename(from, to) => Made::Renamed(owned(from), owned(to)),
-        Change::Remove(path) => Made::Removed(owned(path)),
+        FileOperation::MakeDirectory(dir) => Made::Directory(owned(dir)),
+        FileOperation::Create(path) => Made::Created(owned(path), number(&File::open(path)?)?),
+        FileOperation::Write(file, bytes, offset) => Made::Wrote(number(file)?, bytes.to_owned(), offset),
+        FileOperation::SetLength(file, length) => Made::Length(number(file)?, length),
+        FileOperation::Sync(file) => Made::Synced(number(file)?),
+        FileOperation::SyncDirectory(dir) => Made::SyncedDirectory(owned(dir)),
+        FileOperation::Rename(from, to) => Made::Renamed(owned(from), owned(to)),
+        FileOperation::Remove(path) => Made::Removed(owned(path)),
     })
 }
 

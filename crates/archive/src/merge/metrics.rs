@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::mem;
 
-use model::metric::{Change, MetricDescriptor, MetricId, SampleHeader, Semantics, Unit};
+use model::metric::{MetricChange, MetricDescriptor, MetricId, SampleHeader, Semantics, Unit};
 
 /// Metrics are the same if all but their number is, and but the name that a device has for now.
 #[derive(PartialEq, Eq, Hash)]
@@ -41,7 +41,7 @@ struct Slice {
 /// Remaining rows at the end of a slice.
 pub(super) struct Rest {
     /// Metrics that the slice does not contain.
-    pub(super) changes: Vec<Change>,
+    pub(super) changes: Vec<MetricChange>,
     /// Rows of metrics without a description.
     pub(super) undescribed: u64,
 }
@@ -89,11 +89,13 @@ impl Joined {
 
     /// Takes a batch of a slice's changes and returns those that change a value. Each slice repeats all values at its
     /// first sample: a metric with a value that is not among them has become absent between the slices.
-    pub(super) fn changes(&mut self, there: Vec<Change>) -> Vec<Change> {
+    pub(super) fn changes(&mut self, there: Vec<MetricChange>) -> Vec<MetricChange> {
         let mut here = Vec::with_capacity(there.len());
         for change in there {
             match self.slice.numbers.get(&change.metric) {
-                Some(&metric) => here.push(Change { sample: self.sample(change.sample), metric, value: change.value }),
+                Some(&metric) => {
+                    here.push(MetricChange { sample: self.sample(change.sample), metric, value: change.value })
+                }
                 None => self.slice.undescribed += 1,
             }
         }
@@ -115,7 +117,7 @@ impl Joined {
     }
 
     /// The first batch of changes holds the whole first sample: a metric that is not in it is absent.
-    fn absent_since_the_last_slice(&mut self, first_batch: &[Change]) -> Vec<Change> {
+    fn absent_since_the_last_slice(&mut self, first_batch: &[MetricChange]) -> Vec<MetricChange> {
         let Some(mut present) = self.slice.present_at_first.take() else { return Vec::new() };
         if self.slice.samples.is_none() {
             return Vec::new();
@@ -128,7 +130,7 @@ impl Joined {
         for (index, value) in self.values.iter_mut().enumerate() {
             if value.is_some() && !present[index] {
                 *value = None;
-                absent.push(Change { sample, metric: MetricId(index as u32), value: None });
+                absent.push(MetricChange { sample, metric: MetricId(index as u32), value: None });
             }
         }
         absent

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use model::damage::Damage;
 use model::event::RunEvent;
 use model::lost::Lost;
-use model::metric::{Change, MetricDescriptor, SampleHeader};
+use model::metric::{MetricChange, MetricDescriptor, SampleHeader};
 use model::operation::{IntervalRecord, OperationRecord};
 use model::run::{FORMAT_VERSION, RunDescription};
 use model::stall::{RequestIntervalRecord, RequestRecord, StackRecord, StallRecord, TaskRecord};
@@ -124,7 +124,7 @@ impl Run {
 
     /// Changes of metrics. No sample is split over two batches unless the writer flushed in the middle of it, and later
     /// batches hold later samples; within a batch rows are ordered by metric and then by sample, or only by sample.
-    pub fn changes(&self) -> Batches<Change> {
+    pub fn changes(&self) -> Batches<MetricChange> {
         self.batches::<MetricTable>()
     }
 

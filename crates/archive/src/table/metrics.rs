@@ -4,7 +4,7 @@
 //! bytes, on a busy machine's /proc as on noise, which does not justify making every reader sum them up.
 
 use arrow_array::ArrayRef;
-use model::metric::{Change, MetricId};
+use model::metric::{MetricChange, MetricId};
 
 use super::cell::Cell;
 use super::declare::columns;
@@ -15,11 +15,11 @@ use super::reader::{ColumnError, Columns};
 pub(crate) struct MetricTable;
 
 impl Table for MetricTable {
-    type Row = Change;
+    type Row = MetricChange;
     const NAME: &'static str = "metrics";
     const PRIORITY: Priority = Priority::Metrics;
 
-    columns! { Change;
+    columns! { MetricChange;
         /// the sample that saw the change
         sample: u32, "ordinal";
         /// row of `descriptors`
@@ -30,7 +30,7 @@ impl Table for MetricTable {
 
     /// A metric's values side by side share their upper bytes. The sort is stable: a metric that changes twice in a
     /// sample keeps the later value last.
-    fn arrange(rows: &mut [Change]) {
+    fn arrange(rows: &mut [MetricChange]) {
         rows.sort_by_key(|row| (row.metric, row.sample));
     }
 }

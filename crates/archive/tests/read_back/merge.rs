@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::scenario::{Step, description, moment, options, rows_in, rows_of};
 use archive::{ArchiveError, Run, RunState, Writer, WriterOptions, merge};
 use model::event::RunEvent;
-use model::metric::{Change, MetricDescriptor, MetricId, SampleHeader, Semantics, Unit};
+use model::metric::{MetricChange, MetricDescriptor, MetricId, SampleHeader, Semantics, Unit};
 use model::stall::Traced;
 use proptest::prelude::*;
 use tempfile::tempdir;
@@ -43,7 +43,7 @@ fn write_slice(dir: &Path, values: &[Values], (from, to): (u32, u32), number: im
                 if !std::mem::replace(&mut described[metric], true) {
                     writer.describe(&[descriptor(id, metric as u32)]);
                 }
-                changes.push(Change { sample: step - from, metric: MetricId(id), value });
+                changes.push(MetricChange { sample: step - from, metric: MetricId(id), value });
                 written[metric] = value;
             }
         }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use crate::scenario::{Step, description, moment, options, rows_in, rows_of, write_steps};
 use archive::{ArchiveError, FlushState, Run, RunState, Writer};
 use model::event::{Ending, RunEvent};
-use model::metric::{Change, MetricId};
+use model::metric::{MetricChange, MetricId};
 use model::run::{FORMAT_VERSION, RunDescription};
 use proptest::prelude::*;
 use tempfile::tempdir;
@@ -108,8 +108,8 @@ fn rows_beyond_the_pending_limit_are_counted_as_lost() {
     let dir = tempdir().unwrap();
     let few = archive::WriterOptions { pending_limit_bytes: 16 * 100, ..options(60) };
     let mut writer = Writer::create(dir.path(), &description(), few).unwrap();
-    let changes: Vec<Change> =
-        (0..1000).map(|metric| Change { sample: 0, metric: MetricId(metric), value: Some(1) }).collect();
+    let changes: Vec<MetricChange> =
+        (0..1000).map(|metric| MetricChange { sample: 0, metric: MetricId(metric), value: Some(1) }).collect();
     writer.sample(Step::number(0).header, &changes);
     writer.close(moment(0)).unwrap();
     let run = Run::open(dir.path()).unwrap();
@@ -204,17 +204,17 @@ proptest! {
         cells in prop::collection::vec((any::<u32>(), any::<u32>(), any::<Option<i64>>()), 0..300),
         consolidate_after in 1_u32..4,
     ) {
-        let mut changes: Vec<Change> =
-            cells.iter().map(|&(sample, metric, value)| Change { sample, metric: MetricId(metric), value }).collect();
+        let mut changes: Vec<MetricChange> =
+            cells.iter().map(|&(sample, metric, value)| MetricChange { sample, metric: MetricId(metric), value }).collect();
         let dir = tempdir().unwrap();
         let mut writer = Writer::create(dir.path(), &description(), options(consolidate_after)).unwrap();
         for part in changes.chunks(100) {
             writer.sample(Step::number(0).header, part);
             prop_assert_eq!(writer.flush(moment(0)), FlushState::Whole);
         }
-        let mut read: Vec<Change> =
+        let mut read: Vec<MetricChange> =
             Run::open(dir.path()).unwrap().changes().collect::<Result<Vec<_>, _>>().unwrap().concat();
-        let key = |change: &Change| (change.sample, change.metric, change.value);
+        let key = |change: &MetricChange| (change.sample, change.metric, change.value);
         read.sort_by_key(key);
         changes.sort_by_key(key);
         prop_assert_eq!(read, changes);

@@ -1,5 +1,5 @@
 use model::block::{DeviceNumber, Kind, Operation};
-use model::metric::{Change, MetricDescriptor, MetricId, SampleHeader, Semantics, Unit};
+use model::metric::{MetricChange, MetricDescriptor, MetricId, SampleHeader, Semantics, Unit};
 use model::operation::{Bucket, IntervalRecord, OperationKind, OperationRecord};
 use model::run::{Device, Mount, RunDescription};
 use model::stall::{
@@ -210,7 +210,7 @@ fn devices_and_memory_come_from_counters_and_absent_is_not_zero() {
             &[MetricDescriptor { id, name: name.into(), instance: instance.into(), unit, semantics, device: None }],
             wanted_metric,
         );
-        changes.extend([0, 1].map(|at| Change { sample: at, metric: id, value: Some(values[at as usize]) }));
+        changes.extend([0, 1].map(|at| MetricChange { sample: at, metric: id, value: Some(values[at as usize]) }));
     }
     for sample in 0..2 {
         let at = Moment { monotonic_ns: (100 + 4 * u64::from(sample)) * S, wall_ns: 0 };
@@ -252,7 +252,7 @@ fn disks_under_test_come_first_even_where_they_are_idle() {
         let name = "diskstats.in_flight".to_owned();
         let gauge = MetricDescriptor { id, name, instance: disk.into(), unit, semantics, device: None };
         series.describe(&[gauge], wanted_metric);
-        changes.push(Change { sample: 0, metric: id, value: Some(in_flight) });
+        changes.push(MetricChange { sample: 0, metric: id, value: Some(in_flight) });
     }
     let at = Moment { monotonic_ns: 100 * S, wall_ns: 0 };
     series.sample(SampleHeader { sample: 0, at, late_ns: 0, cpu_ns: 0, took_ns: 0 });

@@ -91,7 +91,7 @@ impl SummaryBuilder {
                 bytes: None,
                 operations: Vec::new(),
                 progress: Vec::new(),
-                crew: Vec::new(),
+                job_threads: Vec::new(),
             }),
             RunEvent::PhaseEnded { phase, at_ns, bytes } => {
                 if let Some(open) = self.phases.iter_mut().rev().find(|open| open.name == *phase) {
@@ -99,9 +99,9 @@ impl SummaryBuilder {
                     open.bytes = Some(*bytes);
                 }
             }
-            RunEvent::Crew { phase, members, .. } => {
+            RunEvent::JobThreads { phase, members, .. } => {
                 if let Some(open) = self.phases.iter_mut().rev().find(|open| open.name == *phase) {
-                    open.crew.clone_from(members);
+                    open.job_threads.clone_from(members);
                 }
             }
             RunEvent::Figure { name, value, .. } => self.printed.push((name.clone(), *value)),

@@ -103,7 +103,7 @@ pub struct PhaseSummary {
     /// Operations and bytes over time.
     pub progress: Vec<Progress>,
     /// The threads that started together and ended individually.
-    pub crew: Vec<Member>,
+    pub job_threads: Vec<Member>,
 }
 
 /// Operations that ended in one report interval of a phase.
@@ -135,13 +135,13 @@ pub struct OperationSummary {
 }
 
 impl Summary {
-    /// The member of a crew that did an operation in its share of a phase; `None` where it is none, or more than one has its thread
+    /// The thread of a job that did an operation in its share of a phase; `None` where it is none, or more than one has its thread
     /// id: nodes have threads of their own.
     pub fn member_of(&self, operation: &OperationRecord) -> Option<&Member> {
         let did = |member: &&Member| {
             member.tid == operation.tid && (member.start_ns..=member.end_ns).contains(&operation.start_ns)
         };
-        let mut members = self.phases.iter().flat_map(|phase| &phase.crew).filter(did);
+        let mut members = self.phases.iter().flat_map(|phase| &phase.job_threads).filter(did);
         members.next().filter(|_| members.next().is_none())
     }
 }
@@ -166,11 +166,11 @@ impl PhaseSummary {
         }
     }
 
-    /// Items per second of the whole crew, from the common start to the end of the last member; `None` without a crew.
+    /// Items per second of all threads of the job, from the common start to the end of the last one; `None` without any.
     pub fn items_per_s(&self) -> Option<f64> {
-        let start_ns = self.crew.iter().map(|member| member.start_ns).min()?;
-        let end_ns = self.crew.iter().map(|member| member.end_ns).max()?;
-        let items: u64 = self.crew.iter().map(|member| member.items).sum();
+        let start_ns = self.job_threads.iter().map(|member| member.start_ns).min()?;
+        let end_ns = self.job_threads.iter().map(|member| member.end_ns).max()?;
+        let items: u64 = self.job_threads.iter().map(|member| member.items).sum();
         (end_ns > start_ns).then(|| items as f64 * 1e9 / (end_ns - start_ns) as f64)
     }
 
@@ -181,7 +181,7 @@ impl PhaseSummary {
             0 => 0.0,
             took_ns => member.items as f64 * 1e9 / took_ns as f64,
         };
-        (!self.crew.is_empty()).then(|| self.crew.iter().map(own).sum())
+        (!self.job_threads.is_empty()).then(|| self.job_threads.iter().map(own).sum())
     }
 
     /// Files created over its time, including intervals without any; empty if the phase creates no files. `started_ns` is the

@@ -174,7 +174,7 @@ fn on_common_clock(phase: &PhaseSummary, node: &OfNode<'_>, started_ns: u64) -> 
         start_ns: since(phase.start_ns),
         end_ns: phase.end_ns.map(since),
         progress: phase.progress.iter().map(progress).collect(),
-        crew: phase.crew.iter().map(member).collect(),
+        job_threads: phase.job_threads.iter().map(member).collect(),
         ..phase.clone()
     }
 }
@@ -184,8 +184,8 @@ fn one_phase(parts: &[PhaseSummary]) -> Option<PhaseSummary> {
     let first = parts.first()?;
     let ends: Option<Vec<u64>> = parts.iter().map(|part| part.end_ns).collect();
     let bytes: Option<Vec<u64>> = parts.iter().map(|part| part.bytes).collect();
-    let mut crew: Vec<Member> = parts.iter().flat_map(|part| part.crew.iter().cloned()).collect();
-    crew.sort_by(|one, other| (&one.actor, one.ordinal).cmp(&(&other.actor, other.ordinal)));
+    let mut job_threads: Vec<Member> = parts.iter().flat_map(|part| part.job_threads.iter().cloned()).collect();
+    job_threads.sort_by(|one, other| (&one.actor, one.ordinal).cmp(&(&other.actor, other.ordinal)));
     Some(PhaseSummary {
         name: first.name.clone(),
         measured: first.measured,
@@ -194,7 +194,7 @@ fn one_phase(parts: &[PhaseSummary]) -> Option<PhaseSummary> {
         bytes: bytes.map(|bytes| bytes.into_iter().fold(0, u64::saturating_add)),
         operations: operations(parts.iter().flat_map(|part| &part.operations)),
         progress: progress(parts),
-        crew,
+        job_threads,
     })
 }
 
@@ -342,12 +342,12 @@ fn outliers(phases: &[PhaseSummary]) -> Vec<Outlier> {
     for phase in phases.iter().filter(|phase| phase.measured) {
         let repetition = before.iter().filter(|name| **name == phase.name).count();
         before.push(&phase.name);
-        let is_bytes = phase.crew.iter().any(|member| member.bytes > 0);
+        let is_bytes = phase.job_threads.iter().any(|member| member.bytes > 0);
         let per_s = |member: &Member| {
             let done = if is_bytes { member.bytes } else { member.items };
             done as f64 * 1e9 / member.end_ns.saturating_sub(member.start_ns).max(1) as f64
         };
-        let rates: Vec<f64> = phase.crew.iter().map(per_s).collect();
+        let rates: Vec<f64> = phase.job_threads.iter().map(per_s).collect();
         let Some((median_per_s, least_per_s)) = limits(&rates) else { continue };
         let outlier = |(member, &per_s): (&Member, &f64)| Outlier {
             phase: phase.name.clone(),
@@ -360,7 +360,7 @@ fn outliers(phases: &[PhaseSummary]) -> Vec<Outlier> {
             of: rates.len(),
         };
         let is_slow = |(_, per_s): &(&Member, &f64)| **per_s < least_per_s;
-        let mut of_phase: Vec<Outlier> = phase.crew.iter().zip(&rates).filter(is_slow).map(outlier).collect();
+        let mut of_phase: Vec<Outlier> = phase.job_threads.iter().zip(&rates).filter(is_slow).map(outlier).collect();
         of_phase.sort_by(|one, other| one.per_s.total_cmp(&other.per_s));
         all.extend(of_phase);
     }

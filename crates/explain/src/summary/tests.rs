@@ -1,6 +1,6 @@
 use model::event::{Ending, RunEvent};
 use model::latency::index_of;
-use model::metric::{Change, MetricDescriptor, MetricId, SampleHeader, Semantics, Unit};
+use model::metric::{MetricChange, MetricDescriptor, MetricId, SampleHeader, Semantics, Unit};
 use model::operation::{Bucket, Fault, IntervalRecord, OperationKind, OperationRecord};
 use model::preflight::Finding;
 use model::run::RunDescription;
@@ -265,7 +265,7 @@ fn files_per_second_include_time_without_new_files() {
         ..Default::default()
     };
     let members = vec![member(100, 2), member(400, 8)];
-    builder.event(&RunEvent::Crew { phase: "create".into(), at_ns: 108 * SECOND, members });
+    builder.event(&RunEvent::JobThreads { phase: "create".into(), at_ns: 108 * SECOND, members });
     builder.event(&RunEvent::PhaseEnded { phase: "create".into(), at_ns: 108 * SECOND, bytes: 0 });
     let summary = builder.summarise(&SeriesSet::default(), RecordingFacts::default());
     let files = summary.rates.iter().find(|(name, _)| name == "files").unwrap().1;
@@ -285,7 +285,11 @@ fn the_busiest_and_most_stalled_cgroups_are_listed() {
             &[MetricDescriptor { id, name, instance, unit: Unit::Count, semantics, device: None }],
             wanted_metric,
         );
-        changes.extend([(0, 0), (10, end)].map(|(sample, value)| Change { sample, metric: id, value: Some(value) }));
+        changes.extend([(0, 0), (10, end)].map(|(sample, value)| MetricChange {
+            sample,
+            metric: id,
+            value: Some(value),
+        }));
     };
     for (at, path) in ["/", "/a", "/b", "/c", "/d", "/idle"].into_iter().enumerate() {
         let cpu_ns = if path == "/idle" { 0 } else { 10 * SECOND as i64 / (at as i64 + 1) };

@@ -137,7 +137,7 @@ fn counter_row(
 
 #[cfg(test)]
 mod tests {
-    use model::metric::{Change, MetricDescriptor, MetricId, SampleHeader, Semantics, Unit};
+    use model::metric::{MetricChange, MetricDescriptor, MetricId, SampleHeader, Semantics, Unit};
     use model::run::{Device, Mount};
     use model::time::Moment;
 
@@ -180,7 +180,7 @@ mod tests {
             let at = Moment { monotonic_ns: u64::from(second) * S, wall_ns: 0 };
             series.sample(SampleHeader { sample: second, at, late_ns: 0, cpu_ns: 0, took_ns: 0 });
             let value = |moved: i64| Some(moved * i64::from(second));
-            let changes = (0..).zip(moved).map(|(id, (_, moved))| Change {
+            let changes = (0..).zip(moved).map(|(id, (_, moved))| MetricChange {
                 sample: second,
                 metric: MetricId(id),
                 value: value(moved),

@@ -227,7 +227,7 @@ fn add(choices: &mut Vec<Choice>, remedy: &Remedy, Place { mut target, limit, ..
 /// What people read of it names what it is applied to.
 fn with_words(remedy: &Remedy, target: &Target) -> Remedy {
     let mut named = Remedy { title: target.words(&remedy.title), ..remedy.clone() };
-    if let remedy::Change::Manual { apply, revert } = &mut named.change {
+    if let remedy::RemedyAction::Manual { apply, revert } = &mut named.change {
         (*apply, *revert) = (target.words(apply), target.words(revert));
     }
     named

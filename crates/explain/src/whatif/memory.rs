@@ -1,7 +1,7 @@
 //! What a remedy changes: that of a limit on memory depends on how far the limit is exceeded.
 
 use model::effect::{Edge, Effect};
-use remedy::{Change as Changes, Remedy, Value};
+use remedy::{Remedy, RemedyAction, Value};
 
 use super::change::{Absence, Change, Refaults};
 use crate::waits::{Dirtying, MemoryLimit, Waits, is_at_or_below};
@@ -75,11 +75,11 @@ pub(super) fn is_at_limit(waits: &Waits, cgroup: Option<&str>) -> Option<bool> {
 pub(super) fn change(remedy: &Remedy, limit: Option<&MemoryLimit>, dirtying: Option<&Dirtying>) -> Option<Change> {
     let effect = Effect { at_most: false, ..remedy.effect };
     let raised = match &remedy.change {
-        Changes::Setting(setting) => match setting.value {
+        RemedyAction::Setting(setting) => match setting.value {
             Value::Multiply(factor) => Some(factor),
             Value::Set(_) => None,
         },
-        Changes::Command { .. } | Changes::Manual { .. } => None,
+        RemedyAction::Command { .. } | RemedyAction::Manual { .. } => None,
     };
     let effect = match (effect.edge, limit, raised) {
         (Edge::Refault, limit, _) => {

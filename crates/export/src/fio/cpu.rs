@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use model::metric::{Change, MetricDescriptor, MetricId, SampleHeader};
+use model::metric::{MetricChange, MetricDescriptor, MetricId, SampleHeader};
 
 /// The machine's counters, by fio's two kinds.
 const COUNTERS: [(&str, Kind); 3] =
@@ -38,7 +38,7 @@ impl CpuTimes {
         self.samples_ns = samples.iter().map(|sample| (sample.sample, sample.at.monotonic_ns)).collect();
     }
 
-    pub(super) fn changes(&mut self, changes: &[Change]) {
+    pub(super) fn changes(&mut self, changes: &[MetricChange]) {
         for change in changes {
             let Some((_, values)) = self.counters.get_mut(&change.metric) else { continue };
             if let (Some(at_ns), Some(value)) = (self.samples_ns.get(&change.sample), change.value) {

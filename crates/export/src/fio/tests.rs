@@ -1,6 +1,6 @@
 use model::event::RunEvent;
 use model::latency::index_of;
-use model::metric::{Change, MetricDescriptor, MetricId, SampleHeader, Semantics, Unit};
+use model::metric::{MetricChange, MetricDescriptor, MetricId, SampleHeader, Semantics, Unit};
 use model::operation::{Bucket, Fault, IntervalRecord, OperationKind, OperationRecord};
 use model::run::RunDescription;
 use model::time::Moment;
@@ -163,7 +163,7 @@ fn the_machines_cpu_time_is_that_between_the_samples_around_a_job() {
     };
     let samples: Vec<SampleHeader> = (0..).zip([10, 11, 12, 13, 14]).map(sample).collect();
     jobs.counters(&[metric(1, "stat.cpu.user"), metric(2, "stat.cpu.nice"), metric(3, "stat.cpu.idle")], &samples);
-    let change = |sample, metric, value| Change { sample, metric: MetricId(metric), value: Some(value) };
+    let change = |sample, metric, value| MetricChange { sample, metric: MetricId(metric), value: Some(value) };
     jobs.changes(&[change(0, 1, 1000), change(0, 2, 0), change(1, 1, 1010), change(3, 1, 1110), change(4, 1, 9999)]);
     jobs.changes(&[change(0, 3, 5), change(4, 3, 5000)]);
     let document = json_of(&jobs);

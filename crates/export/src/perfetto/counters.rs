@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use model::latency::range_of;
-use model::metric::{Change, MetricDescriptor, SampleHeader, Unit};
+use model::metric::{MetricChange, MetricDescriptor, SampleHeader, Unit};
 use model::operation::IntervalRecord;
 
 use super::PerfettoTrace;
@@ -32,7 +32,7 @@ impl<W: Write> PerfettoTrace<W> {
     }
 
     /// New values. A value of a lost sample has no time and is left out.
-    pub fn changes(&mut self, changes: &[Change]) -> io::Result<()> {
+    pub fn changes(&mut self, changes: &[MetricChange]) -> io::Result<()> {
         for change in changes {
             if let Some(at_ns) = self.samples.get(&change.sample) {
                 self.packets.value(TrackKind::Metric.track(u64::from(change.metric.0)), *at_ns, change.value)?;

@@ -1,6 +1,6 @@
 use model::block::{DeviceNumber, Kind, Operation};
 use model::event::RunEvent;
-use model::metric::{Change, MetricDescriptor, MetricId, SampleHeader, Semantics, Unit};
+use model::metric::{MetricChange, MetricDescriptor, MetricId, SampleHeader, Semantics, Unit};
 use model::run::RunDescription;
 use model::stall::{RequestRecord, StallKind, StallRecord, TaskRecord};
 use model::time::Moment;
@@ -149,7 +149,7 @@ fn an_absent_value_is_not_zero_and_one_without_a_moment_is_left_out() {
     let mut sink = PerfettoTrace::new(Vec::new(), &RunDescription::new("x", at)).unwrap();
     sink.descriptors(&[metric]).unwrap();
     sink.samples(&[SampleHeader { sample: 4, at, late_ns: 0, cpu_ns: 0, took_ns: 0 }]);
-    let change = |sample, value| Change { sample, metric: MetricId(3), value };
+    let change = |sample, value| MetricChange { sample, metric: MetricId(3), value };
     sink.changes(&[change(4, Some(-2)), change(4, None), change(5, Some(1))]).unwrap();
     let bytes = sink.finish().unwrap();
     let values: Vec<(u64, u64)> = fields(&bytes)

@@ -31,7 +31,7 @@ pub(super) fn perform(job: &Job, load: &Load, thread: ActorThread, tid: u32) {
             continue;
         }
         last_sequence = Some(sequence);
-        board.arrive(sequence, load.plan.part.is_none().then(|| load.plan.crew(phase)));
+        board.arrive(sequence, load.plan.placement.is_none().then(|| load.plan.job_threads(phase)));
         let Some(start_ns) = wait_for_start(board, command) else { continue };
         let recorder = OperationRecorder::new(board, thread.index, tid, load.plan.slower_than_ns);
         let mut worker = Worker::new(&load.context, actor.group(), thread, recorder, command, start_ns);
@@ -56,7 +56,7 @@ fn used_ppm(load: &Load, thread: ActorThread) -> Option<u32> {
 fn wait_for_start(board: &Board, command: LoadCommand) -> Option<u64> {
     let is_over = || board.command() != command;
     while !is_over() {
-        match board.crew_start_ns() {
+        match board.job_start_ns() {
             Some(start_ns) => return clock::sleep_watching(start_ns, is_over).then_some(start_ns),
             None => clock::sleep_until_ns(clock::now_ns() + LOOK_NS / 4),
         }

@@ -7,14 +7,14 @@ use crate::board::{LoadCommand, ProcessState, ThreadShare};
 use crate::plan::Actor;
 
 impl Conductor {
-    pub(super) fn crew_start_ns(&mut self, phase: usize) -> Option<u64> {
-        if let (None, Some(others)) = (self.board.crew_start_ns(), &mut self.others)
-            && self.board.arrived() >= self.plan.crew_here(phase)
+    pub(super) fn job_start_ns(&mut self, phase: usize) -> Option<u64> {
+        if let (None, Some(others)) = (self.board.job_start_ns(), &mut self.others)
+            && self.board.arrived() >= self.plan.job_threads_here(phase)
             && let Some(start_ns) = others.start_ns(self.sequence)
         {
-            self.board.start_crew(start_ns);
+            self.board.start_job(start_ns);
         }
-        self.board.crew_start_ns()
+        self.board.job_start_ns()
     }
 
     /// Whether a phase that has ended here has ended on all nodes. Then the others' shares are on the board.
@@ -52,13 +52,13 @@ impl Conductor {
     }
 
     /// The threads of this node that have ended their jobs of this phase.
-    pub(super) fn crew(&self, phase: usize) -> Vec<Member> {
+    pub(super) fn job_threads(&self, phase: usize) -> Vec<Member> {
         self.shares(phase).map(|(_, actor, ordinal, share)| share.member(&actor.name, ordinal)).collect()
     }
 
     /// Number, actor and ordinal of those threads, and their shares.
     fn shares(&self, phase: usize) -> impl Iterator<Item = (usize, &Actor, u64, ThreadShare)> {
-        let is_here = |ordinal| self.plan.part.as_ref().is_none_or(|part| part.is_here(ordinal));
+        let is_here = |ordinal| self.plan.placement.as_ref().is_none_or(|placement| placement.is_here(ordinal));
         let threads = self.plan.actors.iter().flat_map(|actor| (0..actor.threads).map(move |ordinal| (actor, ordinal)));
         threads.enumerate().filter_map(move |(thread, (actor, ordinal))| {
             let acts = actor.job.is_some() && actor.in_phase[phase] && is_here(ordinal);

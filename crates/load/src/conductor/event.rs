@@ -43,7 +43,7 @@ pub enum LoadEvent {
         bytes: u64,
     },
     /// Start and end of each thread with a job, at the end of a phase with such threads.
-    Crew {
+    JobThreads {
         /// The phase's name in the recipe.
         phase: String,
         /// The phase's end.

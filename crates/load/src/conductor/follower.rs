@@ -21,7 +21,7 @@ impl Follower {
     pub fn start(plan: &Plan, launch: &Launch, descriptor: &OwnedFd) -> Result<Follower, LoadError> {
         let board = Board::attach(descriptor.as_fd(), plan.board_shape())?;
         let child = spawn(plan, launch, descriptor)?;
-        Ok(Follower { child, board, rank: plan.part.as_ref().map_or(0, |part| part.own) })
+        Ok(Follower { child, board, rank: plan.placement.as_ref().map_or(0, |placement| placement.own) })
     }
 
     /// Whether it has exited. If it died, the leader finds that on the board.

@@ -47,7 +47,7 @@ pub enum FileNames {
     /// As in a source tree: distributed over directories like a kernel's files.
     Tree,
     /// As in a maildir: all in one directory, the number first.
-    Mails,
+    Maildir,
     /// As in mdtest: the items of each rank, in a tree of directories.
     Items(ItemTree),
     /// As in bonnie++: ten digits and up to twelve random letters.
@@ -73,7 +73,7 @@ impl FileNames {
     pub fn file(&self, number: u64, subdirectory: u64) -> u64 {
         match self {
             FileNames::FsMark { .. } => subdirectory << SUBDIRECTORY_SHIFT | number,
-            FileNames::Numbers | FileNames::Tree | FileNames::Mails => number,
+            FileNames::Numbers | FileNames::Tree | FileNames::Maildir => number,
             FileNames::Items(_) | FileNames::Bonnie { .. } => number,
         }
     }
@@ -89,7 +89,7 @@ impl FileNames {
             }
             FileNames::Tree => tree::write(file, name),
             FileNames::Items(items) => items.write(file, name),
-            FileNames::Mails => {
+            FileNames::Maildir => {
                 b"cur/".iter().for_each(|byte| name.push(*byte));
                 name.push_number(file, 10, MAIL_DIGITS);
                 b".mail:2,S".iter().for_each(|byte| name.push(*byte));
@@ -144,7 +144,7 @@ impl FileNames {
             }
             // These are never looked up from a listing.
             FileNames::Tree | FileNames::Items(_) => None,
-            FileNames::Mails => number(name.get(..MAIL_DIGITS)?, 10),
+            FileNames::Maildir => number(name.get(..MAIL_DIGITS)?, 10),
             FileNames::Bonnie { letters_first: false, .. } => number(name.get(..BONNIE_DIGITS)?, 16),
             FileNames::Bonnie { letters_first: true, .. } => {
                 number(name.get(name.len().checked_sub(BONNIE_DIGITS)?..)?, 16)
@@ -197,7 +197,7 @@ mod tests {
     fn a_listed_name_identifies_its_file() {
         for names in [
             FileNames::Numbers,
-            FileNames::Mails,
+            FileNames::Maildir,
             fs_mark(40, 24, 0),
             fs_mark(255, 0, 4000),
             FileNames::Bonnie { letters_first: false, per_subdirectory: 0, seed: 3 },

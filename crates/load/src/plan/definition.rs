@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use super::actor::Actor;
-use super::part::Part;
+use super::rank_placement::RankPlacement;
 use super::totals::{PlanTotals, Refusal};
 use crate::board::{BoardNames, BoardShape};
 use crate::data::FileSet;
@@ -58,7 +58,7 @@ pub struct Plan {
     pub refusals: Vec<Refusal>,
     /// The part of it that runs here; `None`: all of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub part: Option<Part>,
+    pub placement: Option<RankPlacement>,
 }
 
 impl Plan {
@@ -97,28 +97,28 @@ impl Plan {
     }
 
     /// Number of threads that a phase waits for before it begins: all with a job in it.
-    pub fn crew(&self, phase: usize) -> u64 {
-        self.crew_members(phase).map(|actor| actor.threads).sum()
+    pub fn job_threads(&self, phase: usize) -> u64 {
+        self.job_actors(phase).map(|actor| actor.threads).sum()
     }
 
     /// Number of those that run on this node.
-    pub(crate) fn crew_here(&self, phase: usize) -> u64 {
-        self.crew_members(phase).map(|actor| self.threads_here(actor)).sum()
+    pub(crate) fn job_threads_here(&self, phase: usize) -> u64 {
+        self.job_actors(phase).map(|actor| self.threads_here(actor)).sum()
     }
 
     /// Number of threads on this node that must end their job to complete the phase.
-    pub(crate) fn crew_to_end(&self, phase: usize) -> u64 {
-        self.crew_members(phase).filter(|actor| !actor.background).map(|actor| self.threads_here(actor)).sum()
+    pub(crate) fn job_threads_to_end(&self, phase: usize) -> u64 {
+        self.job_actors(phase).filter(|actor| !actor.background).map(|actor| self.threads_here(actor)).sum()
     }
 
     fn threads_here(&self, actor: &Actor) -> u64 {
-        match &self.part {
-            Some(part) => (0..actor.threads).filter(|ordinal| part.is_here(*ordinal)).count() as u64,
+        match &self.placement {
+            Some(placement) => (0..actor.threads).filter(|ordinal| placement.is_here(*ordinal)).count() as u64,
             None => actor.threads,
         }
     }
 
-    fn crew_members(&self, phase: usize) -> impl Iterator<Item = &Actor> {
+    fn job_actors(&self, phase: usize) -> impl Iterator<Item = &Actor> {
         let in_phase = move |actor: &&Actor| actor.in_phase.get(phase).copied().unwrap_or(false);
         self.actors.iter().filter(|actor| actor.job.is_some()).filter(in_phase)
     }

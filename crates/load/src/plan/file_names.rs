@@ -11,7 +11,7 @@ pub(super) fn resolve(scope: &Scope<'_>, set: &FileSetRecipe, files: u64, seed: 
     match set.names.scheme {
         Scheme::Numbers => Ok(FileNames::Numbers),
         Scheme::Tree => Ok(FileNames::Tree),
-        Scheme::Mails => Ok(FileNames::Mails),
+        Scheme::Maildir => Ok(FileNames::Maildir),
         Scheme::Items => {
             let described = set.names.items.as_ref().expect("read with the scheme");
             item_tree(scope, set, described).map(FileNames::Items)

@@ -88,7 +88,7 @@ impl Plan {
             classes: resolver.classes,
             totals: PlanTotals::default(),
             refusals: Vec::new(),
-            part: None,
+            placement: None,
         };
         fit::add_up(&mut plan, facts, request.force || request.after_crash);
         Ok(plan)

@@ -28,7 +28,7 @@ const FILE_SET: [&str; 16] = [
 const SCHEMES: [(&str, Scheme); 7] = [
     ("numbers", Scheme::Numbers),
     ("tree", Scheme::Tree),
-    ("mails", Scheme::Mails),
+    ("maildir", Scheme::Maildir),
     ("fs_mark", Scheme::FsMark),
     ("mdtest", Scheme::Items),
     ("bonnie", Scheme::Bonnie { letters_first: false }),

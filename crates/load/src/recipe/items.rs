@@ -183,7 +183,7 @@ impl ItemTreeRecipe {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Scheme {
     Tree,
-    Mails,
+    Maildir,
     Numbers,
     FsMark,
     Bonnie { letters_first: bool },

@@ -7,7 +7,7 @@ use crate::value::ValueKind;
 pub(super) const JOBS: [(&str, &[JobKey]); 9] = [
     ("checkout", CHECKOUT),
     ("items", ITEMS),
-    ("mails", MAILS),
+    ("maildir", MAILDIR),
     ("probe", PROBE),
     ("files", FILES),
     ("random", RANDOM),
@@ -66,7 +66,7 @@ const ITEMS: &[JobKey] = &[
     JobKey::maybe("fsync", JobKeyKind::Formula(ValueKind::Flag)),
 ];
 
-const MAILS: &[JobKey] = &[
+const MAILDIR: &[JobKey] = &[
     JobKey::needed("set", JobKeyKind::Set),
     JobKey::needed("action", JobKeyKind::Word(&["write", "read"])),
     JobKey::maybe("batch", JobKeyKind::Formula(ValueKind::Count)),

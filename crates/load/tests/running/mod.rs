@@ -19,7 +19,7 @@ pub struct RunReport {
     pub intervals: Vec<IntervalRecord>,
     pub operations: Vec<OperationRecord>,
     pub phases: Vec<String>,
-    pub crews: Vec<(String, Vec<model::event::Member>)>,
+    pub job_threads: Vec<(String, Vec<model::event::Member>)>,
     pub reused: u64,
     pub end: Option<LoadEvent>,
 }
@@ -88,7 +88,7 @@ impl RunReport {
             LoadEvent::Operations(records) => self.operations.extend(records),
             LoadEvent::PhaseStarted { phase, .. } => self.phases.push(phase),
             LoadEvent::Reused { directories } => self.reused += directories,
-            LoadEvent::Crew { phase, members, .. } => self.crews.push((phase, members)),
+            LoadEvent::JobThreads { phase, members, .. } => self.job_threads.push((phase, members)),
             LoadEvent::Finished | LoadEvent::Died { .. } => self.end = Some(event),
             LoadEvent::Lost { .. } | LoadEvent::PhaseEnded { .. } | LoadEvent::Progress { .. } => {}
         }

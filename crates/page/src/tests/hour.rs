@@ -1,6 +1,6 @@
 //! An hour at 1 s with a hundred thousand stalls.
 
-use model::metric::{Change, MetricDescriptor, MetricId, Semantics, Unit};
+use model::metric::{MetricChange, MetricDescriptor, MetricId, Semantics, Unit};
 
 use super::browser::Browser;
 use super::{Rows, S, START, interval};
@@ -40,7 +40,7 @@ fn hour() -> Rows {
         });
         for sample in 0..3_600 {
             let value = Some(i64::from(sample) * 1_000 + next(900) as i64);
-            rows.changes.push(Change { sample, metric: MetricId(metric), value });
+            rows.changes.push(MetricChange { sample, metric: MetricId(metric), value });
         }
     }
     rows

@@ -1,4 +1,4 @@
-use model::metric::{Change, MetricId, Semantics, Unit};
+use model::metric::{MetricChange, MetricId, Semantics, Unit};
 use proptest::prelude::*;
 
 use super::{Column, Rows, Table};
@@ -47,10 +47,10 @@ impl Reader {
         self.rows.update(text, &mut Letters, &mut writer);
         self.names.extend(self.out.new_descriptors.iter().map(|descriptor| descriptor.name.clone()));
         self.values.resize(self.names.len(), None);
-        for Change { metric: MetricId(id), value, .. } in &self.out.changes {
+        for MetricChange { metric: MetricId(id), value, .. } in &self.out.changes {
             self.values[*id as usize] = *value;
         }
-        let shown = |change: &Change| match change.value {
+        let shown = |change: &MetricChange| match change.value {
             Some(value) => format!("{}={value}", self.names[change.metric.0 as usize]),
             None => format!("{} absent", self.names[change.metric.0 as usize]),
         };

@@ -48,12 +48,12 @@ impl Starters {
                 return None;
             }
             let parent = relative(at)?;
-            match part(&arguments(&self.proc, at)) {
-                Part::Program if parent.name == own.name => return None,
-                Part::Program => return Some(format!("{}/{at}", parent.name)),
-                Part::Script(script) => return Some(format!("{script}/{at}")),
-                Part::Command => at = parent.parent,
-                Part::Terminal => return None,
+            match parent_kind(&arguments(&self.proc, at)) {
+                ParentKind::Program if parent.name == own.name => return None,
+                ParentKind::Program => return Some(format!("{}/{at}", parent.name)),
+                ParentKind::Script(script) => return Some(format!("{script}/{at}")),
+                ParentKind::Command => at = parent.parent,
+                ParentKind::Terminal => return None,
             }
         }
         None
@@ -62,7 +62,7 @@ impl Starters {
 
 /// What a parent is.
 #[derive(Debug, PartialEq, Eq)]
-enum Part {
+enum ParentKind {
     Program,
     Script(String),
     /// `sh -c`, which some program runs.
@@ -76,22 +76,22 @@ fn arguments(proc: &Path, pid: u32) -> Vec<String> {
     line.split(|byte| *byte == 0).map(shown).collect()
 }
 
-fn part(arguments: &[String]) -> Part {
+fn parent_kind(arguments: &[String]) -> ParentKind {
     let mut words = arguments.iter().map(String::as_str).filter(|word| !word.is_empty());
     let program = last_name(words.next().unwrap_or_default()).trim_start_matches('-');
     if !INTERPRETERS.contains(&program.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.')) {
-        return Part::Program;
+        return ParentKind::Program;
     }
     for word in words {
         match word {
-            "-m" => return Part::Program,
+            "-m" => return ParentKind::Program,
             word if word.starts_with("--") => (),
-            word if word.starts_with('-') && word.ends_with('c') => return Part::Command,
+            word if word.starts_with('-') && word.ends_with('c') => return ParentKind::Command,
             word if word.starts_with(['-', '+']) => (),
-            script => return Part::Script(last_name(script).to_owned()),
+            script => return ParentKind::Script(last_name(script).to_owned()),
         }
     }
-    Part::Terminal
+    ParentKind::Terminal
 }
 
 fn last_name(path: &str) -> &str {
@@ -100,23 +100,23 @@ fn last_name(path: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use super::{Part, Starters, part};
+    use super::{ParentKind, Starters, parent_kind};
     use crate::trace::relative::Relative;
 
     #[test]
     fn a_parent_is_a_program_or_a_script() {
         for (line, expected) in [
-            ("/usr/sbin/cron -f", Part::Program),
-            ("/bin/sh /etc/cron.daily/rotate", Part::Script("rotate".into())),
-            ("bash -e -o ./nightly.sh now", Part::Script("nightly.sh".into())),
-            ("/usr/bin/python3.11 job.py -c x", Part::Script("job.py".into())),
-            ("python3 -m http.server", Part::Program),
-            ("sh -ec tar", Part::Command),
-            ("-bash", Part::Terminal),
-            ("", Part::Program),
+            ("/usr/sbin/cron -f", ParentKind::Program),
+            ("/bin/sh /etc/cron.daily/rotate", ParentKind::Script("rotate".into())),
+            ("bash -e -o ./nightly.sh now", ParentKind::Script("nightly.sh".into())),
+            ("/usr/bin/python3.11 job.py -c x", ParentKind::Script("job.py".into())),
+            ("python3 -m http.server", ParentKind::Program),
+            ("sh -ec tar", ParentKind::Command),
+            ("-bash", ParentKind::Terminal),
+            ("", ParentKind::Program),
         ] {
             let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
-            assert_eq!(part(&words), expected, "{line}");
+            assert_eq!(parent_kind(&words), expected, "{line}");
         }
     }
 

@@ -4,7 +4,7 @@ use explain::summary::{PhaseSummary, Progress};
 use serde_json::{Map, Value, json};
 
 use super::operation::class;
-use crate::phases::Crew;
+use crate::phases::JobThreads;
 
 /// One entry of `phases`.
 pub(super) fn phase(phase: &PhaseSummary) -> Value {
@@ -20,7 +20,7 @@ pub(super) fn phase(phase: &PhaseSummary) -> Value {
         "bytes_per_s": bytes_per_s,
         "operations": operations.collect::<Map<_, _>>(),
         "progress": phase.progress.iter().map(progress).collect::<Vec<_>>(),
-        "crew": Crew::of(phase).map(|members| crew(phase, &members)),
+        "job_threads": JobThreads::of(phase).map(|members| job_threads(phase, &members)),
     })
 }
 
@@ -33,17 +33,17 @@ fn progress(progress: &Progress) -> Value {
     })
 }
 
-fn crew(phase: &PhaseSummary, crew: &Crew<'_>) -> Value {
-    let slowest = crew.slowest;
+fn job_threads(phase: &PhaseSummary, threads: &JobThreads<'_>) -> Value {
+    let slowest = threads.slowest;
     json!({
-        "members": crew.members,
-        "items": crew.items,
+        "members": threads.members,
+        "items": threads.items,
         "items_per_s": phase.items_per_s(),
         "sum_of_own_items_per_s": phase.sum_of_own_items_per_s(),
-        "cpu_s": crew.cpu_ns.map(seconds),
-        "fastest_s": seconds(crew.fastest_ns),
-        "median_s": seconds(crew.median_ns),
-        "slowest_s": seconds(crew.slowest_ns),
+        "cpu_s": threads.cpu_ns.map(seconds),
+        "fastest_s": seconds(threads.fastest_ns),
+        "median_s": seconds(threads.median_ns),
+        "slowest_s": seconds(threads.slowest_ns),
         "slowest": {
             "actor": slowest.actor,
             "ordinal": slowest.ordinal,

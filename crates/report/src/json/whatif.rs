@@ -3,7 +3,7 @@
 use explain::waits::Behind;
 use explain::whatif::{Absence, Advice, Change, Choice, Estimate, Prediction, SlowLatencies};
 use model::container::Containers;
-use remedy::{Change as Changes, Format, Remedy};
+use remedy::{Format, Remedy, RemedyAction};
 use serde_json::{Value, json};
 
 /// What would help, the most helpful first.
@@ -103,12 +103,12 @@ fn estimate(estimate: Estimate) -> Value {
 
 fn remedy(remedy: &Remedy) -> Value {
     let apply = match &remedy.change {
-        Changes::Setting(setting) => json!({
+        RemedyAction::Setting(setting) => json!({
             "path": setting.path,
             // The file has a line for each disk.
             "per_device": matches!(setting.format, Format::PerDevice | Format::Keyed(_)),
         }),
-        Changes::Command { apply, revert } | Changes::Manual { apply, revert } => {
+        RemedyAction::Command { apply, revert } | RemedyAction::Manual { apply, revert } => {
             json!({"apply": apply, "revert": revert})
         }
     };

@@ -12,7 +12,7 @@
 
 use explain::summary::{PhaseSummary, Summary};
 
-use crate::phases::Crew;
+use crate::phases::JobThreads;
 
 const STREAMS: [&str; 5] = ["put", "write", "rewrite", "get", "read"];
 const FILES: [&str; 6] = ["create", "stat", "delete", "create-random", "stat-random", "delete-random"];
@@ -91,7 +91,7 @@ fn file_settings(summary: &Summary) -> [String; 5] {
 }
 
 fn items(phase: &PhaseSummary) -> Option<f64> {
-    Crew::of(phase).map(|crew| crew.items as f64)
+    JobThreads::of(phase).map(|threads| threads.items as f64)
 }
 
 /// Amount per second, and CPU use in percent of one CPU.
@@ -103,7 +103,7 @@ fn amount(phase: Option<&PhaseSummary>, of: impl Fn(&PhaseSummary) -> Option<f64
     }
     let seconds = span_ns as f64 / 1e9;
     let per_s = amount / seconds;
-    let cpu_ns = Crew::of(phase).and_then(|crew| crew.cpu_ns);
+    let cpu_ns = JobThreads::of(phase).and_then(|threads| threads.cpu_ns);
     let cpu = cpu_ns.map_or_else(|| "+++".to_owned(), |ns| format!("{:.0}", ns as f64 / 1e7 / seconds));
     [if per_s < 1000.0 { format!("{per_s:.1}") } else { format!("{per_s:.0}") }, cpu]
 }

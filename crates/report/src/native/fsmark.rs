@@ -38,7 +38,7 @@ pub(super) fn text(summary: &Summary) -> String {
     let mut count = 0;
     for (at, phase) in summary.phases.iter().enumerate() {
         let Some(files_per_s) = phase.items_per_s().filter(|_| phase.name == "create") else { continue };
-        count += phase.crew.iter().map(|member| member.items).sum::<u64>();
+        count += phase.job_threads.iter().map(|member| member.items).sum::<u64>();
         let size = variable(summary, "size").map_or_else(|| "-".to_owned(), |bytes| format!("{bytes:.0}"));
         let used = used_percent(summary, phase).map_or_else(|| "-".to_owned(), |percent| percent.to_string());
         let _ = write!(text, "{used:>6} {count:>12} {size:>12} {files_per_s:>12.1} {:>16}", own_time_ns(phase) / 1000);
@@ -83,14 +83,14 @@ fn variable(summary: &Summary, name: &str) -> Option<f64> {
 /// How full the first directory's file system was when the last thread in it ended.
 fn used_percent(summary: &Summary, phase: &PhaseSummary) -> Option<u32> {
     let directories = summary.directories.len().max(1) as u64;
-    let in_first = phase.crew.iter().filter(|member| member.ordinal % directories == 0);
+    let in_first = phase.job_threads.iter().filter(|member| member.ordinal % directories == 0);
     in_first.max_by_key(|member| member.end_ns)?.used_ppm.map(|ppm| ppm / 10_000)
 }
 
 /// Time the threads spent outside system calls.
 fn own_time_ns(phase: &PhaseSummary) -> u64 {
     let own = |start_ns: u64, end_ns: u64, busy_ns| end_ns.saturating_sub(start_ns).saturating_sub(busy_ns);
-    phase.crew.iter().map(|member| own(member.start_ns, member.end_ns, member.busy_ns)).sum()
+    phase.job_threads.iter().map(|member| own(member.start_ns, member.end_ns, member.busy_ns)).sum()
 }
 
 /// Minimum, mean and maximum time of a class in microseconds, in the loop or in the removal after it.

@@ -109,7 +109,7 @@ fn row(summary: &Summary, phase: &PhaseSummary, class: &str, repetition: usize) 
     phase.end_ns?;
     let transfers = phase.operations.iter().find(|operation| operation.class == class)?.latencies.count();
     let Times { total_s, open_s, moving_s, close_s, latency_s } =
-        Times::of(&phase.crew).or_else(|| Times::of_slowest(phase, class))?;
+        Times::of(&phase.job_threads).or_else(|| Times::of_slowest(phase, class))?;
     let mib_per_s = phase.bytes? as f64 / f64::from(1 << 20) / total_s;
     let text = format!(
         "{class:<10}{:<11}{:<11}{:<12}{:<11}{:<11}{:<11}{:<11}{:<11}{:<11}{:<4}\n",

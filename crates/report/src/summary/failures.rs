@@ -11,7 +11,7 @@ use crate::number::grouped;
 use crate::style::{Style, printable};
 use crate::table::{push_heading, push_table, table};
 
-/// The failed operations by kind; nothing if none failed. `node_of` is the node of a crew's member, in a set.
+/// The failed operations by kind; nothing if none failed. `node_of` is the node of a job's thread, in a set.
 pub(crate) fn failures(
     text: &mut String,
     summary: &Summary,

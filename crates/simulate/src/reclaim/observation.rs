@@ -9,7 +9,7 @@ use super::du::Walker;
 use super::inodes::FileSystem;
 use super::memory::PAGE;
 use super::pusher::{Daemon, Pusher};
-use super::simoop::{Part, Round};
+use super::simoop::{IoThread, Round};
 use super::task::{Body, Task};
 use super::waits::Await;
 use super::world::World;
@@ -61,7 +61,7 @@ impl World<'_> {
         }
         for worker in 1..=setup.workers {
             for _ in 0..setup.subthreads {
-                self.add(Body::Part(Part::new(worker)), 0);
+                self.add(Body::Io(IoThread::new(worker)), 0);
             }
         }
         for _ in 0..setup.nodes {
@@ -99,9 +99,9 @@ impl World<'_> {
     pub(super) fn name(&self, tid: u32) -> String {
         match &self.tasks[tid as usize - 1].body {
             Body::Worker(_) => format!("worker {tid}"),
-            Body::Part(part) => {
-                let number = tid - self.setup.workers - (part.parent - 1) * self.setup.subthreads;
-                format!("worker {}/{number}", part.parent)
+            Body::Io(thread) => {
+                let number = tid - self.setup.workers - (thread.parent - 1) * self.setup.subthreads;
+                format!("worker {}/{number}", thread.parent)
             }
             Body::Du(walker) => format!("du {}", walker.fs),
             Body::Kswapd => format!("kswapd{}", tid - 1 - self.setup.workers * (1 + self.setup.subthreads)),

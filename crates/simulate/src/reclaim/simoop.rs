@@ -32,8 +32,8 @@ pub(super) enum RoundStep {
 
 /// A thread that reads or writes once.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Part {
-    pub(super) step: PartStep,
+pub(super) struct IoThread {
+    pub(super) step: IoStep,
     pub(super) parent: u32,
     pub(super) writes: bool,
     pub(super) fs: u8,
@@ -43,7 +43,7 @@ pub(super) struct Part {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum PartStep {
+pub(super) enum IoStep {
     Fault,
     Faulted,
     Touched,
@@ -65,18 +65,18 @@ impl Round {
     }
 }
 
-impl Part {
-    pub(super) fn new(parent: u32) -> Part {
-        Part { step: PartStep::Fault, parent, writes: false, fs: 0, ino: 0, done: 0 }
+impl IoThread {
+    pub(super) fn new(parent: u32) -> IoThread {
+        IoThread { step: IoStep::Fault, parent, writes: false, fs: 0, ino: 0, done: 0 }
     }
 
     /// Whether the pages that it needs are for the page cache.
     pub(super) fn fills_cache(self) -> bool {
-        matches!(self.step, PartStep::Submit | PartStep::Write)
+        matches!(self.step, IoStep::Submit | IoStep::Write)
     }
 
     /// Whether it waits for mmap_sem in a page fault.
     pub(super) fn faults(self) -> bool {
-        self.step == PartStep::Fault
+        self.step == IoStep::Fault
     }
 }

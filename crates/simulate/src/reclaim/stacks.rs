@@ -40,7 +40,7 @@ impl World<'_> {
         let kswapd = matches!(body, Body::Kswapd);
         match for_what {
             Await::Work => &[],
-            Await::Space if matches!(body, Body::Part(part) if part.faults()) => {
+            Await::Space if matches!(body, Body::Io(thread) if thread.faults()) => {
                 &["__do_page_fault", "do_page_fault", "page_fault"]
             }
             Await::Space => &["vm_mmap_pgoff", "SyS_mmap_pgoff", "do_syscall_64"],

@@ -3,7 +3,7 @@
 use super::du::Walker;
 use super::pusher::Pusher;
 use super::reclaimer::Reclaim;
-use super::simoop::{Part, Round};
+use super::simoop::{IoThread, Round};
 use super::waits::Await;
 use super::walk::Walk;
 
@@ -11,7 +11,7 @@ use super::walk::Walk;
 #[derive(Debug)]
 pub(super) enum Body {
     Worker(Round),
-    Part(Part),
+    Io(IoThread),
     Du(Walker),
     Kswapd,
     Pusher(Pusher),

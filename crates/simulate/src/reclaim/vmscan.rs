@@ -36,7 +36,7 @@ impl World<'_> {
             self.tally.allocation_stalls += 1;
             let task = self.task(tid);
             // xfs_setup_inode clears __GFP_FS in the page cache's allocations.
-            let enters = !matches!(task.body, Body::Part(part) if part.fills_cache());
+            let enters = !matches!(task.body, Body::Io(thread) if thread.fills_cache());
             task.reclaim = Some(Reclaim::new(false, enters));
         }
         given == need

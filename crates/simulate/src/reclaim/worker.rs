@@ -3,7 +3,7 @@
 use model::operation::ROUND;
 
 use super::memory::PAGE;
-use super::simoop::{Part, PartStep, Round, RoundStep};
+use super::simoop::{IoStep, IoThread, Round, RoundStep};
 use super::task::Body;
 use super::waits::Await;
 use super::world::World;
@@ -41,7 +41,7 @@ impl World<'_> {
                 self.cpu(tid, self.setup.map_change_ns);
                 return false;
             }
-            RoundStep::Started => self.start_next_part(tid, round),
+            RoundStep::Started => self.start_next_io_thread(tid, round),
             RoundStep::Join if round.running > 0 => {
                 self.wait(tid, Await::Join);
                 return false;
@@ -58,12 +58,12 @@ impl World<'_> {
         true
     }
 
-    fn start_next_part(&mut self, tid: u32, round: &mut Round) {
+    fn start_next_io_thread(&mut self, tid: u32, round: &mut Round) {
         self.release_space(tid);
-        let part = self.setup.workers + (tid - 1) * self.setup.subthreads + round.started + 1;
+        let thread = self.setup.workers + (tid - 1) * self.setup.subthreads + round.started + 1;
         round.started += 1;
         round.running += 1;
-        self.start_part(part, round.writes);
+        self.start_io_thread(thread, round.writes);
         let all = round.started == self.setup.subthreads;
         round.step = if all { RoundStep::Join } else { RoundStep::Start };
     }
@@ -132,11 +132,11 @@ impl World<'_> {
         self.observer.operation(Operation { class, tid, start_ns, end_ns, bytes });
     }
 
-    fn start_part(&mut self, tid: u32, writes: bool) {
+    fn start_io_thread(&mut self, tid: u32, writes: bool) {
         let fs = self.random.below(self.systems.len() as u64) as u8;
         let ino = self.random.below(u64::from(self.setup.files)) as u32;
-        if let Body::Part(part) = &mut self.task(tid).body {
-            *part = Part { step: PartStep::Fault, writes, fs, ino, done: 0, ..*part };
+        if let Body::Io(thread) = &mut self.task(tid).body {
+            *thread = IoThread { step: IoStep::Fault, writes, fs, ino, done: 0, ..*thread };
         }
         self.wake(tid, None, None);
     }

@@ -186,7 +186,7 @@ impl<'a> World<'a> {
             }
             let more = match self.task(tid).body {
                 Body::Worker(_) => self.work(tid),
-                Body::Part(_) => self.part(tid),
+                Body::Io(_) => self.io_thread(tid),
                 Body::Du(_) => self.walk_tree(tid),
                 Body::Kswapd => self.kswapd(tid),
                 Body::Pusher(_) => self.push_ail(tid),

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 
 use model::user_stack::UserFrameRecord;
-use symbols::{Binary, Place, Question, debug_file};
+use symbols::{Binary, Question, SourceLocation, debug_file};
 
 /// The places that have names here. Says which programs are others than those that ran.
 pub fn found_here(frames: &[UserFrameRecord], warn: impl Fn(&str)) -> Vec<UserFrameRecord> {
@@ -27,19 +27,19 @@ pub fn found_here(frames: &[UserFrameRecord], warn: impl Fn(&str)) -> Vec<UserFr
         let debug = debug_file(Path::new("/"), build_id).and_then(|path| symbols::open(&path).ok());
         let question = |frame: &&UserFrameRecord| Question { offset: frame.offset, is_after_call: !frame.is_innermost };
         let questions: Vec<Question> = frames.iter().map(question).collect();
-        let places = binary.places(&file, &questions, debug).unwrap_or_default();
-        let found = frames.into_iter().zip(places).filter(|(_, places)| !places.is_empty());
-        named.extend(found.map(|(frame, places)| with_names(frame, places)));
+        let locations = binary.locations(&file, &questions, debug).unwrap_or_default();
+        let found = frames.into_iter().zip(locations).filter(|(_, locations)| !locations.is_empty());
+        named.extend(found.map(|(frame, locations)| with_names(frame, locations)));
     }
     named
 }
 
-fn with_names(frame: &UserFrameRecord, places: Vec<Place>) -> UserFrameRecord {
+fn with_names(frame: &UserFrameRecord, locations: Vec<SourceLocation>) -> UserFrameRecord {
     let mut named = frame.clone();
-    for place in places {
-        named.functions.push(place.function.unwrap_or_default());
-        named.files.push(place.file.unwrap_or_default());
-        named.lines.push(place.line.unwrap_or(0));
+    for location in locations {
+        named.functions.push(location.function.unwrap_or_default());
+        named.files.push(location.file.unwrap_or_default());
+        named.lines.push(location.line.unwrap_or(0));
     }
     named
 }

@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use explain::blame::Scope;
 use explain::glance::{Glance, Glancer, Window, wanted_metric};
 use explain::series::SeriesSet;
-use model::metric::{Change, MetricDescriptor, MetricId, SampleHeader};
+use model::metric::{MetricChange, MetricDescriptor, MetricId, SampleHeader};
 use model::operation::OperationRecord;
 use model::run::RunDescription;
 use model::stall::{RequestIntervalRecord, RequestRecord, StackRecord, StallKind, StallRecord, TaskRecord, Traced};
@@ -39,7 +39,7 @@ impl Default for RecentHistory {
 #[derive(Default)]
 struct Seen {
     wanted: HashMap<MetricId, MetricDescriptor>,
-    samples: VecDeque<(SampleHeader, Vec<Change>)>,
+    samples: VecDeque<(SampleHeader, Vec<MetricChange>)>,
     /// Values before the first kept sample.
     before: HashMap<MetricId, Option<i64>>,
     /// Ordinals restart with a rotation, so samples are numbered here.
@@ -131,7 +131,7 @@ impl Seen {
         let mut series = SeriesSet::default();
         series.describe(&self.wanted.values().cloned().collect::<Vec<_>>(), |_| true);
         let first = self.samples.front().map_or(0, |(header, _)| header.sample);
-        let before = self.before.iter().map(|(&metric, &value)| Change { sample: first, metric, value });
+        let before = self.before.iter().map(|(&metric, &value)| MetricChange { sample: first, metric, value });
         series.feed(&before.collect::<Vec<_>>());
         for (header, changes) in &self.samples {
             if header.at.monotonic_ns <= window.to_ns {
@@ -183,7 +183,7 @@ fn is_slow(row: &StallRecord, slow_ns: u64) -> bool {
 }
 
 impl Tap for RecentHistory {
-    fn sample(&self, header: &SampleHeader, descriptors: &[MetricDescriptor], changes: &[Change]) {
+    fn sample(&self, header: &SampleHeader, descriptors: &[MetricDescriptor], changes: &[MetricChange]) {
         let mut seen = self.lock();
         let wanted = descriptors.iter().filter(|metric| wanted_metric(metric));
         let wanted: Vec<_> = wanted.map(|metric| (metric.id, metric.clone())).collect();
@@ -191,7 +191,7 @@ impl Tap for RecentHistory {
         let sample = seen.ordinal;
         seen.ordinal += 1;
         let kept = changes.iter().filter(|change| seen.wanted.contains_key(&change.metric));
-        let kept: Vec<Change> = kept.map(|change| Change { sample, ..*change }).collect();
+        let kept: Vec<MetricChange> = kept.map(|change| MetricChange { sample, ..*change }).collect();
         seen.samples.push_back((SampleHeader { sample, ..*header }, kept));
         seen.last_ns = header.at.monotonic_ns;
         seen.trim(self.most_rows);

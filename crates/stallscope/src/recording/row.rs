@@ -1,7 +1,7 @@
 //! What goes through the recorder's queue to the archive thread.
 
 use model::event::RunEvent;
-use model::metric::{Change, MetricDescriptor, SampleHeader};
+use model::metric::{MetricChange, MetricDescriptor, SampleHeader};
 use model::operation::{IntervalRecord, OperationRecord};
 
 use crate::recording::batch::Batch;
@@ -9,7 +9,7 @@ use crate::recording::batch::Batch;
 /// Something to write.
 pub enum Row {
     /// A sample.
-    Sample { header: SampleHeader, descriptors: Vec<MetricDescriptor>, changes: Vec<Change> },
+    Sample { header: SampleHeader, descriptors: Vec<MetricDescriptor>, changes: Vec<MetricChange> },
     /// Operations of an interval, aggregated by class.
     Intervals(Vec<IntervalRecord>),
     /// Individual operations.

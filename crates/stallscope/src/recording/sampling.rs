@@ -8,7 +8,7 @@ use std::time::Duration;
 use explain::series::SeriesSet;
 use model::event::RunEvent;
 use model::loss_kind::UNWRITTEN_SAMPLES;
-use model::metric::{Change, MetricDescriptor, SampleHeader};
+use model::metric::{MetricChange, MetricDescriptor, SampleHeader};
 use record::{ClockWatch, Sample, SamplerSet, Ticker, clock};
 
 use crate::recording::rotation::Rotation;
@@ -125,7 +125,7 @@ impl Sampling {
 struct Dropped {
     count: u64,
     descriptors: Vec<MetricDescriptor>,
-    changes: Vec<Change>,
+    changes: Vec<MetricChange>,
 }
 
 impl Dropped {
@@ -152,7 +152,7 @@ impl Dropped {
         sample.new_descriptors = std::mem::take(&mut self.descriptors);
         let newer: std::collections::HashSet<_> = sample.changes.iter().map(|change| change.metric).collect();
         let older = self.changes.drain(..).filter(|change| !newer.contains(&change.metric));
-        sample.changes.extend(older.map(|change| Change { sample: ordinal, ..change }));
+        sample.changes.extend(older.map(|change| MetricChange { sample: ordinal, ..change }));
     }
 
     fn take_count(&mut self) -> Option<u64> {

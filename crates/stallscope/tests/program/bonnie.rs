@@ -44,10 +44,10 @@ fn all_phases_do_their_work() {
         assert!(phase(name)["bytes_per_s"].as_f64().unwrap() > 0.0);
     }
     assert_eq!((count("rewrite", "fsync"), count("seek", "seek")), (512, 200));
-    assert_eq!((phase("seek")["crew"]["members"].as_u64(), count("delete", "unlink")), (Some(4), 1024));
+    assert_eq!((phase("seek")["job_threads"]["members"].as_u64(), count("delete", "unlink")), (Some(4), 1024));
     assert_eq!((count("create", "create"), count("stat-random", "stat")), (1024, 1024));
     assert!((51_200..=102_400).contains(&phase("create")["bytes"].as_u64().unwrap()));
-    assert!(phase("rewrite")["progress"][0]["bytes"].is_u64() && phase("rewrite")["crew"]["cpu_s"].is_f64());
+    assert!(phase("rewrite")["progress"][0]["bytes"].is_u64() && phase("rewrite")["job_threads"]["cpu_s"].is_f64());
     let left = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name());
     assert_eq!(left.collect::<Vec<_>>(), ["run"], "its files are removed");
 }

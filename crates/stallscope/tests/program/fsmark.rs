@@ -63,9 +63,9 @@ fn files_per_second_are_reported_in_json_and_as_text() {
     let took_s = phase["end_s"].as_f64().unwrap() - phase["start_s"].as_f64().unwrap();
     let files_per_s = number(&shown, "/rates/files_per_s/mean");
     assert!((files_per_s * took_s - 800.0).abs() < 1.0, "{files_per_s} files/s for {took_s} s");
-    assert!((number(&phase["crew"], "/items_per_s") / files_per_s - 1.0).abs() < 0.01, "{phase:#}");
+    assert!((number(&phase["job_threads"], "/items_per_s") / files_per_s - 1.0).abs() < 0.01, "{phase:#}");
     // fs_mark's figure: never below the true rate.
-    assert!(number(&phase["crew"], "/sum_of_own_items_per_s") >= number(&phase["crew"], "/items_per_s"));
+    assert!(number(&phase["job_threads"], "/sum_of_own_items_per_s") >= number(&phase["job_threads"], "/items_per_s"));
     assert_eq!(number(&shown, "/operations/unlink/count"), 800.0);
     let text = run(&format!("show {}", text(&out))).expect_code(0).stdout;
     assert!(text.lines().any(|line| line.trim_start().starts_with("files ")), "{text}");

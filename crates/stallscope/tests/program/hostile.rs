@@ -9,7 +9,7 @@ use std::process::Command;
 use archive::{Writer, WriterOptions};
 use model::detail::Detail;
 use model::event::{Ending, RunEvent};
-use model::metric::{Change, MetricDescriptor, MetricId, SampleHeader, Semantics, Unit};
+use model::metric::{MetricChange, MetricDescriptor, MetricId, SampleHeader, Semantics, Unit};
 use model::operation::{OperationKind, OperationRecord};
 use model::run::{Mount, RunDescription};
 use model::stall::{StackRecord, StallKind, StallRecord, TaskRecord, TraceSettings, Traced};
@@ -86,7 +86,8 @@ fn write(directory: &Path, seed: &mut u64) {
     ]);
     for sample in 0..10 {
         let header = SampleHeader { sample, at: at(1 + u64::from(sample)), late_ns: 0, cpu_ns: 1, took_ns: 1 };
-        let changes = [0, 1, 2].map(|id| Change { sample, metric: MetricId(id), value: Some(i64::from(sample) * 7) });
+        let changes =
+            [0, 1, 2].map(|id| MetricChange { sample, metric: MetricId(id), value: Some(i64::from(sample) * 7) });
         writer.sample(header, &changes);
     }
     let mut call = StallRecord::new(StallKind::SystemCall, 7, 2 * SECOND, 6 * SECOND);

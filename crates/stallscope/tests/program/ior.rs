@@ -43,8 +43,8 @@ fn kept_files_stay() {
     assert_eq!(size, 2 << 20);
     let phases = document["phases"].as_array().unwrap();
     let write = phases.iter().find(|phase| phase["name"] == "write").unwrap();
-    assert_eq!((write["bytes"].as_u64(), write["crew"]["members"].as_u64()), (Some(2 << 20), Some(2)));
-    assert!(write["crew"]["slowest_s"].as_f64().unwrap() >= write["crew"]["fastest_s"].as_f64().unwrap());
+    assert_eq!((write["bytes"].as_u64(), write["job_threads"]["members"].as_u64()), (Some(2 << 20), Some(2)));
+    assert!(write["job_threads"]["slowest_s"].as_f64().unwrap() >= write["job_threads"]["fastest_s"].as_f64().unwrap());
 }
 
 #[test]

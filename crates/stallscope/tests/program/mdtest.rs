@@ -65,7 +65,10 @@ fn figures_in_json_are_by_phase() {
     let document = run(&words).expect_code(0).document();
     let phases = document["phases"].as_array().unwrap();
     let stat = phases.iter().find(|phase| phase["name"] == "file-stat").unwrap();
-    assert_eq!((stat["operations"]["stat"]["count"].as_u64(), stat["crew"]["members"].as_u64()), (Some(80), Some(2)));
+    assert_eq!(
+        (stat["operations"]["stat"]["count"].as_u64(), stat["job_threads"]["members"].as_u64()),
+        (Some(80), Some(2))
+    );
 }
 
 #[test]

@@ -86,8 +86,8 @@ fn figures_of_nodes_add_up() {
         assert_eq!(number(&whole, &longest), max, "{class}");
     }
     let phases = whole["phases"].as_array().unwrap();
-    let crews: Vec<_> = phases.iter().filter_map(|phase| phase["crew"]["members"].as_u64()).collect();
-    assert_eq!(crews, [4; 4], "two writes and two reads: {phases:?}");
+    let job_threads: Vec<_> = phases.iter().filter_map(|phase| phase["job_threads"]["members"].as_u64()).collect();
+    assert_eq!(job_threads, [4; 4], "two writes and two reads: {phases:?}");
     assert_eq!((&whole["complete"], &whole["set"]["ranks"]), (&json!(true), &json!(4)));
     assert_eq!(whole["nodes"][1]["clock_error_ns"], 15_000);
     assert_eq!(whole["nodes"][0]["summary"]["phases"], nodes[0]["phases"]);

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use archive::{ArchiveError, Run, Writer, WriterOptions};
 use model::event::RunEvent;
-use model::metric::{Change, MetricDescriptor, MetricId, SampleHeader, Semantics, Unit};
+use model::metric::{MetricChange, MetricDescriptor, MetricId, SampleHeader, Semantics, Unit};
 use model::operation::{Bucket, IntervalRecord, OperationKind, OperationRecord};
 use model::run::RunDescription;
 use model::stall::{TraceSettings, Traced};
@@ -61,7 +61,7 @@ pub(crate) struct Rows {
 pub(crate) struct Step {
     pub(crate) descriptors: Vec<MetricDescriptor>,
     pub(crate) header: SampleHeader,
-    pub(crate) changes: Vec<Change>,
+    pub(crate) changes: Vec<MetricChange>,
     pub(crate) intervals: Vec<IntervalRecord>,
     pub(crate) operations: Vec<OperationRecord>,
     pub(crate) traced: Traced,
@@ -99,9 +99,9 @@ fn descriptor(id: u32) -> MetricDescriptor {
     MetricDescriptor { id: MetricId(id), name, instance, unit: Unit::Pages, semantics: Semantics::Counter, device }
 }
 
-fn change(sample: u32, metric: u32) -> Change {
+fn change(sample: u32, metric: u32) -> MetricChange {
     let value = (metric != 3).then(|| i64::from(sample) * 100_003 + i64::from(metric) - 17);
-    Change { sample, metric: MetricId(metric), value }
+    MetricChange { sample, metric: MetricId(metric), value }
 }
 
 fn interval(step: u32, class: &str) -> IntervalRecord {

@@ -77,7 +77,7 @@ pub(super) fn acquit(index: &RunIndex, users: &mut Users, span: (u64, u64)) {
 
 #[cfg(test)]
 mod tests {
-    use model::metric::{Change, MetricDescriptor, MetricId, SampleHeader, Semantics, Unit};
+    use model::metric::{MetricChange, MetricDescriptor, MetricId, SampleHeader, Semantics, Unit};
     use model::stall::TaskRecord;
     use model::time::Moment;
     use model::usage::{Resource, UsageRecord};
@@ -105,7 +105,7 @@ mod tests {
             series.sample(SampleHeader { sample, at, late_ns: 0, cpu_ns: 0, took_ns: 0 });
             for (metric, (.., mib)) in (1..).map(MetricId).zip(counters) {
                 let value = Some(i64::from(sample) * (mib * MIB / 4096) as i64);
-                series.feed(&[Change { sample, metric, value }]);
+                series.feed(&[MetricChange { sample, metric, value }]);
             }
         }
         MemoryLimits::of(&series, 4096)

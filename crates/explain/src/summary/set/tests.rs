@@ -32,7 +32,7 @@ impl Node {
             let (start_ns, end_ns, bytes) = (at(5), at(5 + self.took_s), self.mib << 20);
             let (actor, items) = ("rank".to_owned(), self.mib);
             let member = Member { actor, ordinal: self.rank, tid, start_ns, end_ns, items, bytes, ..Member::default() };
-            builder.event(&RunEvent::Crew { phase: "write".into(), at_ns: at(15), members: vec![member] });
+            builder.event(&RunEvent::JobThreads { phase: "write".into(), at_ns: at(15), members: vec![member] });
             builder.event(&RunEvent::PhaseEnded { phase: "write".into(), at_ns: at(15), bytes });
             builder.event(&RunEvent::Ended { at_ns: at(16), how: Ending::Done });
         }
@@ -87,8 +87,8 @@ fn what_nodes_did_adds_up_and_the_time_is_common() {
     assert_eq!((whole.started_ns, whole.duration_ns, whole.ending), (100 * S, 10 * S, Some(Ending::Done)));
     let phase = &whole.phases[0];
     assert_eq!((whole.phases.len(), phase.start_ns, phase.end_ns), (1, 5 * S, Some(15 * S)));
-    assert_eq!((phase.bytes, phase.crew.len()), (Some(140 << 20), 2));
-    assert!(phase.crew.iter().all(|member| (member.start_ns, member.end_ns) == (105 * S, 115 * S)));
+    assert_eq!((phase.bytes, phase.job_threads.len()), (Some(140 << 20), 2));
+    assert!(phase.job_threads.iter().all(|member| (member.start_ns, member.end_ns) == (105 * S, 115 * S)));
     assert_eq!(phase.progress.iter().map(|progress| progress.bytes >> 20).collect::<Vec<_>>(), [70, 70]);
     let latencies = &whole.operations[0].latencies;
     assert_eq!((latencies.count(), latencies.bytes(), latencies.max_ns()), (4, 140 << 20, Some(2 * S)));

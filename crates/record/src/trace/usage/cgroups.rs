@@ -29,7 +29,7 @@ const UNLIMITED: u64 = 1 << 60;
 
 /// A cgroup, and the cgroup at or above it with the tightest limit; paths below the hierarchy's root.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct LimitedCgroup {
     pub(super) cgroup: Option<String>,
     pub(super) limit: Option<String>,
 }
@@ -42,9 +42,9 @@ pub(super) struct Cgroups {
     proc: PathBuf,
     root: PathBuf,
     looks: u32,
-    devices: BoundedCache<(u64, Direction), Place>,
+    devices: BoundedCache<(u64, Direction), LimitedCgroup>,
     /// By path.
-    memory: BoundedCache<String, Place>,
+    memory: BoundedCache<String, LimitedCgroup>,
     cpu: CpuQuotas,
     /// Paths by number, as far as they were needed.
     numbers: HashMap<u64, String>,
@@ -76,20 +76,20 @@ impl Cgroups {
     }
 
     /// The I/O controller's cgroup of that number, in which that thread probably is, and its limit in that direction.
-    pub(super) fn of_device(&mut self, number: u64, device: Direction, tid: u32) -> Place {
+    pub(super) fn of_device(&mut self, number: u64, device: Direction, tid: u32) -> LimitedCgroup {
         if let Some(place) = self.devices.get(&(number, device)) {
             return place.clone();
         }
         let own = self.folder(tid, "blkio").filter(|folder| folder.has_number(number));
         // A worker submitted the request, or the task is gone.
-        let Some(folder) = own.or_else(|| self.numbered(number)) else { return Place::default() };
+        let Some(folder) = own.or_else(|| self.numbered(number)) else { return LimitedCgroup::default() };
         let place = folder.place(|path| folder.limit_on(path, device).map(|bytes| bytes as f64));
         self.devices.insert((number, device), place.clone());
         place
     }
 
     /// The same of requests that a limit delayed: it may have been set since limits were last read.
-    pub(super) fn of_throttled(&mut self, number: u64, device: Direction, tid: u32) -> Place {
+    pub(super) fn of_throttled(&mut self, number: u64, device: Direction, tid: u32) -> LimitedCgroup {
         let place = self.of_device(number, device, tid);
         if place.limit.is_some() {
             return place;
@@ -99,8 +99,8 @@ impl Cgroups {
     }
 
     /// The memory controller's cgroup of a process, which may have moved since the last look.
-    pub(super) fn of_memory(&mut self, pid: u32) -> Place {
-        let Some(folder) = self.folder(pid, "memory") else { return Place::default() };
+    pub(super) fn of_memory(&mut self, pid: u32) -> LimitedCgroup {
+        let Some(folder) = self.folder(pid, "memory") else { return LimitedCgroup::default() };
         if let Some(place) = self.memory.get(&folder.path) {
             return place.clone();
         }
@@ -110,9 +110,9 @@ impl Cgroups {
     }
 
     /// The CPU controller's cgroup of a process.
-    pub(super) fn of_cpu(&mut self, pid: u32) -> Place {
+    pub(super) fn of_cpu(&mut self, pid: u32) -> LimitedCgroup {
         let place = self.cpu.place_of(pid);
-        place.map(|(cgroup, limit)| Place { cgroup: Some(cgroup), limit }).unwrap_or_default()
+        place.map(|(cgroup, limit)| LimitedCgroup { cgroup: Some(cgroup), limit }).unwrap_or_default()
     }
 
     /// The I/O controller's cgroup of that number, wherever it is. All of them are read, and not again for each that is unknown.
@@ -177,10 +177,10 @@ impl Folder {
     }
 
     /// With the limit of the lowest value, and the lowest cgroup among equals.
-    fn place(&self, limit_of: impl Fn(&Path) -> Option<f64>) -> Place {
+    fn place(&self, limit_of: impl Fn(&Path) -> Option<f64>) -> LimitedCgroup {
         let limits = self.levels().filter_map(|path| Some((limit_of(&self.at(path))?, path)));
         let tightest = limits.min_by(|a, b| a.0.total_cmp(&b.0));
-        Place { cgroup: Some(self.path.clone()), limit: tightest.map(|limit| limit.1.to_owned()) }
+        LimitedCgroup { cgroup: Some(self.path.clone()), limit: tightest.map(|limit| limit.1.to_owned()) }
     }
 
     /// The cgroup and those above it.

@@ -8,7 +8,7 @@ use model::block::DeviceNumber;
 use model::usage::{Resource, UsageRecord};
 use tempfile::tempdir;
 
-use super::cgroups::{Cgroups, Place, io_max};
+use super::cgroups::{Cgroups, LimitedCgroup, io_max};
 use super::rows::{largest, within_life};
 use super::run_queues::of_longest_waits;
 use super::sums::{add_place, difference};
@@ -132,7 +132,7 @@ fn limits_of_v2_hold_below() {
     fs::write(roots.cgroup.join("a/b/memory.max"), "4096\n").unwrap();
     fs::write(roots.cgroup.join("a/memory.max"), "max\n").unwrap();
     let mut cgroups = Cgroups::new(&roots);
-    let place = |limit: &str| Place { cgroup: Some("/a/b".into()), limit: Some(limit.into()) };
+    let place = |limit: &str| LimitedCgroup { cgroup: Some("/a/b".into()), limit: Some(limit.into()) };
     assert_eq!(cgroups.of_device(0, (DISK, None), 5), place("/a"));
     assert_eq!([false, true].map(|writes| cgroups.of_device(0, (DISK, Some(writes)), 5)), [place("/a"), place("/a/b")]);
     fs::write(roots.cgroup.join("a/b/io.max"), "7:3 rbps=10 wbps=max riops=max wiops=max\n").unwrap();
@@ -148,9 +148,13 @@ fn limits_of_v2_hold_below() {
     assert_eq!(cgroups.of_throttled(0, other, 5).limit.as_deref(), Some("/a"));
     assert_eq!(cgroups.of_memory(5), place("/a/b"));
     fs::write(roots.proc.join("5/cgroup"), "0::/a\n").unwrap();
-    assert_eq!(cgroups.of_memory(5), Place { cgroup: Some("/a".into()), limit: None }, "it moved");
+    assert_eq!(cgroups.of_memory(5), LimitedCgroup { cgroup: Some("/a".into()), limit: None }, "it moved");
     fs::write(roots.proc.join("5/cgroup"), "0::/a/b\n").unwrap();
-    assert_eq!(cgroups.of_device(123_456_789, (DISK, None), 5), Place::default(), "another cgroup than the task's");
+    assert_eq!(
+        cgroups.of_device(123_456_789, (DISK, None), 5),
+        LimitedCgroup::default(),
+        "another cgroup than the task's"
+    );
 }
 
 /// The lower limit may be far away while a neighbour fills the cgroup above.
@@ -190,8 +194,8 @@ fn limits_of_v1_hold_for_their_own_cgroup() {
     fs::write(roots.cgroup.join("blkio/a/blkio.throttle.read_bps_device"), "7:3 1000\n").unwrap();
     fs::write(roots.cgroup.join("memory/m/memory.limit_in_bytes"), "9223372036854771712\n").unwrap();
     let mut cgroups = Cgroups::new(&roots);
-    assert_eq!(cgroups.of_device(0, (DISK, None), 5), Place { cgroup: Some("/a/b".into()), limit: None });
-    assert_eq!(cgroups.of_memory(5), Place { cgroup: Some("/m".into()), limit: None });
+    assert_eq!(cgroups.of_device(0, (DISK, None), 5), LimitedCgroup { cgroup: Some("/a/b".into()), limit: None });
+    assert_eq!(cgroups.of_memory(5), LimitedCgroup { cgroup: Some("/m".into()), limit: None });
     fs::write(roots.cgroup.join("blkio/a/b/blkio.throttle.write_bps_device"), "7:3 1000\n").unwrap();
     (0..10).for_each(|_| cgroups.age());
     assert_eq!(cgroups.of_device(0, (DISK, None), 5).limit.as_deref(), Some("/a/b"));
@@ -213,9 +217,9 @@ fn a_cpu_quota_holds_below() {
         fs::write(folder.join("cpu.cfs_period_us"), "100000").unwrap();
     }
     let mut cgroups = Cgroups::new(&roots);
-    assert_eq!(cgroups.of_cpu(5), Place { cgroup: Some("/a/b".into()), limit: Some("/a".into()) });
-    assert_eq!(cgroups.of_cpu(6), Place { cgroup: Some("/".into()), limit: None });
-    assert_eq!(cgroups.of_cpu(7), Place::default());
+    assert_eq!(cgroups.of_cpu(5), LimitedCgroup { cgroup: Some("/a/b".into()), limit: Some("/a".into()) });
+    assert_eq!(cgroups.of_cpu(6), LimitedCgroup { cgroup: Some("/".into()), limit: None });
+    assert_eq!(cgroups.of_cpu(7), LimitedCgroup::default());
     fs::write(roots.cgroup.join("cpu,cpuacct/a/b/cpu.cfs_quota_us"), "10000").unwrap();
     cgroups.age();
     assert_eq!(cgroups.of_cpu(5).limit.as_deref(), Some("/a/b"));
@@ -240,12 +244,12 @@ fn a_cgroup_is_known_by_its_number_alone() {
     fs::write(roots.cgroup.join("blkio/a/b/blkio.throttle.write_bps_device"), "7:3 1000\n").unwrap();
     let number = fs::metadata(roots.cgroup.join("blkio/a/b")).unwrap().ino();
     let mut cgroups = Cgroups::new(&roots);
-    let place = Place { cgroup: Some("/a/b".into()), limit: Some("/a/b".into()) };
+    let place = LimitedCgroup { cgroup: Some("/a/b".into()), limit: Some("/a/b".into()) };
     assert_eq!(
         [cgroups.of_device(number, (DISK, None), 5), cgroups.of_device(number, (DISK, None), 6)],
         [place.clone(), place]
     );
-    assert_eq!(cgroups.of_device(number + 1_000_000, (DISK, None), 6), Place::default());
+    assert_eq!(cgroups.of_device(number + 1_000_000, (DISK, None), 6), LimitedCgroup::default());
 }
 
 /// A place of the programs' table: its key, the state of the place, and its sum.

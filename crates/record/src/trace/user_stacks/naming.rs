@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
 use model::user_stack::UserFrameRecord;
-use symbols::{Binary, Place, Question, debug_file};
+use symbols::{Binary, Question, SourceLocation, debug_file};
 
 use super::modules::ModuleFile;
 
@@ -98,18 +98,18 @@ fn look_up(batch: &Batch) -> Option<Vec<UserFrameRecord>> {
         binary.build_id().and_then(|id| debug_file(Path::new("/"), id)).and_then(|path| symbols::open(&path).ok());
     let question = |record: &UserFrameRecord| Question { offset: record.offset, is_after_call: !record.is_innermost };
     let questions: Vec<Question> = batch.records.iter().map(question).collect();
-    let places = binary.places(&file, &questions, debug).ok()?;
-    let named = batch.records.iter().zip(places).filter(|(_, places)| !places.is_empty());
-    Some(named.map(|(record, places)| with_names(record, places)).collect())
+    let locations = binary.locations(&file, &questions, debug).ok()?;
+    let named = batch.records.iter().zip(locations).filter(|(_, locations)| !locations.is_empty());
+    Some(named.map(|(record, locations)| with_names(record, locations)).collect())
 }
 
 /// The place with the names of its functions.
-pub(super) fn with_names(record: &UserFrameRecord, places: Vec<Place>) -> UserFrameRecord {
+pub(super) fn with_names(record: &UserFrameRecord, locations: Vec<SourceLocation>) -> UserFrameRecord {
     let (mut functions, mut files, mut lines) = (Vec::new(), Vec::new(), Vec::new());
-    for place in places {
-        functions.push(place.function.unwrap_or_default());
-        files.push(place.file.unwrap_or_default());
-        lines.push(place.line.unwrap_or(0));
+    for location in locations {
+        functions.push(location.function.unwrap_or_default());
+        files.push(location.file.unwrap_or_default());
+        lines.push(location.line.unwrap_or(0));
     }
     UserFrameRecord { functions, files, lines, ..record.clone() }
 }

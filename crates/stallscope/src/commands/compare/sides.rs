@@ -5,7 +5,7 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use archive::{ArchiveError, Run, RunState, is_set};
-use compare::{ForeignError, Group, Part, RunFigures, RunReader, foreign_runs, set_figures, wanted_counter};
+use compare::{ForeignError, Group, NodeRun, RunFigures, RunReader, foreign_runs, set_figures, wanted_counter};
 use model::damage::Damage;
 use model::event::{Ending, RunEvent};
 use model::lost::Lost;
@@ -290,7 +290,7 @@ fn read(path: &Path, screen: &Screen) -> Result<Found, Failure> {
 
 /// A run on several nodes.
 fn read_set(set: &RunSet, screen: &Screen) -> Result<Found, Failure> {
-    let nodes: Vec<Part> = set.read().map(|(node, run)| read_part(node.clock, run, screen)).collect();
+    let nodes: Vec<NodeRun> = set.read().map(|(node, run)| read_node(node.clock, run, screen)).collect();
     let configuration = set.read().next().and_then(|(_, run)| run.description().configuration.clone());
     let name = text(&set.directory);
     let mut figures = set_figures(&name, &nodes)
@@ -306,20 +306,20 @@ fn read_set(set: &RunSet, screen: &Screen) -> Result<Found, Failure> {
     Ok(Found { figures: vec![figures], configuration })
 }
 
-fn read_part(clock: NodeClock, run: &Run, screen: &Screen) -> Part {
+fn read_node(clock: NodeClock, run: &Run, screen: &Screen) -> NodeRun {
     let _busy = screen.busy(&format!("reading {}", text(run.dir())));
     let warn = |warning: &str| screen.warning(warning);
     let mut reader = RunReader::default();
     let (summary, series) =
         summary::summary_and_series(run, wanted_counter, |interval| reader.interval(interval), warn);
     let explanation = run.has_trace().then(|| explanation::explanation(run, None, 0, warn));
-    Part { reader, run: run.description().clone(), summary, series, explanation, clock }
+    NodeRun { reader, run: run.description().clone(), summary, series, explanation, clock }
 }
 
 fn read_run(run: &Run, screen: &Screen) -> Found {
     // It is the only one: its clock is that of all.
-    let Part { reader, run: description, summary, series, explanation, .. } =
-        read_part(NodeClock::default(), run, screen);
+    let NodeRun { reader, run: description, summary, series, explanation, .. } =
+        read_node(NodeClock::default(), run, screen);
     let mut figures = reader.figures(&text(run.dir()), &description, &summary, &series, explanation.as_ref());
     figures.damage = run.damage();
     figures.lost = run.lost();

@@ -78,7 +78,9 @@ impl Live {
             LoadEvent::PhaseEnded { phase, at_ns, bytes } => {
                 self.note(RunEvent::PhaseEnded { phase, at_ns, bytes }, recorder);
             }
-            LoadEvent::Crew { phase, at_ns, members } => self.note(RunEvent::Crew { phase, at_ns, members }, recorder),
+            LoadEvent::JobThreads { phase, at_ns, members } => {
+                self.note(RunEvent::JobThreads { phase, at_ns, members }, recorder)
+            }
             LoadEvent::Progress { done_bytes, total_bytes } => self.fill = Some((done_bytes, total_bytes)),
             LoadEvent::Reused { directories } => {
                 screen.remark(&format!("reusing the kept data set in {directories} of the directories"));

@@ -99,7 +99,7 @@ fn first(
         }
     };
     hand_out(&link, &ranks, &plan, &out);
-    plan.part = Some(ranks.part());
+    plan.placement = Some(ranks.placement());
     let set = set_of(&request, out.as_ref())?;
     let directory = set.as_ref().map(|set| set.directory.clone());
     let leading = Leading::new(link, ranks, NodeClock::default(), set);
@@ -174,7 +174,7 @@ fn other(request: RunRequest, mut link: Link, ranks: Ranks, interrupt: &Interrup
     });
     let Some(word) = word else { return Ok(Exit::Interrupted) };
     let Some((mut plan, out)) = word else { return Ok(Exit::Done) };
-    plan.part = Some(ranks.part());
+    plan.placement = Some(ranks.placement());
     if !ranks.is_leader() {
         return follow(&plan, link, &ranks, interrupt);
     }

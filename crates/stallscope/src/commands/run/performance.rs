@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use explain::summary::Summary;
 use load::conductor::{Conductor, Launch};
 use load::facts::MachineFacts;
-use load::plan::{Part, Plan, PlanRequest};
+use load::plan::{Plan, PlanRequest, RankPlacement};
 use model::event::Ending;
 use model::run::RecipeAsRun;
 use record::clock;
@@ -224,7 +224,7 @@ fn intent(request: &RunRequest, plan: &Plan) -> Intent {
 
 /// Registers a data set that is not kept, so the next run removes it if this one cannot.
 fn register_data(plan: &Plan, request: &RunRequest, register: &Register) -> Result<Vec<rig::Entry>, Failure> {
-    let fills = plan.part.as_ref().is_none_or(Part::fills);
+    let fills = plan.placement.as_ref().is_none_or(RankPlacement::fills);
     if request.args.keep || plan.after_crash || !fills {
         return Ok(Vec::new());
     }

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use archive::{BatchLocation, Run};
 use explain::glance::{Window, wanted_metric};
 use explain::series::SeriesSet;
-use model::metric::{Change, MetricDescriptor, MetricId};
+use model::metric::{MetricChange, MetricDescriptor, MetricId};
 
 /// Samples before the window that are searched for the last one.
 const BEFORE: u64 = 4;
@@ -53,7 +53,8 @@ impl Metrics {
         let end = self.batches.iter().rposition(overlaps).unwrap_or(begin);
         let at = self.batches[begin].samples.map_or(0, |(from, _)| from.saturating_sub(1));
         let known = begin.checked_sub(1).map(|before| self.batches[before].after.as_slice()).unwrap_or_default();
-        let known: Vec<Change> = known.iter().map(|&(metric, value)| Change { sample: at, metric, value }).collect();
+        let known: Vec<MetricChange> =
+            known.iter().map(|&(metric, value)| MetricChange { sample: at, metric, value }).collect();
         series.feed(&known);
         for rows in run.changes().skip(begin).take(end + 1 - begin).flatten() {
             series.feed(&rows);

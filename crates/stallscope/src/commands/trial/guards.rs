@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use model::metric::{Change, MetricDescriptor, SampleHeader};
+use model::metric::{MetricChange, MetricDescriptor, SampleHeader};
 use model::stall::Traced;
 use record::BlockedNow;
 use trial::{Guard, GuardWatch};
@@ -34,7 +34,7 @@ impl Guards {
 }
 
 impl Tap for Guards {
-    fn sample(&self, header: &SampleHeader, descriptors: &[MetricDescriptor], changes: &[Change]) {
+    fn sample(&self, header: &SampleHeader, descriptors: &[MetricDescriptor], changes: &[MetricChange]) {
         self.lock().sample(header, descriptors, changes);
     }
 

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use explain::whatif::{Advice, Choice, advise};
 use record::host;
-use remedy::{Change, Format, Remedies, Remedy, Setting, Target};
+use remedy::{Format, Remedies, Remedy, RemedyAction, Setting, Target};
 use report::trial::{Tried, predicted, predicted_json};
 use serde_json::{Value, json};
 
@@ -136,12 +136,12 @@ fn of_remedy(choice: &Choice, remedy: &Remedy, args: &TrialArgs, number: usize) 
     let mut own = TrialArgs { from: None, ..args.clone() };
     own.recording.out = args.recording.out.as_ref().map(|out| out.join(format!("{}-{}", number + 1, remedy.id)));
     match &remedy.change {
-        Change::Setting(setting) => own.set = vec![of_setting(setting, &choice.target)?],
-        Change::Command { apply, revert } => {
+        RemedyAction::Setting(setting) => own.set = vec![of_setting(setting, &choice.target)?],
+        RemedyAction::Command { apply, revert } => {
             let filled = |template: &str| choice.target.fill(template).map_err(|error| error.to_string());
             (own.apply, own.revert) = (Some(filled(apply)?), Some(filled(revert)?));
         }
-        Change::Manual { .. } => return Err("it is not a setting".into()),
+        RemedyAction::Manual { .. } => return Err("it is not a setting".into()),
     }
     Ok(own)
 }

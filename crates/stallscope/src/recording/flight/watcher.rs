@@ -3,7 +3,7 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use condition::{Condition, ConditionWatch};
-use model::metric::{Change, MetricDescriptor, SampleHeader};
+use model::metric::{MetricChange, MetricDescriptor, SampleHeader};
 use model::stall::Traced;
 use record::BlockedNow;
 
@@ -85,7 +85,7 @@ impl Inner {
 }
 
 impl Tap for Watcher {
-    fn sample(&self, header: &SampleHeader, descriptors: &[MetricDescriptor], changes: &[Change]) {
+    fn sample(&self, header: &SampleHeader, descriptors: &[MetricDescriptor], changes: &[MetricChange]) {
         let mut inner = self.lock();
         inner.watch.describe(descriptors);
         for level in inner.watch.sample(header, changes) {

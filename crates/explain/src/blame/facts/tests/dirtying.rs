@@ -2,7 +2,7 @@
 
 use model::block::DeviceNumber;
 use model::event::{Ending, RunEvent};
-use model::metric::{Change, MetricDescriptor, MetricId, SampleHeader, Semantics, Unit};
+use model::metric::{MetricChange, MetricDescriptor, MetricId, SampleHeader, Semantics, Unit};
 use model::time::Moment;
 use model::usage::{Resource, UsageRecord};
 
@@ -25,7 +25,7 @@ fn counters() -> SeriesSet {
         let at = Moment { monotonic_ns: u64::from(sample) * S, wall_ns: 0 };
         series.sample(SampleHeader { sample, at, late_ns: 0, cpu_ns: 0, took_ns: 0 });
     }
-    series.feed(&[Change { sample: 0, metric: id, value: Some(200 * 256) }]);
+    series.feed(&[MetricChange { sample: 0, metric: id, value: Some(200 * 256) }]);
     series
 }
 

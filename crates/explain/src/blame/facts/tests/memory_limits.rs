@@ -1,6 +1,6 @@
 //! Memory cgroups at their limit, from counters and usage.
 
-use model::metric::{Change, MetricDescriptor, MetricId, SampleHeader, Semantics, Unit};
+use model::metric::{MetricChange, MetricDescriptor, MetricId, SampleHeader, Semantics, Unit};
 use model::time::Moment;
 use model::usage::{Resource, UsageRecord};
 
@@ -28,8 +28,8 @@ fn counters(metrics: &[(&str, &[i64])]) -> SeriesSet {
         let at = Moment { monotonic_ns: u64::from(sample) * 10 * MS, wall_ns: 0 };
         series.sample(SampleHeader { sample, at, late_ns: 0, cpu_ns: 0, took_ns: 0 });
         let values = (1..).map(MetricId).zip(metrics);
-        let changes: Vec<Change> = values
-            .map(|(metric, (_, values))| Change { sample, metric, value: values.get(sample as usize).copied() })
+        let changes: Vec<MetricChange> = values
+            .map(|(metric, (_, values))| MetricChange { sample, metric, value: values.get(sample as usize).copied() })
             .collect();
         series.feed(&changes);
     }

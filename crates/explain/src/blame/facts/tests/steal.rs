@@ -1,6 +1,6 @@
 //! Time that the hypervisor took, from counters: the machines of the tests have none.
 
-use model::metric::{Change, MetricDescriptor, MetricId, SampleHeader, Semantics, Unit};
+use model::metric::{MetricChange, MetricDescriptor, MetricId, SampleHeader, Semantics, Unit};
 use model::time::Moment;
 
 use crate::blame::tests::stage::{MS, stage};
@@ -23,7 +23,7 @@ fn counters(instance: &str, ticks: &[i64]) -> SeriesSet {
     for (sample, ticks) in (0..).zip(ticks) {
         let at = Moment { monotonic_ns: u64::from(sample) * 100 * MS, wall_ns: 0 };
         series.sample(SampleHeader { sample, at, late_ns: 0, cpu_ns: 0, took_ns: 0 });
-        series.feed(&[Change { sample, metric, value: Some(*ticks) }]);
+        series.feed(&[MetricChange { sample, metric, value: Some(*ticks) }]);
     }
     series
 }

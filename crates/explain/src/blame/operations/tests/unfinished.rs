@@ -1,7 +1,7 @@
 //! Waits for storage that had not ended with the recording.
 
 use model::block::DeviceNumber;
-use model::metric::{Change, MetricDescriptor, MetricId, SampleHeader, Semantics, Unit};
+use model::metric::{MetricChange, MetricDescriptor, MetricId, SampleHeader, Semantics, Unit};
 use model::run::{Device, Mount, RunDescription};
 use model::time::Moment;
 use model::usage::{Resource, UsageRecord};
@@ -158,7 +158,7 @@ fn share(limit: &str, in_flight: &[i64]) -> String {
     for (sample, &value) in (0..).zip(in_flight) {
         let at = Moment { monotonic_ns: u64::from(sample) * MS, wall_ns: 0 };
         series.sample(SampleHeader { sample, at, late_ns: 0, cpu_ns: 0, took_ns: 0 });
-        let change = |metric, value| Change { sample, metric: MetricId(metric), value: Some(value) };
+        let change = |metric, value| MetricChange { sample, metric: MetricId(metric), value: Some(value) };
         series.feed(&[change(1, value), change(2, 100_000)]);
     }
     let mut blame = Blame::new(None, &run);

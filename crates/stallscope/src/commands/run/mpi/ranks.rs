@@ -3,7 +3,7 @@
 use mpi::topology::SimpleCommunicator;
 use mpi::traits::{Communicator, CommunicatorCollectives};
 
-use load::plan::Part;
+use load::plan::RankPlacement;
 use model::set::plain;
 
 /// All ranks.
@@ -64,9 +64,9 @@ impl Ranks {
     }
 
     /// The part of this rank.
-    pub(super) fn part(&self) -> Part {
+    pub(super) fn placement(&self) -> RankPlacement {
         let here = self.here().map(|rank| rank as u64).collect();
-        Part { ranks: self.leader_of.len() as u64, here, own: self.own as u64 }
+        RankPlacement { ranks: self.leader_of.len() as u64, here, own: self.own as u64 }
     }
 
     /// The ranks of a leader's node.

@@ -1,4 +1,4 @@
-//! `mails`: writes a maildir, or reads it cold repeatedly, like a mail reader after its start.
+//! `maildir`: writes a maildir, or reads it cold repeatedly, like a mail reader after its start.
 
 use std::io::{self, BufRead, BufReader};
 use std::path::Path;
@@ -25,38 +25,38 @@ use crate::work::Worker;
 const USUAL_BATCH: u64 = 1000;
 /// A line of a mail: 72 characters and a newline.
 const LINE_BYTES: usize = 73;
-/// MailsJob are written piece by piece.
+/// MaildirJob are written piece by piece.
 const PIECE_BYTES: u64 = 64 << 10;
 /// Separates the sizes of mails from those of other files with the same seed.
 const MAILS: u64 = 0x6d61_696c;
 
 /// The job, resolved.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct MailsJob {
+pub struct MaildirJob {
     set: usize,
-    /// MailsJob in each directory.
+    /// MaildirJob in each directory.
     mails: u64,
     mean_bytes: u64,
-    /// MailsJob that are timed together.
+    /// MaildirJob that are timed together.
     batch: u64,
     cold: ColdMethod,
-    task: MailsAction,
+    task: MaildirAction,
 }
 
 /// The action, with the classes of its operations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum MailsAction {
+enum MaildirAction {
     Write { write: usize, sync: usize },
     Read { find: usize, drop: usize, mail: usize, batch: usize },
 }
 
-impl MailsJob {
-    pub(super) fn resolve(values: &mut JobValues<'_, '_>) -> Result<MailsJob, LoadError> {
+impl MaildirJob {
+    pub(super) fn resolve(values: &mut JobValues<'_, '_>) -> Result<MaildirJob, LoadError> {
         let set = values.set("set").unwrap_or(0);
         let task = match values.word("action")?.as_deref() {
-            Some("write") => MailsAction::Write { write: values.class("write")?, sync: values.class("sync")? },
-            _ => MailsAction::Read {
+            Some("write") => MaildirAction::Write { write: values.class("write")?, sync: values.class("sync")? },
+            _ => MaildirAction::Read {
                 find: values.class("find")?,
                 drop: values.class("drop")?,
                 mail: values.class("mail")?,
@@ -65,13 +65,13 @@ impl MailsJob {
         };
         let (mails, mean_bytes) = (values.sets()[set].files, values.sets()[set].size_bytes);
         let batch = values.whole_or("batch", USUAL_BATCH, 1)?.min(mails);
-        let cold = if let MailsAction::Write { .. } = task { ColdMethod::None } else { ColdMethod::resolve(values)? };
-        Ok(MailsJob { set, mails, mean_bytes, batch, cold, task })
+        let cold = if let MaildirAction::Write { .. } = task { ColdMethod::None } else { ColdMethod::resolve(values)? };
+        Ok(MaildirJob { set, mails, mean_bytes, batch, cold, task })
     }
 
     /// The class whose operations consist of others.
     pub(super) fn whole(&self) -> Option<usize> {
-        if let MailsAction::Read { batch, .. } = self.task { Some(batch) } else { None }
+        if let MaildirAction::Read { batch, .. } = self.task { Some(batch) } else { None }
     }
 
     pub(super) fn remark(&self) -> Option<&'static str> {
@@ -80,15 +80,15 @@ impl MailsJob {
 
     pub(super) fn memory_bytes(&self) -> u64 {
         match self.task {
-            MailsAction::Write { .. } => 2 * PIECE_BYTES,
-            MailsAction::Read { .. } => self.mails * 8,
+            MaildirAction::Write { .. } => 2 * PIECE_BYTES,
+            MaildirAction::Read { .. } => self.mails * 8,
         }
     }
 
     pub(super) fn perform(&self, worker: &mut Worker<'_>) {
         match self.task {
-            MailsAction::Write { .. } => self.write_all(worker),
-            MailsAction::Read { .. } => self.read_on(worker),
+            MaildirAction::Write { .. } => self.write_all(worker),
+            MaildirAction::Read { .. } => self.read_on(worker),
         }
     }
 
@@ -98,7 +98,7 @@ impl MailsJob {
 
     /// Writes this thread's share of the mails.
     fn write_all(&self, worker: &mut Worker<'_>) {
-        let MailsAction::Write { write, sync } = self.task else { return };
+        let MaildirAction::Write { write, sync } = self.task else { return };
         let home = HomeDirectory::of(worker);
         let lines = lines(worker);
         for mail in home.share(self.mails) {
@@ -118,7 +118,7 @@ impl MailsJob {
 
     /// Finds all mails, then reads them cold, pass after pass.
     fn read_on(&self, worker: &mut Worker<'_>) {
-        let MailsAction::Read { find, drop, .. } = self.task else { return };
+        let MaildirAction::Read { find, drop, .. } = self.task else { return };
         let home = HomeDirectory::of(worker);
         let set = &worker.load.file_sets[self.set];
         let mut found = Vec::new();
@@ -157,7 +157,7 @@ impl MailsJob {
         mails: &[u64],
         line: &mut Vec<u8>,
     ) -> Option<()> {
-        let MailsAction::Read { mail: class, batch, .. } = self.task else { return None };
+        let MaildirAction::Read { mail: class, batch, .. } = self.task else { return None };
         let start_ns = clock::now_ns();
         worker.recorder.begin(OperationLevel::Round, batch, start_ns);
         for &mail in mails {

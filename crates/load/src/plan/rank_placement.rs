@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// Which ranks run where. Thread `n` of each actor belongs to rank `n` modulo the ranks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Part {
+pub struct RankPlacement {
     /// Ranks of the whole load, on all nodes.
     pub ranks: u64,
     /// Those of this node, ascending; the first is its leader.
@@ -13,7 +13,7 @@ pub struct Part {
     pub own: u64,
 }
 
-impl Part {
+impl RankPlacement {
     /// Whether this node runs that thread of an actor.
     pub(crate) fn is_here(&self, ordinal: u64) -> bool {
         self.here.binary_search(&self.rank_of(ordinal)).is_ok()
@@ -41,12 +41,12 @@ impl Part {
 
 #[cfg(test)]
 mod tests {
-    use super::Part;
+    use super::RankPlacement;
 
     #[test]
     fn each_thread_belongs_to_one_rank() {
-        let part = |here: &[u64], own| Part { ranks: 4, here: here.to_vec(), own };
-        let (first, second) = (part(&[0, 2], 2), part(&[1, 3], 1));
+        let placement = |here: &[u64], own| RankPlacement { ranks: 4, here: here.to_vec(), own };
+        let (first, second) = (placement(&[0, 2], 2), placement(&[1, 3], 1));
         for ordinal in 0..9 {
             assert_ne!(first.is_here(ordinal), second.is_here(ordinal), "{ordinal}");
         }

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use model::event::Member;
 use serde::{Deserialize, Serialize};
 
-use super::memory::{ARRIVED, Board, CREW_ENDED, CREW_START, LINE, SHARE_WORDS};
+use super::memory::{ARRIVED, Board, JOB_THREADS_ENDED, JOB_THREADS_START, LINE, SHARE_WORDS};
 use crate::clock;
 
 /// Time from the last thread's arrival to the common start, enough for all sleeping threads to notice.
@@ -75,10 +75,10 @@ impl ThreadShare {
 impl Board {
     /// Prepares the barrier of a phase. Called before the command that starts the phase; threads that are
     /// late from the previous phase no longer count.
-    pub(crate) fn prepare_crew(&self, sequence: u32) {
-        self.word(CREW_START).store(0, Ordering::Relaxed);
+    pub(crate) fn prepare_job(&self, sequence: u32) {
+        self.word(JOB_THREADS_START).store(0, Ordering::Relaxed);
         self.word(ARRIVED).store(u64::from(sequence) << 32, Ordering::Relaxed);
-        self.word(CREW_ENDED).store(u64::from(sequence) << 32, Ordering::Release);
+        self.word(JOB_THREADS_ENDED).store(u64::from(sequence) << 32, Ordering::Release);
     }
 
     /// A thread is ready for a phase. The last of `expected` threads sets the common start; `None`: the program does, once
@@ -86,7 +86,7 @@ impl Board {
     pub(crate) fn arrive(&self, sequence: u32, expected: Option<u64>) {
         let arrived = self.count_in(ARRIVED, sequence);
         if arrived.is_some() && arrived == expected {
-            self.start_crew(clock::now_ns() + COUNTDOWN_NS);
+            self.start_job(clock::now_ns() + COUNTDOWN_NS);
         }
     }
 
@@ -96,13 +96,13 @@ impl Board {
     }
 
     /// Sets the common start.
-    pub(crate) fn start_crew(&self, start_ns: u64) {
-        self.word(CREW_START).store(start_ns, Ordering::Release);
+    pub(crate) fn start_job(&self, start_ns: u64) {
+        self.word(JOB_THREADS_START).store(start_ns, Ordering::Release);
     }
 
-    /// The common start of the latest crew; `None` while threads are missing.
-    pub(crate) fn crew_start_ns(&self) -> Option<u64> {
-        Some(self.word(CREW_START).load(Ordering::Acquire)).filter(|start_ns| *start_ns != 0)
+    /// The common start of the latest job; `None` while threads are missing.
+    pub(crate) fn job_start_ns(&self) -> Option<u64> {
+        Some(self.word(JOB_THREADS_START).load(Ordering::Acquire)).filter(|start_ns| *start_ns != 0)
     }
 
     /// A thread has done its share of a phase; `counts`: the phase waits for it.
@@ -121,13 +121,13 @@ impl Board {
         put(CLOSING, share.closing_ns.unwrap_or(0));
         words[SEQUENCE].store(u64::from(sequence) + 1, Ordering::Release);
         if counts {
-            self.count_in(CREW_ENDED, sequence);
+            self.count_in(JOB_THREADS_ENDED, sequence);
         }
     }
 
     /// Threads that have done their share of the latest phase.
     pub(crate) fn shares_ended(&self) -> u64 {
-        self.word(CREW_ENDED).load(Ordering::Acquire) & u64::from(u32::MAX)
+        self.word(JOB_THREADS_ENDED).load(Ordering::Acquire) & u64::from(u32::MAX)
     }
 
     /// What thread number `thread` did in a phase; `None`: it has not ended.
