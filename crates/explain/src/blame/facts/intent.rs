@@ -56,6 +56,11 @@ impl Intents {
         self.by.sort_by_key(|(at, _)| *at);
     }
 
+    /// The rows of which a rule concluded something.
+    pub(crate) fn rows_by(&self, rule: &'static Rule) -> impl Iterator<Item = u32> {
+        self.by.iter().filter(move |(_, by)| *by == rule).map(|(at, _)| *at)
+    }
+
     /// The rules that concluded something of a row.
     pub(crate) fn rules_of(&self, at: u32) -> impl Iterator<Item = &'static Rule> {
         let first = self.by.partition_point(|(row, _)| *row < at);

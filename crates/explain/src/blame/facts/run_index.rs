@@ -95,6 +95,8 @@ pub(crate) struct RunIndex {
     woken: OnceLock<Woken>,
     /// Processes, and those that they asked, made when it is needed.
     asked: OnceLock<FastSet<(u32, u32)>>,
+    /// Processes whose threads take up what another one began, found when it is needed.
+    pub(crate) sharing_work: OnceLock<FastSet<u32>>,
     /// Times in which the tracer lost rows; ordered and disjoint.
     pub(crate) lossy: Vec<(u64, u64)>,
     /// Requests that rows name may be lost with a part of the archive.

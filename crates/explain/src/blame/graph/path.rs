@@ -12,7 +12,6 @@ use crate::blame::facts::run_index::RunIndex;
 use crate::blame::graph::choice::{is_timer, sleeps_by_choice};
 use crate::blame::intents::answers::PROXY;
 use crate::blame::intents::not_received::is_not_received;
-use crate::blame::intents::turns::is_for_turn;
 use crate::blame::rule::{Example, Rule};
 use crate::blame::timeline::{NO_ROW, Segment, TaskTimeline, Via};
 use crate::thresholds::{RETRY_NS, SOON_NS};
@@ -340,10 +339,10 @@ impl Path<'_> {
 }
 
 /// Since when a task needed the one that it waits for, if that is known. A thread that only waits for whatever comes next may have handed out its
-/// work before; and where only turns show that it waited for a lock, it may be one of a runtime (Go) whose threads take up what another one began.
+/// work before, and so may one of a runtime whose threads take up what another one began.
 fn needed_since_ns(index: &RunIndex, asleep: &Row) -> Option<u64> {
     match index.awaits(asleep) {
-        Some(Awaits::Lock) if !is_for_turn(index, asleep) => Some(series_began_ns(index, asleep)),
+        Some(Awaits::Lock) if !index.takes_up_any_work(asleep) => Some(series_began_ns(index, asleep)),
         Some(Awaits::Answer | Awaits::PartOfAnswer) => index.asked_ns(asleep).map(|ns| ns.min(asleep.start_ns)),
         _ => was_busy(index, asleep).then_some(asleep.start_ns),
     }

@@ -8,6 +8,7 @@ use model::system_call::traits;
 use crate::blame::facts::intent::Intent;
 use crate::blame::facts::rows::Row;
 use crate::blame::facts::run_index::RunIndex;
+use crate::blame::intents::turns;
 use crate::blame::rule::{Example, Rule};
 
 pub(crate) const RULE: Rule = Rule {
@@ -50,6 +51,17 @@ pub(super) fn find(index: &RunIndex) -> Vec<(u32, Intent)> {
         index.rows.iter().filter(|row| sleeps_for_client(index, row) && both.contains(&(row.tid, index.asked_ns(row))));
     let idle = |row: &Row| Intent { since_ns: None, what: Some(Awaits::Message), ..*index.intent(row) };
     of_both.map(|row| (row.at, idle(row))).collect()
+}
+
+impl RunIndex {
+    /// Whether a row is of a process whose threads take up what another one began: one of them owns no request, or takes turns.
+    pub(crate) fn takes_up_any_work(&self, row: &Row) -> bool {
+        let pids = || {
+            let rows = [&RULE, &turns::RULE].into_iter().flat_map(|rule| self.intents.rows_by(rule));
+            rows.map(|at| self.row(at)).map(|row| self.tasks.process_of(row.tid, row.end_ns)).collect()
+        };
+        self.sharing_work.get_or_init(pids).contains(&self.tasks.process_of(row.tid, row.end_ns))
+    }
 }
 
 fn sleeps_for_client(index: &RunIndex, row: &Row) -> bool {

@@ -40,11 +40,6 @@ pub(super) fn find(index: &RunIndex) -> Vec<(u32, Intent)> {
     waits.map(|row| (row.at, Intent { what: Some(Awaits::Lock), ..*index.intent(row) })).collect()
 }
 
-/// Whether the rule says of a row what it waited for.
-pub(crate) fn is_for_turn(index: &RunIndex, row: &Row) -> bool {
-    index.intents.of(row.at).is_some() && index.intents.rules_of(row.at).any(|rule| *rule == RULE)
-}
-
 fn is_wait(index: &RunIndex, row: &Row) -> bool {
     row.kind == StallKind::OffCpu && matches!(index.awaits(row), Some(Awaits::Work | Awaits::Lock))
 }
