@@ -6,6 +6,7 @@ pub(crate) mod edge;
 pub(crate) mod lower_device;
 pub(crate) mod operation_chain;
 pub(crate) mod path;
+pub(crate) mod since;
 pub(crate) mod wait_graph;
 
 #[cfg(test)]

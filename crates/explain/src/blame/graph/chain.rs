@@ -169,8 +169,9 @@ pub(crate) enum Step<'a> {
 pub(crate) fn walk<'a>(index: &'a RunIndex, first: Start, mut visit: impl FnMut(Step<'a>)) {
     let mut seen = Seen::new(first.of);
     seen.insert(index.row(first.row).tid);
-    let (mut at, mut cause, mut span_ns) = (first.row, first.cause, first.span_ns);
+    let mut now = (first.row, first.cause, first.span_ns);
     for _ in 0..CHAIN_TASKS {
+        let (at, cause, span_ns) = now;
         let row = index.row(at);
         if let Some(stopped) = stopped(row, cause, span_ns) {
             return visit(stopped);
@@ -182,9 +183,8 @@ pub(crate) fn walk<'a>(index: &'a RunIndex, first: Start, mut visit: impl FnMut(
         let ended = index.request(row).filter(|request| may_end(index, request, row, cause));
         let request = ended.filter(|_| cause.has(traits::ENDS_WITH_REQUEST));
         if let Some(request) = request.filter(|request| described || explains(request, row)) {
-            visit(Step::Request { request, described });
-            let Some(next) = step_beneath(index, request, (row, cause, span_ns), &mut seen, &mut visit) else { return };
-            (at, cause, span_ns) = next;
+            let Some(next) = step_request(index, (request, described), now, &mut seen, &mut visit) else { return };
+            now = next;
             continue;
         }
         let by = Ender::of(index, row, span_ns, &mut seen);
@@ -195,14 +195,11 @@ pub(crate) fn walk<'a>(index: &'a RunIndex, first: Start, mut visit: impl FnMut(
         match (wait, request) {
             (Some(wait), _) => {
                 visit(Step::Waits { row: wait.row, cause: wait.cause, ns: wait.ns, held: by.held() });
-                (at, cause, span_ns) = (wait.row, wait.cause, by.span_ns().unwrap_or(span_ns));
+                now = (wait.row, wait.cause, by.span_ns().unwrap_or(span_ns));
             }
             (None, Some(request)) => {
-                visit(Step::Request { request, described });
-                let Some(next) = step_beneath(index, request, (row, cause, span_ns), &mut seen, &mut visit) else {
-                    return;
-                };
-                (at, cause, span_ns) = next;
+                let Some(next) = step_request(index, (request, described), now, &mut seen, &mut visit) else { return };
+                now = next;
             }
             (None, None) => return by.works(index, cause).into_iter().for_each(visit),
         }
@@ -301,17 +298,19 @@ fn is_own_stage(request: &RequestRecord, cause: Cause) -> bool {
     cause != Cause::Device && request::main_cause(request) == cause
 }
 
-/// Visits what is beneath the request of a loop device. Returns the wait of its worker, from which the chain goes on.
-fn step_beneath<'a>(
+/// Visits a request, and what is beneath that of a loop device. Returns the wait of its worker, from which the chain goes on.
+fn step_request<'a>(
     index: &'a RunIndex,
-    request: &'a RequestRecord,
-    (row, cause, (from_ns, to_ns)): (&Row, Cause, (u64, u64)),
+    (request, described): (&'a RequestRecord, bool),
+    (at, cause, (from_ns, to_ns)): (u32, Cause, (u64, u64)),
     seen: &mut Seen,
     visit: &mut impl FnMut(Step<'a>),
 ) -> Option<(u32, Cause, (u64, u64))> {
+    visit(Step::Request { request, described });
     if is_own_stage(request, cause) {
         return None;
     }
+    let row = index.row(at);
     let part = lower_device::longest(index, request, row.start_ns.max(from_ns), row.runnable_ns.min(to_ns))?;
     match part.by {
         Served::Worker(row) if seen.insert(index.row(row).tid) => {

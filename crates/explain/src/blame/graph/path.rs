@@ -4,17 +4,18 @@
 
 use std::sync::Arc;
 
-use model::stall::{Awaits, StallKind};
+use model::stall::Awaits;
 
 use crate::blame::facts::cause::{self, Cause, Evidence};
 use crate::blame::facts::rows::Row;
 use crate::blame::facts::run_index::RunIndex;
 use crate::blame::graph::choice::{is_timer, sleeps_by_choice};
+use crate::blame::graph::since::{needed_since_ns, series_began_ns};
 use crate::blame::intents::answers::PROXY;
 use crate::blame::intents::not_received::is_not_received;
 use crate::blame::rule::{Example, Rule};
 use crate::blame::timeline::{NO_ROW, Segment, TaskTimeline, Via};
-use crate::thresholds::{RETRY_NS, SOON_NS};
+use crate::thresholds::SOON_NS;
 
 pub(crate) const WAKER: Rule = Rule {
     id: "waits-for-what-its-waker-did",
@@ -338,32 +339,6 @@ impl Path<'_> {
     }
 }
 
-/// Since when a task needed the one that it waits for, if that is known. A thread that only waits for whatever comes next may have handed out its
-/// work before, and so may one of a runtime whose threads take up what another one began.
-fn needed_since_ns(index: &RunIndex, asleep: &Row) -> Option<u64> {
-    match index.awaits(asleep) {
-        Some(Awaits::Lock) if !index.takes_up_any_work(asleep) => Some(series_began_ns(index, asleep)),
-        Some(Awaits::Answer | Awaits::PartOfAnswer) => index.asked_ns(asleep).map(|ns| ns.min(asleep.start_ns)),
-        _ => was_busy(index, asleep).then_some(asleep.start_ns),
-    }
-}
-
-/// Whether a server's thread that waits for another one had just waited for a lock, for longer, in its work for the same request.
-fn was_busy(index: &RunIndex, asleep: &Row) -> bool {
-    let Some(asked_ns) = index.asked_ns(asleep) else { return false };
-    let from_ns = asleep.start_ns.saturating_sub(RETRY_NS);
-    let is_longer = |row: &Row| row.end_ns - row.start_ns >= asleep.end_ns - asleep.start_ns;
-    let is_lock = |row: &Row| {
-        row.kind == StallKind::OffCpu
-            && index.asked_ns(row) == Some(asked_ns)
-            && index.awaits(row) == Some(Awaits::Lock)
-            && row.end_ns <= asleep.start_ns
-            && is_longer(row)
-    };
-    index.awaits(asleep) != Some(Awaits::Lock)
-        && index.rows_between(asleep.tid, from_ns, asleep.start_ns).any(|(_, row)| is_lock(row))
-}
-
 /// Whether a short wait follows one for a lock, which the same task ended: it was still letting go.
 fn ends_a_lock(index: &RunIndex, tid: u32, segment: &Segment, waker: Option<u32>) -> bool {
     let is_short = segment.ns() < SOON_NS && index.awaits(index.row(segment.off)) != Some(Awaits::Lock);
@@ -378,30 +353,6 @@ fn ends_a_lock(index: &RunIndex, tid: u32, segment: &Segment, waker: Option<u32>
 fn ender(index: &RunIndex, tid: u32, segment: &Segment) -> Option<u32> {
     let sender = || index.answers.sender(tid, segment.start_ns, segment.end_ns).filter(|&sender| sender != tid);
     index.waker(index.row(segment.off)).or_else(sender)
-}
-
-/// When the wait that a row ends began, which timers may have interrupted.
-pub(crate) fn series_began_ns(index: &RunIndex, row: &Row) -> u64 {
-    let mut began_ns = row.start_ns;
-    for (_, before) in index.rows_between(row.tid, 0, row.start_ns) {
-        if before.kind != StallKind::OffCpu {
-            continue;
-        }
-        // A task sleeps once at a time: those before it ended earlier still.
-        if before.end_ns.saturating_add(RETRY_NS) < began_ns {
-            break;
-        }
-        if index.awaits(before).is_none() {
-            continue;
-        }
-        let is_same = index.asked_ns(before).is_some()
-            && (index.asked_ns(before), index.awaits(before)) == (index.asked_ns(row), index.awaits(row));
-        if !is_same {
-            break;
-        }
-        began_ns = before.start_ns;
-    }
-    began_ns
 }
 
 /// Whether a task did nothing there but wait for another one. One that is stopped waits for nobody.

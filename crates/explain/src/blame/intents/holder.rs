@@ -6,7 +6,7 @@ use model::stall::Awaits;
 
 use crate::blame::facts::rows::Row;
 use crate::blame::facts::run_index::RunIndex;
-use crate::blame::graph::path::series_began_ns;
+use crate::blame::graph::since::series_began_ns;
 use crate::blame::intents::lock_turns::{self, Held};
 use crate::blame::rule::{Example, Rule};
 use crate::blame::verdict::explanation::{Holds, Link};

@@ -8,11 +8,7 @@ use crate::blame::facts::run_index::RunIndex;
 use crate::thresholds::{RETRY_NS, TRACED_PART};
 
 /// Rows that are one operation together. `is_free` says of a row that it is of no operation yet.
-pub(crate) fn series<'a>(
-    index: &'a RunIndex,
-    slower_than_ns: u64,
-    is_free: impl Fn(&Row) -> bool,
-) -> Vec<Vec<&'a Row>> {
+pub(crate) fn series(index: &RunIndex, slower_than_ns: u64, is_free: impl Fn(&Row) -> bool) -> Vec<Vec<&Row>> {
     let is_free = |row: &Row| row.kind == StallKind::OffCpu && is_free(row);
     let request =
         |row: &Row| index.asked_ns(row).filter(|_| index.awaits(row).is_some_and(Awaits::is_asked) && is_free(row));
