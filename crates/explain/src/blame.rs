@@ -11,7 +11,7 @@ mod timeline;
 mod verdict;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 pub use culprits::culprit::Culprit;
 pub use facts::cause::{Cause, Evidence, EvidenceTimes};

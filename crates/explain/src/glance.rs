@@ -20,6 +20,7 @@ use model::metric::MetricDescriptor;
 use model::operation::{IntervalRecord, OperationKind, OperationRecord};
 use model::run::RunDescription;
 use model::stall::{RequestIntervalRecord, RequestRecord, StackRecord, StallKind, StallRecord, TaskRecord};
+use model::usage::UsageRecord;
 
 pub use self::devices::DeviceLoad;
 pub use self::memory::{Memory, PressureShare};
@@ -31,14 +32,17 @@ use self::devices::Devices;
 use self::history::History;
 use self::stuck::StuckBuilder;
 use self::work::WorkBuilder;
-use crate::blame::{Blame, Explanation, Scope, Stall};
+use crate::blame::{Blame, Explanation, STEAL, Scope, Stall, is_of_limits};
 use crate::series::SeriesSet;
 use crate::waits::Waits;
+
+/// Rows that ended this long before the window still say what the waits in it were for: who woke whom, and with what request, before.
+const CONTEXT_NS: u64 = 5_000_000_000;
 
 impl Window {
     /// Start of the rows of stalls and operations that matter.
     pub fn reach_from_ns(self) -> u64 {
-        self.from_ns.min(self.to_ns.saturating_sub(stuck::REACH_NS))
+        self.from_ns.saturating_sub(CONTEXT_NS).min(self.to_ns.saturating_sub(stuck::REACH_NS))
     }
 
     /// Start of the rows of intervals that the history needs.
@@ -72,10 +76,10 @@ pub struct Glance {
 
 /// Whether the metric is needed for a glance.
 pub fn wanted_metric(metric: &MetricDescriptor) -> bool {
-    devices::wants(metric) || memory::wants(metric)
+    devices::wants(metric) || memory::wants(metric) || metric.name == STEAL || is_of_limits(&metric.name)
 }
 
-/// Collects the rows: stalls, operations and requests first, then tasks and stacks, of which only those that the others
+/// Collects the rows: stalls, operations, usage and requests first, then tasks and stacks, of which only those that the others
 /// name are kept.
 #[derive(Debug)]
 pub struct Glancer {
@@ -175,7 +179,8 @@ impl Glancer {
         for record in records {
             let is_candidate = self.stuck.stall(record);
             let is_inside = self.overlaps(record.start_ns, record.end_ns());
-            if is_candidate || is_inside {
+            let is_context = self.overlaps(record.start_ns, record.end_ns().saturating_add(CONTEXT_NS));
+            if is_candidate || is_context {
                 self.tids.insert(record.tid);
                 let others = [record.waker_tid, record.holder_tid, record.behind_tid];
                 self.tids.extend(others.into_iter().flatten());
@@ -188,8 +193,19 @@ impl Glancer {
                 ) {
                     self.whole.push((record.tid, record.start_ns, record.end_ns()));
                 }
+            }
+            if is_context {
                 self.blame.stalls(std::slice::from_ref(record));
             }
+        }
+    }
+
+    /// Adds rows of the table `usage` that end within the reach ([`Window::reach_from_ns`]): who used what the window's operations lacked.
+    pub fn usage(&mut self, records: &[UsageRecord]) {
+        let reach_ns = self.window.reach_from_ns();
+        for record in records.iter().filter(|used| used.end_ns > reach_ns && used.start_ns < self.window.to_ns) {
+            self.tids.extend([record.pid, record.thread, record.waiting].into_iter().flatten());
+            self.blame.usage(std::slice::from_ref(record));
         }
     }
 
@@ -199,7 +215,7 @@ impl Glancer {
         self.blame.requests(records);
     }
 
-    /// Selects from all threads of the run, after stalls, operations and requests.
+    /// Selects from all threads of the run, after stalls, operations, usage and requests.
     pub fn tasks<'a>(&mut self, all: impl Iterator<Item = &'a TaskRecord> + Clone) {
         // A culprit is reported by its process.
         let named: Vec<u32> = all.clone().filter(|task| self.tids.contains(&task.tid)).map(|task| task.pid).collect();
@@ -224,7 +240,9 @@ impl Glancer {
 
     /// The glance. The series hold [`wanted_metric`]s at the samples from the last before the window to the last in it.
     pub fn finish(self, series: &SeriesSet) -> Glance {
-        let Glancer { run, window, blame, phase, work, stuck, devices, whole, scope, .. } = self;
+        let Glancer { run, window, mut blame, phase, work, stuck, devices, whole, scope, .. } = self;
+        blame.steal(series);
+        blame.limits(series, run.host.page_size_bytes);
         let (mut explanation, accounting) = blame.finish_with_accounting();
         if run.recipe.is_some() {
             explanation.operations = Some(work.finished(&run));

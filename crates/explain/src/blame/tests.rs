@@ -3,4 +3,4 @@
 mod all_rules;
 pub(in crate::blame) mod answer;
 mod documentation;
-pub(in crate::blame) mod stage;
+pub(crate) mod stage;

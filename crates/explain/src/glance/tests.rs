@@ -1,3 +1,5 @@
+mod same_eyes;
+
 use model::block::{DeviceNumber, Kind, Operation};
 use model::metric::{MetricChange, MetricDescriptor, MetricId, SampleHeader, Semantics, Unit};
 use model::operation::{Bucket, IntervalRecord, OperationKind, OperationRecord};

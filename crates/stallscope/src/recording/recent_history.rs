@@ -10,6 +10,7 @@ use model::metric::{MetricChange, MetricDescriptor, MetricId, SampleHeader};
 use model::operation::OperationRecord;
 use model::run::RunDescription;
 use model::stall::{RequestIntervalRecord, RequestRecord, StackRecord, StallKind, StallRecord, TaskRecord, Traced};
+use model::usage::UsageRecord;
 use record::BlockedNow;
 
 use crate::recording::tap::Tap;
@@ -48,6 +49,7 @@ struct Seen {
     stalls: VecDeque<StallRecord>,
     requests: VecDeque<RequestRecord>,
     request_intervals: VecDeque<RequestIntervalRecord>,
+    usage: VecDeque<UsageRecord>,
     rotation: u64,
     tasks: Vec<(u64, TaskRecord)>,
     stacks: Vec<(u64, StackRecord)>,
@@ -118,6 +120,9 @@ impl RecentHistory {
         for row in seen.requests.iter().filter(|row| row.completed_ns >= window.from_ns) {
             glancer.requests(std::slice::from_ref(row));
         }
+        for row in seen.usage.iter().filter(|row| row.end_ns > reach_ns && row.start_ns < to_ns) {
+            glancer.usage(std::slice::from_ref(row));
+        }
         glancer.tasks(seen.tasks.iter().map(|(_, task)| task));
         glancer.stacks(seen.stacks.iter().map(|(_, stack)| stack));
         let series = seen.series(window);
@@ -169,6 +174,9 @@ impl Seen {
         while self.request_intervals.front().is_some_and(|row| trim(self.request_intervals.len(), row.end_ns)) {
             self.request_intervals.pop_front();
         }
+        while self.usage.front().is_some_and(|row| trim(self.usage.len(), row.end_ns)) {
+            self.usage.pop_front();
+        }
         self.whole_from_ns = whole_from_ns;
     }
 }
@@ -205,6 +213,7 @@ impl Tap for RecentHistory {
         seen.stalls.extend(traced.stalls.iter().cloned());
         seen.requests.extend(traced.requests.iter().cloned());
         seen.request_intervals.extend(traced.request_intervals.iter().cloned());
+        seen.usage.extend(traced.usage.iter().cloned());
         seen.tasks.extend(traced.tasks.iter().map(|task| (rotation, task.clone())));
         seen.stacks.extend(traced.stacks.iter().map(|stack| (rotation, stack.clone())));
         seen.trim(self.most_rows);

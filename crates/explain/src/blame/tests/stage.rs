@@ -33,22 +33,22 @@ use model::usage::UsageRecord;
 
 use crate::blame::{Accounting, Blame, Cause, CauseTime, Explanation, Scope, Stall};
 
-pub(in crate::blame) const MS: u64 = 1_000_000;
+pub(crate) const MS: u64 = 1_000_000;
 
 /// A drawn run.
 #[derive(Debug, Default, Clone)]
-pub(in crate::blame) struct Stage {
-    pub(in crate::blame) stalls: Vec<StallRecord>,
-    pub(in crate::blame) operations: Vec<OperationRecord>,
-    pub(in crate::blame) requests: Vec<RequestRecord>,
-    pub(in crate::blame) tasks: Vec<TaskRecord>,
-    pub(in crate::blame) stacks: Vec<StackRecord>,
-    pub(in crate::blame) events: Vec<RunEvent>,
-    pub(in crate::blame) usage: Vec<UsageRecord>,
+pub(crate) struct Stage {
+    pub(crate) stalls: Vec<StallRecord>,
+    pub(crate) operations: Vec<OperationRecord>,
+    pub(crate) requests: Vec<RequestRecord>,
+    pub(crate) tasks: Vec<TaskRecord>,
+    pub(crate) stacks: Vec<StackRecord>,
+    pub(crate) events: Vec<RunEvent>,
+    pub(crate) usage: Vec<UsageRecord>,
 }
 
 /// A run description with only the fields that blame reads.
-pub(in crate::blame) fn description(traced: bool) -> RunDescription {
+pub(crate) fn description(traced: bool) -> RunDescription {
     RunDescription {
         sample_interval_ns: MS,
         slower_than_ns: 5 * MS,
@@ -58,31 +58,27 @@ pub(in crate::blame) fn description(traced: bool) -> RunDescription {
 }
 
 impl Stage {
-    pub(in crate::blame) fn explain(&self) -> Explanation {
+    pub(crate) fn explain(&self) -> Explanation {
         self.explain_run(&description(true), None)
     }
 
-    pub(in crate::blame) fn explain_untraced(&self) -> Explanation {
+    pub(crate) fn explain_untraced(&self) -> Explanation {
         self.explain_run(&description(false), None)
     }
 
-    pub(in crate::blame) fn explain_run(&self, run: &RunDescription, slower_than_ns: Option<u64>) -> Explanation {
+    pub(crate) fn explain_run(&self, run: &RunDescription, slower_than_ns: Option<u64>) -> Explanation {
         self.account_run(run, slower_than_ns).0
     }
 
-    pub(in crate::blame) fn account_run(
-        &self,
-        run: &RunDescription,
-        slower_than_ns: Option<u64>,
-    ) -> (Explanation, Accounting) {
+    pub(crate) fn account_run(&self, run: &RunDescription, slower_than_ns: Option<u64>) -> (Explanation, Accounting) {
         self.account(Blame::new(slower_than_ns, run))
     }
 
-    pub(in crate::blame) fn explain_scoped(&self, scope: Scope) -> Explanation {
+    pub(crate) fn explain_scoped(&self, scope: Scope) -> Explanation {
         self.account(Blame::new(None, &description(true)).scoped(scope)).0
     }
 
-    pub(in crate::blame) fn account(&self, mut blame: Blame) -> (Explanation, Accounting) {
+    pub(crate) fn account(&self, mut blame: Blame) -> (Explanation, Accounting) {
         blame.events(&self.events);
         blame.stalls(&self.stalls);
         blame.operations(&self.operations);
@@ -95,7 +91,7 @@ impl Stage {
 }
 
 /// Reads a drawing.
-pub(in crate::blame) fn stage(drawing: &str) -> Stage {
+pub(crate) fn stage(drawing: &str) -> Stage {
     let mut stage = Stage::default();
     let mut stacks: HashMap<String, u32> = HashMap::new();
     for line in drawing.lines().filter(|line| line.contains('|')) {
@@ -304,13 +300,13 @@ fn words(cause: Cause, ns: u64) -> String {
 }
 
 /// `device 5, running 3`: milliseconds, the most first.
-pub(in crate::blame) fn shares(explanation: &Explanation) -> String {
+pub(crate) fn shares(explanation: &Explanation) -> String {
     let of = |time: &CauseTime| words(time.cause, time.time_ns);
     explanation.causes.iter().map(of).collect::<Vec<_>>().join(", ")
 }
 
 /// The chain of a stall: `fsync: fio 7: journal 5 < jbd2 9: device 4`.
-pub(in crate::blame) fn chain(stall: &Stall) -> String {
+pub(crate) fn chain(stall: &Stall) -> String {
     let of = |link: &crate::blame::Link| {
         let who = link.task.as_ref().map(ToString::to_string).unwrap_or_default();
         format!("{who}: {}", words(link.cause, link.time_ns))
@@ -319,6 +315,6 @@ pub(in crate::blame) fn chain(stall: &Stall) -> String {
 }
 
 /// Checks the shares of a drawing in a traced run.
-pub(in crate::blame) fn check(drawing: &str, expected: &str) {
+pub(crate) fn check(drawing: &str, expected: &str) {
     assert_eq!(shares(&stage(drawing).explain()), expected, "of {drawing}");
 }

@@ -146,6 +146,7 @@ impl MomentSource for Stored {
         });
         let ended = run.requests().within(from_ns.saturating_sub(LATE_NS), until_ns.saturating_add(LATE_NS));
         each(ended, |rows| glancer.requests(rows));
+        each(run.usage().within(reach_ns, to_ns), |rows| glancer.usage(rows));
         tasks.read(run.tasks());
         stacks.read(run.stacks());
         glancer.tasks(tasks.rows.iter());

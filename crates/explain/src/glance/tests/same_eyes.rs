@@ -1,0 +1,77 @@
+//! A moment whose window is the whole run says what the explanation of the run says.
+
+use model::block::DeviceNumber;
+use model::usage::{Resource, UsageRecord};
+
+use crate::blame::tests::stage::{MS, Stage, description, stage};
+use crate::blame::{Culprit, Explanation, rules};
+use crate::glance::{Glancer, Window};
+use crate::series::SeriesSet;
+
+const AFTER_ALL_NS: u64 = 100 * MS;
+
+fn at_a_glance(stage: &Stage) -> Explanation {
+    from(stage, 0)
+}
+
+fn from(stage: &Stage, from_ns: u64) -> Explanation {
+    let mut glancer = Glancer::new(&description(true), Window { from_ns, to_ns: AFTER_ALL_NS });
+    glancer.events(&stage.events);
+    glancer.operations(&stage.operations);
+    glancer.stalls(&stage.stalls);
+    glancer.usage(&stage.usage);
+    glancer.requests(&stage.requests);
+    glancer.tasks(stage.tasks.iter());
+    glancer.stacks(stage.stacks.iter());
+    glancer.finish(&SeriesSet::default()).explanation
+}
+
+/// What both say: causes, culprits, stalls with their chains and rules.
+fn said(explanation: &Explanation) -> String {
+    let Explanation { causes, culprits, stalls, .. } = explanation;
+    format!("{causes:#?}\n{culprits:#?}\n{stalls:#?}")
+}
+
+#[test]
+fn the_examples_of_all_rules_look_the_same() {
+    for rule in rules() {
+        let stage = stage(rule.example.timeline);
+        assert_eq!(said(&at_a_glance(&stage)), said(&stage.explain()), "{}", rule.id);
+    }
+}
+
+/// Who used a disk shows in the table `usage` alone.
+#[test]
+fn the_neighbour_that_used_the_disk_is_named() {
+    let mut stage = stage(
+        "
+        task      7 |n                     | name=app pid=7
+        task      9 |n                     | name=tar pid=9 cgroup=/backup.service
+        op:write  7 |====================  |
+        off       7 | ssssssssssssssssss   | stack=folio_wait_writeback request=1
+        request   1 |  Q I D           C   | tid=7 device=8,0",
+    );
+    let used = |pid: u32, busy_ms: u64| UsageRecord {
+        device: Some(DeviceNumber::new(8, 0)),
+        pid: Some(pid),
+        count: busy_ms,
+        bytes: busy_ms << 20,
+        busy_ns: busy_ms * MS,
+        ..UsageRecord::new(Resource::DeviceWrite, 0, 22 * MS)
+    };
+    stage.usage = vec![used(7, 1), used(9, 19)];
+    let seen = at_a_glance(&stage);
+    let name = |culprit: &Culprit| culprit.task.as_ref().map(ToString::to_string);
+    assert_eq!(seen.culprits.first().and_then(name).as_deref(), Some("tar/9"));
+    assert_eq!(said(&seen), said(&stage.explain()));
+}
+
+/// The request by a pipe is older than the window; the wait for its answer is not.
+#[test]
+fn what_came_before_the_window_says_what_a_wait_is_for() {
+    let rule = rules().find(|rule| rule.id == "asked-by-pipe").expect("a rule");
+    let seen = from(&stage(rule.example.timeline), 4 * MS);
+    let of_7 = seen.stalls.iter().find(|stall| stall.task.tid == 7).expect("a stall");
+    assert!(of_7.rules.contains(&rule), "{of_7:?}");
+    assert_eq!((of_7.start_ns, of_7.duration_ns), (4 * MS, 10 * MS));
+}
