@@ -186,13 +186,12 @@ impl Glancer {
                 self.tids.extend(others.into_iter().flatten());
                 self.stacks.extend(record.stack.into_iter().chain(record.waker_stack));
             }
-            if is_inside {
-                if matches!(
-                    record.kind,
-                    StallKind::SystemCall | StallKind::Asynchronous | StallKind::Blocked | StallKind::StillBlocked
-                ) {
-                    self.whole.push((record.tid, record.start_ns, record.end_ns()));
-                }
+            let is_whole = matches!(
+                record.kind,
+                StallKind::SystemCall | StallKind::Asynchronous | StallKind::Blocked | StallKind::StillBlocked
+            );
+            if is_inside && is_whole {
+                self.whole.push((record.tid, record.start_ns, record.end_ns()));
             }
             if is_context {
                 self.blame.stalls(std::slice::from_ref(record));
