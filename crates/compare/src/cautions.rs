@@ -84,6 +84,21 @@ pub(super) fn disagreeing(metrics: &[Compared], blocks: &Blocks<'_>) -> Option<S
     })
 }
 
+/// Metrics that some runs of a side lack: the others may be those in which all went well.
+pub(super) fn of_some_runs(metrics: &[Compared], blocks: &Blocks<'_>) -> Option<String> {
+    let count = |of: fn(&Block<'_>) -> usize| blocks.blocks.iter().map(of).sum::<usize>();
+    let (a, b) = (count(|block| block.a.len()), count(|block| block.b.len()));
+    let lacking = metrics.iter().filter(|metric| metric.a.len() < a || metric.b.len() < b);
+    let words = |metric: &Compared| format!("{} ({} of {a}, {} of {b})", metric.name, metric.a.len(), metric.b.len());
+    let lacking: Vec<String> = lacking.map(words).collect();
+    (!lacking.is_empty()).then(|| {
+        format!(
+            "not all runs of A and B have a value: {}; those without may be the slow ones",
+            named(lacking.iter().map(String::as_str))
+        )
+    })
+}
+
 fn apart(metric: &Compared, blocks: &Blocks<'_>) -> Option<String> {
     let known =
         || metric.by_machine.iter().zip(&blocks.blocks).filter_map(|(ratio, block)| Some((block.name(), (*ratio)?)));

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::cautions::{cautions, disagreeing};
+use super::cautions::{cautions, disagreeing, of_some_runs};
 use super::compared::{Compared, ComparedStalls};
 use super::differences::{Difference, are_comparable_as_runs, differences};
 use super::estimate::{Estimate, ratio_of_block};
@@ -68,12 +68,34 @@ pub fn compare(baseline: &Group, others: &[&Group], options: Options<'_>) -> Vec
     }));
     // Counters are a separate family: hundreds of them would mask the few metrics that matter.
     correct(found.iter_mut().flat_map(|comparison| comparison.counters.iter_mut()));
+    for (comparison, other) in found.iter_mut().zip(others) {
+        comparison.censor(baseline, other);
+    }
     for comparison in &mut found {
         comparison.metrics.sort_by(|x, y| order(x.importance(), y.importance()));
         comparison.counters.sort_by(|x, y| order(x.importance(), y.importance()));
         comparison.stalls.sort_by(|x, y| order(x.importance(), y.importance()));
     }
     found
+}
+
+impl Comparison {
+    /// A side that hangs is not better, whatever it did less of meanwhile.
+    fn censor(&mut self, a: &Group, b: &Group) {
+        let hangs = |group: &Group| group.runs.iter().any(RunFigures::hangs);
+        let (a, b) = (hangs(a), hangs(b));
+        let of_stalls = self.stalls.iter_mut().flat_map(|stalls| stalls.count.iter_mut().chain([&mut stalls.time]));
+        for metric in self.metrics.iter_mut().chain(of_stalls) {
+            let is_of_hung = match metric.verdict {
+                Verdict::Better => b,
+                Verdict::Worse => a,
+                _ => false,
+            };
+            if is_of_hung {
+                metric.verdict = Verdict::Unfinished;
+            }
+        }
+    }
 }
 
 fn order(x: (Verdict, f64), y: (Verdict, f64)) -> std::cmp::Ordering {
@@ -85,6 +107,7 @@ fn uncorrected(a: &Group, b: &Group, margins: &Margins, tests: &mut RankTests) -
     let metrics = all_compared(&blocks, |run| &run.metrics, margins, tests);
     let mut cautions = cautions(a, b, &blocks);
     cautions.extend(disagreeing(&metrics, &blocks));
+    cautions.extend(of_some_runs(&metrics, &blocks));
     Comparison {
         a: (a.name.clone(), a.runs.len()),
         b: (b.name.clone(), b.runs.len()),

@@ -27,6 +27,8 @@ pub struct RunFigures {
     pub stalls: Option<Vec<StallFigure>>,
     /// Conditions of the run, the most important first.
     pub facts: Vec<Fact>,
+    /// The longest wait of its command or load that had not ended with it, ns: its figures are lower bounds.
+    pub unfinished_ns: Option<u64>,
     /// Whether it was in a steady state.
     pub steadiness: Steadiness,
     /// Cautions, one sentence each.
@@ -80,6 +82,17 @@ pub enum Amount {
         /// Time or work.
         over: f64,
     },
+}
+
+/// Part of a run's time from which on a wait that has not ended is more than an operation in flight: the run hangs.
+const HANGS: u64 = 8;
+
+impl RunFigures {
+    /// Whether so much of it is a wait that has not ended that no figure of it can be called better.
+    pub fn hangs(&self) -> bool {
+        let unfinished_ns = self.unfinished_ns.unwrap_or(0);
+        unfinished_ns > 0 && self.measured_ns.is_none_or(|measured_ns| unfinished_ns >= measured_ns / HANGS)
+    }
 }
 
 impl Amount {

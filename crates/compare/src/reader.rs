@@ -9,7 +9,7 @@ use model::run::RunDescription;
 use super::counters::per_work;
 use super::facts::facts;
 use super::figures::{Amount, Better, Figure, RunFigures, StallFigure};
-use explain::blame::{Explanation, Untraced};
+use explain::blame::{Explanation, Unfinished, Untraced};
 use explain::series::SeriesSet;
 use explain::summary::{OperationSummary, PhaseSummary, Summary};
 use statistics::steadiness;
@@ -90,6 +90,7 @@ impl RunReader {
             stalls: explanation.map(stalls),
             facts: facts(run),
             steadiness: steadiness(&self.rates(summary)),
+            unfinished_ns: explanation.map(|of| of.unfinished.longest_ns).filter(|&ns| ns > 0),
             cautions,
             damage: Vec::new(),
             lost: Vec::new(),
@@ -222,8 +223,15 @@ fn too_few(summary: &Summary) -> Option<String> {
 }
 
 fn cautions(summary: &Summary, explanation: Option<&Explanation>) -> Vec<String> {
+    let unfinished = explanation.and_then(unfinished);
     let untraced = explanation.into_iter().flat_map(|explanation| &explanation.untraced).map(untraced);
-    of_recording(summary).into_iter().chain(too_few(summary)).chain(untraced).collect()
+    of_recording(summary).into_iter().chain(too_few(summary)).chain(unfinished).chain(untraced).collect()
+}
+
+fn unfinished(explanation: &Explanation) -> Option<String> {
+    let Unfinished { waits, .. } = explanation.unfinished;
+    (waits > 0)
+        .then(|| "waits had not ended with it: they count for as long as they lasted, which is at least".to_owned())
 }
 
 fn of_recording(summary: &Summary) -> Vec<String> {

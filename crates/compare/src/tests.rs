@@ -50,6 +50,40 @@ fn ten_runs_each_around_known_figures() {
     assert!((metric.p - 1.0825e-5).abs() < 1e-8, "{}", metric.p);
 }
 
+/// The lock was never released: the run that hangs has one wait, and the other one a thousand.
+#[test]
+fn a_side_that_hangs_is_not_better() {
+    let runs = |name: &str, stalled: u64, unfinished_ns: Option<u64>| {
+        let run = |nth: u64| RunFigures {
+            measured_ns: Some(60_000_000_000),
+            stalls: Some(vec![StallFigure {
+                cause: "lock",
+                operations: stalled + nth,
+                time_ns: (stalled + nth) * 1_000_000,
+            }]),
+            unfinished_ns,
+            ..RunFigures::default()
+        };
+        group(name, (0..8).map(run).collect())
+    };
+    let (busy, hung) = (runs("a", 1000, None), runs("b", 1, Some(50_000_000_000)));
+    assert_eq!(one(&busy, &hung).stalls[0].verdict(), Verdict::Unfinished);
+    assert_eq!(one(&hung, &busy).stalls[0].verdict(), Verdict::Unfinished);
+    // An operation in flight when the recording ended says nothing.
+    assert_eq!(one(&busy, &runs("b", 1, Some(50_000_000))).stalls[0].verdict(), Verdict::Better);
+    // What is worse all the same is worse.
+    assert_eq!(one(&busy, &runs("b", 9000, Some(50_000_000_000))).stalls[0].verdict(), Verdict::Worse);
+}
+
+#[test]
+fn metrics_that_some_runs_lack_are_named() {
+    let (all, mut some) = (levels("a", &[1.0, 2.0, 3.0]), levels("b", &[1.0, 2.0, 3.0]));
+    some.runs[1].metrics.clear();
+    let is_named =
+        |found: &Comparison| found.cautions.iter().any(|caution| caution.contains("write.p99 (3 of 3, 2 of 3)"));
+    assert!(is_named(&one(&all, &some)) && !is_named(&one(&all, &all)));
+}
+
 #[test]
 fn equal_runs_are_equivalent_and_four_runs_are_not_enough() {
     let values: Vec<f64> = (0..10).map(|n| 1000.0 + f64::from(n)).collect();

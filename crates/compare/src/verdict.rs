@@ -22,6 +22,8 @@ pub enum Verdict {
     Better,
     /// B is different, and neither direction is better.
     Different,
+    /// The side that looks better has a wait that had not ended: what it would have taken is unknown.
+    Unfinished,
     /// There are too few runs.
     NotEnoughData,
     /// B is the same within the margin.
@@ -35,6 +37,7 @@ impl Verdict {
             Verdict::Worse => "worse",
             Verdict::Better => "better",
             Verdict::Different => "different",
+            Verdict::Unfinished => "unfinished",
             Verdict::NotEnoughData => "not_enough_data",
             Verdict::Equivalent => "equivalent",
         }

@@ -32,7 +32,7 @@ pub use verdict::accounting::{Accounting, OperationAccount};
 pub use verdict::builder::Blame;
 pub use verdict::explanation::{
     CauseTime, ClassTimes, Convoy, Explanation, Holds, Link, Part, RequestLife, Scoped, Served, ServedTo, ShortWaits,
-    Stall, StallCause, VictimGroup,
+    Stall, StallCause, Unfinished, VictimGroup,
 };
 pub use verdict::failures::Failed;
 pub use verdict::lanes::{Lanes, RequestLane, TaskLane};

@@ -33,6 +33,7 @@ pub(crate) fn words(verdict: Verdict) -> &'static str {
         Verdict::Worse => "worse",
         Verdict::Better => "better",
         Verdict::Different => "different",
+        Verdict::Unfinished => "unfinished",
         Verdict::NotEnoughData => "not enough data",
         Verdict::Equivalent => "equivalent",
     }

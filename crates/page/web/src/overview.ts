@@ -211,7 +211,7 @@ export function overview(run: Run, letter: string, answer: HTMLElement | null): 
 }
 
 const VERDICTS: Record<string, string> = {
-  better: "▲ better", worse: "▼ worse", different: "◆ different", equivalent: "= equivalent", not_enough_data: "? not enough data",
+  better: "▲ better", worse: "▼ worse", different: "◆ different", equivalent: "= equivalent", unfinished: "… unfinished", not_enough_data: "? not enough data",
 };
 
 function verdict(name: string, needed: number | null): HTMLElement {

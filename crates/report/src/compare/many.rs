@@ -29,8 +29,9 @@ pub fn many(baseline: &str, found: &[Comparison], style: Style) -> String {
     for one in found {
         let count = |verdict| one.metrics.iter().filter(|metric| metric.verdict == verdict).count().to_string();
         let mut row = vec![printable(&one.b.0), one.b.1.to_string()];
-        let verdicts = [Verdict::Worse, Verdict::Better, Verdict::Equivalent, Verdict::NotEnoughData];
-        row.extend(verdicts.map(count));
+        let open = |verdict| matches!(verdict, Verdict::NotEnoughData | Verdict::Unfinished);
+        row.extend([Verdict::Worse, Verdict::Better, Verdict::Equivalent].map(count));
+        row.push(one.metrics.iter().filter(|metric| open(metric.verdict)).count().to_string());
         row.extend(columns.iter().map(|column| cell(one.metrics.iter().find(|metric| metric.name == *column))));
         overview.add_row(row);
     }
@@ -38,7 +39,9 @@ pub fn many(baseline: &str, found: &[Comparison], style: Style) -> String {
     let _ = writeln!(
         text,
         "{}",
-        style.faint(" + better, - worse, = the same, ? not enough data; --only NAME shows one configuration")
+        style.faint(
+            " + better, - worse, = the same, ? not enough data, … unfinished; --only NAME shows one configuration"
+        )
     );
     let by_machine: BTreeSet<String> = found.iter().filter_map(machines::sentence).collect();
     if let Some(machines) = by_machine.iter().max_by_key(|line| line.len()) {
@@ -71,6 +74,7 @@ fn cell(metric: Option<&Compared>) -> String {
         Verdict::Worse => "-",
         Verdict::Different => "!",
         Verdict::Equivalent => "=",
+        Verdict::Unfinished => "…",
         Verdict::NotEnoughData => "?",
     };
     format!("{} {mark}", change(metric.ratio.ratio))

@@ -22,6 +22,7 @@ pub fn explanation(run: &str, explanation: &Explanation) -> Value {
         "followed": explanation.followed,
         "operations": explanation.operations,
         "slow_operations": explanation.slow_operations,
+        "unfinished": {"waits": explanation.unfinished.waits, "longest_ns": explanation.unfinished.longest_ns},
         "slow_operations_of_others": explanation.others,
         "outside_of_measured_phases": explanation.outside,
         "slowest": explanation.slowest.as_ref().map(|(class, ns)| json!({"operation": class, "duration_ns": ns})),

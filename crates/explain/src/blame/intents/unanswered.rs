@@ -14,7 +14,7 @@ pub(crate) const RULE: Rule = Rule {
     id: "signal-did-not-answer",
     concludes: "A client whose wait for an answer a signal ended waited for the thread that its request woke, or that alone received a request then.",
     from: "A wait for an answer whose waker's stack sends a signal; the threads that received something when the request was sent.",
-    because: "TaskId sends a signal is not who was asked. A request is received within moments of when it is sent.",
+    because: "The sender of a signal is not the one that was asked. A request is received within moments of when it is sent.",
     unless: "Several threads received a request at that moment and the client woke none of them: then nobody is named.",
     example: Example {
         timeline: "

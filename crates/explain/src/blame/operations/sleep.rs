@@ -20,6 +20,8 @@ pub struct Sleeps {
     pub idle_ns: u64,
     /// Those calls, the most frequent first.
     pub idle_calls: Vec<String>,
+    /// How many of those that are not idle had not ended with the recording, and the longest of them, ns.
+    pub unfinished: (u64, u64),
     /// How many of the idle ones lasted throughout the recording: a program that hangs looks the same.
     pub idle_throughout: u64,
 }

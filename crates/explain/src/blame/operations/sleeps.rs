@@ -47,6 +47,10 @@ pub(crate) fn sleeps(
         } else {
             sleeps.count += 1;
             sleeps.total_ns = sleeps.total_ns.saturating_add(slept_ns(row));
+            if is_unfinished(row) {
+                let (count, longest_ns) = sleeps.unfinished;
+                sleeps.unfinished = (count + 1, longest_ns.max(slept_ns(row)));
+            }
             listed.push(row);
         }
     }

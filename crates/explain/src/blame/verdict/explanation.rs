@@ -15,9 +15,20 @@ use crate::blame::facts::user_stacks::UserStack;
 use crate::blame::operations::sleep::Sleeps;
 use crate::blame::rule::Rule;
 
+/// Waits that had not ended with the recording: each took at least as long as is known, and what it took in the end is unknown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Unfinished {
+    /// How many.
+    pub waits: u64,
+    /// The longest of them so far, ns.
+    pub longest_ns: u64,
+}
+
 /// Why a run's slow operations were slow.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Explanation {
+    /// Slow operations and sleeps that had not ended: of the recorded command or load, where there is one.
+    pub unfinished: Unfinished,
     /// The model that simulated the run; `None` for a run on a machine.
     pub simulated: Option<Origin>,
     /// Operations at least this long are explained.

@@ -12,7 +12,7 @@ use crate::blame::timeline::timelines::TaskTimelines;
 use crate::blame::timeline::{NO_ROW, Segment, TaskTimeline};
 use crate::blame::verdict::breakdown::{cgroups, processes};
 use crate::blame::verdict::convoy::{convoys, name_convoys};
-use crate::blame::verdict::explanation::{Explanation, Stall, StallCause};
+use crate::blame::verdict::explanation::{Explanation, Stall, StallCause, Unfinished};
 use crate::blame::verdict::part::{Accounted, part};
 use crate::blame::verdict::rests_on::Rules;
 use crate::blame::verdict::served::{name_others, served};
@@ -43,6 +43,7 @@ pub(crate) fn explain(
         explanation.command = Some(of(operations.len() - others, false));
         explanation.neighbours = (others > 0).then(|| of(others, true));
     }
+    explanation.unfinished = unfinished(index, &operations, explanation.sleeps.unfinished);
     explanation.processes = processes(index, &accounted, &blockers);
     explanation.cgroups = cgroups(index, &accounted, &blockers);
     explanation.slow_operations = all.operations;
@@ -58,6 +59,16 @@ pub(crate) fn explain(
     operations.truncate(listed);
     let stalls = operations.iter().map(|operation| stall(index, operation, &timelines.of(operation)));
     explanation.stalls = stalls.collect();
+}
+
+/// Of the command or load, where there is one; with its sleeps outside of operations.
+fn unfinished(index: &RunIndex, operations: &[Operation], (count, longest_ns): (u64, u64)) -> Unfinished {
+    let is_one = |one: &&Operation| !one.finished && one.is_of_command(index) != Some(false);
+    let lasting = || operations.iter().filter(is_one);
+    Unfinished {
+        waits: count + lasting().count() as u64,
+        longest_ns: lasting().map(Operation::ns).max().unwrap_or(0).max(longest_ns),
+    }
 }
 
 /// Sums that exceed the range of a clock come from damaged rows. Drops and counts those operations.
