@@ -9,20 +9,14 @@ use model::cause::Cause;
 use crate::check::{Case, Ticks};
 use crate::left_out;
 use crate::naive;
-use crate::world::Wait;
 
 impl Case {
     /// In a chain nothing lasts longer than what it explains, and each task waits for the next.
     pub(crate) fn chains(&self) {
         for stall in &self.explanation.stalls {
             let (task, span) = self.span(stall);
-            if self.is_unsure((task, span)) {
-                continue;
-            }
             for pair in stall.chain.windows(2) {
-                // The step after a part of a wait is that after the whole: see `found`.
-                let is_whole = self.is_strict || self.is_whole(&pair[0], span);
-                let is_longer = pair[1].time_ns > pair[0].time_ns && is_whole;
+                let is_longer = pair[1].time_ns > pair[0].time_ns;
                 assert!(!is_longer, "{} of {task}: {}\n{}", stall.operation, self.steps(&stall.chain), self.world);
                 let tasks = [&pair[0], &pair[1]].map(|link| link.task.as_ref().map(|who| self.naming.task(who.tid)));
                 let [Some(waits), Some(by)] = tasks else { continue };
@@ -34,17 +28,6 @@ impl Case {
                 );
             }
         }
-    }
-
-    /// Whether a step is a whole wait of its task, whichever of those of its cause it is.
-    fn is_whole(&self, link: &Link, (from, to): (u64, u64)) -> bool {
-        let task = link.task.as_ref().map(|who| self.naming.task(who.tid));
-        let waits = task.and_then(|task| self.world.lives.get(task)).map_or(&[][..], |life| &life.waits);
-        let of_time = waits.iter().filter(|wait| wait.start < to && from < wait.end);
-        let of_cause: Vec<_> = of_time.filter(|wait| naive::may_cause(wait, link.cause)).collect();
-        let is_it =
-            |wait: &&Wait| !naive::leads_on(&self.world, wait) && wait.woken - wait.start == self.ticks(link.time_ns);
-        !of_cause.is_empty() && of_cause.iter().all(is_it)
     }
 
     pub(crate) fn first_chain(&self) -> String {
@@ -72,7 +55,8 @@ impl Case {
         for waiting in &waits.operations {
             let stall = self.stall_of(waiting);
             let (task, span) = self.span(stall);
-            if self.hops_late((task, span), true) || left_out::has_stolen_turns(&self.world, task, span) {
+            if left_out::has_stolen_turns(&self.world, task, span) || left_out::has_lost_turns(&self.world, task, span)
+            {
                 continue;
             }
             let said = self.ends(&waits, waiting);

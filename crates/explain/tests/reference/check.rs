@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use explain::blame::{Accounting, CauseTime, Explanation, Stall};
 use model::cause::Cause;
 
-use crate::left_out;
 use crate::naive;
 use crate::plan::{Plan, Subject};
 use crate::rows::{Naming, Rows, SLOW, rows};
@@ -18,8 +17,6 @@ pub(crate) struct Case {
     pub(crate) naming: Naming,
     pub(crate) explanation: Explanation,
     pub(crate) accounting: Accounting,
-    /// Nothing is left out of what is known to be wrong.
-    pub(crate) is_strict: bool,
 }
 
 pub(crate) type Ticks<K> = BTreeMap<K, u64>;
@@ -39,12 +36,7 @@ impl Case {
         let mut rows = rows(&world, &naming);
         change(&mut rows);
         let (explanation, accounting) = rows.explain();
-        Case { world, naming, explanation, accounting, is_strict: false }
-    }
-
-    /// Also compares what `found` has as wrong.
-    pub(crate) fn strictly(plan: &Plan) -> Case {
-        Case { is_strict: true, ..Case::of(plan) }
+        Case { world, naming, explanation, accounting }
     }
 
     fn tick(&self, at_ns: u64) -> u64 {
@@ -53,20 +45,6 @@ impl Case {
 
     pub(crate) fn ticks(&self, ns: u64) -> u64 {
         self.world.clock.ticks(ns)
-    }
-
-    pub(crate) fn hops_late(&self, (task, span): (usize, (u64, u64)), deep: bool) -> bool {
-        !self.is_strict && left_out::hops_late_within(&self.world, task, span, deep)
-    }
-
-    /// Whether `found` has any shape of it that is known to be wrong.
-    pub(crate) fn is_unsure(&self, (task, span): (usize, (u64, u64))) -> bool {
-        let loses_turns = !self.is_strict && left_out::loses_turns(&self.world);
-        loses_turns || self.hops_late((task, span), true) || self.has_old_waits((task, span))
-    }
-
-    pub(crate) fn has_old_waits(&self, (task, span): (usize, (u64, u64))) -> bool {
-        !self.is_strict && left_out::has_old_waits(&self.world, task, span)
     }
 
     pub(crate) fn span(&self, stall: &Stall) -> (usize, (u64, u64)) {
@@ -78,9 +56,6 @@ impl Case {
     pub(crate) fn shares(&self) {
         for stall in &self.explanation.stalls {
             let (task, span) = self.span(stall);
-            if self.hops_late((task, span), false) {
-                continue;
-            }
             let said: Ticks<Cause> = stall.causes.iter().map(|time| (time.cause, self.ticks(time.time_ns))).collect();
             assert_eq!(
                 said,
@@ -94,13 +69,12 @@ impl Case {
 
     /// Each moment of an operation has its cause in the reference.
     pub(crate) fn moments(&self) {
-        let is_left_out = |task: usize, at: u64| !self.is_strict && left_out::is_before_late_hop(&self.world, task, at);
         self.accounting.for_each(|of| {
             let task = self.naming.task(of.tid);
             let mut now = self.tick(of.start_ns);
             for piece in of.pieces {
                 assert_eq!(self.tick(piece.start_ns), now, "a gap in {task}\n{}", self.world);
-                for at in (now..self.tick(piece.end_ns)).filter(|at| !is_left_out(task, *at)) {
+                for at in now..self.tick(piece.end_ns) {
                     let cause = naive::tick(&self.world, task, at).cause;
                     assert_eq!(piece.cause, cause, "{at} of {task}\n{}", self.world);
                 }

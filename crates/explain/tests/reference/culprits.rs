@@ -14,10 +14,7 @@ impl Case {
     pub(crate) fn culprits(&self) {
         for (class, culprits) in self.accounting.culprits_by_class() {
             let spans: Vec<(usize, (u64, u64))> = self.of_class(&class).map(|stall| self.span(stall)).collect();
-            if spans.iter().any(|of| self.hops_late(*of, true)) {
-                continue;
-            }
-            let lost = Lost::of(&self.world, spans, self.is_strict);
+            let lost = Lost::of(&self.world, spans);
             let mut said: Ticks<Cause> = BTreeMap::new();
             let mut by: Ticks<(Cause, Blamed)> = BTreeMap::new();
             for culprit in &culprits {
@@ -32,7 +29,7 @@ impl Case {
                     [&by, &lost.surely, &lost.perhaps].map(|of| of.get(key).copied().unwrap_or(0));
                 assert!(
                     (surely..=perhaps).contains(&said),
-                    "{class}: {key:?} has {said}, of {surely} to {perhaps}\n{}",
+                    "{class}: {key:?} has {said}, of {surely} to {perhaps}: {by:?}\n{}",
                     self.world
                 );
             }
@@ -63,7 +60,7 @@ struct Lost {
 }
 
 impl Lost {
-    fn of(world: &World, spans: Vec<(usize, (u64, u64))>, is_strict: bool) -> Lost {
+    fn of(world: &World, spans: Vec<(usize, (u64, u64))>) -> Lost {
         let mut lost = Lost::default();
         for (task, (from, to)) in spans {
             let start = |task: usize, at: u64| world.wait(task, at).map(|wait| wait.start);
@@ -73,7 +70,7 @@ impl Lost {
                 // All ticks of one wait for a lock or journal have the same culprits, and these are searched through all of it.
                 let key = (tick, start(task, at), start(tick.mutex.unwrap_or(tick.by), at));
                 let known = last.filter(|(of, _)| *of == key && tick.cause.has(traits::SHARED));
-                let blamed = known.map_or_else(|| naive::blamed(world, task, at, is_strict), |(_, blamed)| blamed);
+                let blamed = known.map_or_else(|| naive::blamed(world, task, at), |(_, blamed)| blamed);
                 lost.add(tick.cause, &blamed);
                 last = Some((key, blamed));
             }

@@ -2,7 +2,7 @@
 
 use crate::check::Case;
 use crate::clock::Clock;
-use crate::plan::Resource::{KernelLock, Server, UserLock};
+use crate::plan::Resource::{Journal, KernelLock, Server, UserLock};
 use crate::plan::{Act, Plan, Resource, Stages, Subject};
 
 fn run(ticks: u64) -> Act {
@@ -30,7 +30,7 @@ fn plan(resources: Vec<Resource>, tasks: Vec<(u64, Vec<Act>)>) -> Plan {
 /// Tasks that each do one thing from some tick on.
 fn case<const N: usize, const M: usize>(resources: [Resource; N], tasks: [(u64, Act); M]) -> Case {
     let tasks = tasks.map(|(begin, act)| (begin, vec![act])).into();
-    Case::strictly(&plan(resources.into(), tasks))
+    Case::of(&plan(resources.into(), tasks))
 }
 
 /// The holder of a mutex writes a log, then waits for the holder of another mutex, which reads meanwhile. Who waits for the first mutex
@@ -61,7 +61,7 @@ fn what_another_client_did_before_it_asked_is_its_own_affair() {
     let client = with(0, [run(8), with(0, [run(1)])]);
     let other = (0, vec![log(6), with(1, [run(6)])]);
     let tasks = vec![(0, vec![client]), other];
-    Case::strictly(&plan(vec![Server, Server], tasks)).shares();
+    Case::of(&plan(vec![Server, Server], tasks)).shares();
 }
 
 /// The wait for a mutex is for a device for a moment, then for the mutex.
@@ -89,7 +89,7 @@ fn who_released_a_lock_before_a_wait_began_is_not_to_blame_for_it() {
 fn nobody_waits_for_itself() {
     let first = (0, vec![with(1, [run(15)]), with(0, [run(1)])]);
     let tasks = vec![first, (1, vec![with(0, [with(0, [run(1)])])]), (2, vec![with(1, [run(8)])])];
-    Case::strictly(&plan(vec![Server, KernelLock], tasks)).chains();
+    Case::of(&plan(vec![Server, KernelLock], tasks)).chains();
 }
 
 /// A server works for another server, which the victim asks at another time, and then without a pause for a client.
@@ -97,7 +97,7 @@ fn nobody_waits_for_itself() {
 fn who_a_server_works_for_is_asked_again_for_each_request() {
     let victim = (3, vec![with(1, [run(1)]), with(0, [run(1)])]);
     let tasks = vec![victim, (0, vec![with(0, [with(0, [run(8)])])]), (2, vec![with(1, [run(6)])])];
-    Case::strictly(&plan(vec![Server, Server], tasks)).culprits();
+    Case::of(&plan(vec![Server, Server], tasks)).culprits();
 }
 
 /// The second task has the lock twice, and does not sleep in between. Who waits for it then waits for that task.
@@ -105,7 +105,7 @@ fn who_a_server_works_for_is_asked_again_for_each_request() {
 fn a_task_that_waits_for_a_lock_again_has_had_it() {
     let twice = (1, vec![with(0, [run(20)]), with(0, [run(1)])]);
     let tasks = vec![(4, vec![with(0, [run(5)])]), twice, (0, vec![with(0, [run(4)])])];
-    Case::strictly(&plan(vec![KernelLock], tasks)).culprits();
+    Case::of(&plan(vec![KernelLock], tasks)).culprits();
 }
 
 /// Two servers ran equally long for the task.
@@ -125,7 +125,7 @@ fn equal_rows_give_equal_findings() {
 fn a_server_that_asks_again_has_not_passed_the_first_request_on() {
     let asks_twice = with(0, [with(0, [log(3)]), with(0, [log(2)])]);
     let tasks = vec![(0, vec![asks_twice])];
-    Case::strictly(&Plan { clock: Clock::FAST, ..plan(vec![Server, Server], tasks) }).shares();
+    Case::of(&Plan { clock: Clock::FAST, ..plan(vec![Server, Server], tasks) }).shares();
 }
 
 /// A lock is handed over to a task that then waits for a CPU. Who comes meanwhile notes it as the owner.
@@ -133,4 +133,54 @@ fn a_server_that_asks_again_has_not_passed_the_first_request_on() {
 fn who_has_a_lock_and_waits_for_a_cpu_has_it() {
     let late = Act::With { resource: 0, late: 30, inner: vec![run(1)] };
     case([KernelLock], [(10, with(0, [run(1)])), (1, late), (0, with(0, [run(6)]))]).culprits();
+}
+
+/// A server waits for a mutex twice for one request, each time until its holder released it.
+#[test]
+fn a_task_that_had_a_mutex_may_wait_for_it_again() {
+    let other = vec![with(1, [disk(5)]), with(1, [run(1)])];
+    let twice = with(0, [with(0, [run(1)]), with(0, [run(1)])]);
+    let tasks = vec![(0, other), (0, vec![twice])];
+    Case::of(&Plan { clock: Clock::FAST, ..plan(vec![Server, UserLock], tasks) }).shares();
+}
+
+/// The holder of a mutex waits for another one, later than the task that waits for the first, and is woken before.
+#[test]
+fn who_began_to_wait_later_and_was_woken_before_had_the_mutex() {
+    let holder = (7, vec![with(0, [run(3), with(0, [run(1)])])]);
+    let tasks = vec![holder, (0, vec![run(5), with(0, [run(1)])]), (0, vec![with(1, [run(11)])])];
+    Case::of(&plan(vec![UserLock, UserLock], tasks)).graph();
+}
+
+/// The thread of a journal waits for a CPU before anybody waits for the mutex whose holder it commits for, and runs then.
+#[test]
+fn culprits_of_a_part_of_a_wait_are_those_of_that_part() {
+    let holder = with(0, [with(0, [Act::Preempted(4)])]);
+    let late = Act::With { resource: 0, late: 4, inner: vec![run(1)] };
+    case([UserLock, Journal], [(6, late), (0, holder)]).culprits();
+}
+
+/// Two calls to the kernel wait for one lock, a millisecond after each other.
+#[test]
+fn a_call_that_has_ended_had_its_lock() {
+    let holder = (1, vec![with(0, [run(5), disk(4)])]);
+    let twice = (1, vec![with(0, [run(1)]), with(0, [run(1)])]);
+    let tasks = vec![(0, vec![disk(8), with(0, [Act::Preempted(2)])]), holder, twice];
+    Case::of(&Plan { clock: Clock::FAST, ..plan(vec![KernelLock], tasks) }).graph();
+}
+
+/// After the answer of another server, a server waits for a mutex whose holder reads.
+#[test]
+fn a_proxy_waits_for_others_before_it_passes_an_answer_back() {
+    let client = with(0, [with(1, [log(3)]), with(0, [run(1)])]);
+    let plan = plan(vec![Server, UserLock, Server], vec![(0, vec![client]), (0, vec![with(1, [run(8), disk(15)])])]);
+    Case::of(&Plan { clock: Clock::FAST, ..plan }).shares();
+}
+
+/// A server waits for a mutex that it had itself until others got it that had waited for longer.
+#[test]
+fn who_released_a_mutex_is_not_to_blame_for_its_own_wait() {
+    let twice = vec![with(0, [with(0, [log(20)]), with(0, [run(1)])])];
+    let tasks = vec![(0, twice), (5, vec![with(1, [run(1)])]), (3, vec![with(1, [run(1)])])];
+    Case::of(&plan(vec![Server, UserLock], tasks)).culprits();
 }

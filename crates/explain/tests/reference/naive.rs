@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use model::cause::Cause;
 
-use crate::left_out::{goes_on_from_a_proxy, loses_turns, old_locks};
 use crate::plan::Resource;
 use crate::world::{Served, Wait, What, World};
 
@@ -72,16 +71,6 @@ pub(crate) fn leads_on(world: &World, wait: &Wait) -> bool {
     matches!(wait.what, What::Lock { .. } | What::Answer { .. }) && is_followed(world, wait.what)
 }
 
-/// Whether a wait may be one of that cause, on the way through others perhaps.
-pub(crate) fn may_cause(wait: &Wait, cause: Cause) -> bool {
-    match wait.what {
-        What::Lock { .. } => cause == Cause::Lock,
-        What::Commit { .. } => cause == Cause::Journal,
-        What::Log { journal } => cause == if journal { Cause::Journal } else { Cause::FsLog },
-        _ => false,
-    }
-}
-
 /// A tick of a task, by the rules of docs/BLAME.md: through servers and mutexes of user space a wait has the cause of what the last task
 /// did, but who waits for a mutex whose holder ran waited for the mutex. A wait for a lock of the kernel is for that lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -118,16 +107,6 @@ pub(crate) fn shares(world: &World, task: usize, (from, to): (u64, u64)) -> BTre
     shares
 }
 
-/// Ticks by other tasks that ran while this one waited for them.
-pub(crate) fn ran_for(world: &World, task: usize, (from, to): (u64, u64)) -> BTreeMap<usize, u64> {
-    let mut ran = BTreeMap::new();
-    let ticks = (from..to).map(|at| tick(world, task, at));
-    for tick in ticks.filter(|tick| tick.cause == Cause::Running && tick.by != task) {
-        *ran.entry(tick.by).or_default() += 1;
-    }
-    ran
-}
-
 /// Ticks by the last task that anybody waited for, and what that one did.
 pub(crate) fn ends(world: &World, task: usize, (from, to): (u64, u64)) -> BTreeMap<(usize, Cause), u64> {
     let mut ends = BTreeMap::new();
@@ -139,31 +118,20 @@ pub(crate) fn ends(world: &World, task: usize, (from, to): (u64, u64)) -> BTreeM
 }
 
 /// Who was the last to have a lock that a wait led through, if that is one task for all but an eighth of it; else all who had one.
-fn holders(world: &World, wait: &Wait, waiter: usize, is_strict: bool) -> BTreeSet<Blamed> {
-    let (mut all, mut last, mut old) = (BTreeSet::new(), BTreeMap::<usize, u64>::new(), BTreeSet::new());
+fn holders(world: &World, wait: &Wait, waiter: usize) -> BTreeSet<Blamed> {
+    let (mut all, mut last) = (BTreeSet::new(), BTreeMap::<usize, u64>::new());
     for at in wait.start..wait.woken {
         let path = path(world, waiter, at);
         let locks = path.windows(2).filter(|pair| matches!(pair[0].1, Some(What::Lock { .. })));
         let holders: Vec<usize> = locks.map(|pair| pair[1].0).collect();
         holders.last().iter().for_each(|holder| *last.entry(**holder).or_default() += 1);
         all.extend(holders);
-        old.extend(old_locks(world, &path, wait.start));
     }
     let (most, ticks) = last.iter().max_by_key(|(_, ticks)| **ticks).expect("a holder");
-    let has_all = ticks * 8 >= (wait.woken - wait.start) * 7 && (is_strict || !loses_turns(world));
-    // Who had a lock before the wait began is named, too.
-    let before: BTreeSet<usize> =
-        old.iter().filter(|_| !is_strict).flat_map(|lock| owners_before(world, *lock, wait)).collect();
-    if has_all && before.iter().all(|holder| holder == most) {
+    if ticks * 8 >= (wait.woken - wait.start) * 7 {
         return BTreeSet::from([Blamed::Task(*most)]);
     }
-    all.into_iter().chain(before).map(Blamed::Task).collect()
-}
-
-/// Who had any lock since somebody waited for one, until a wait began: owners may have waited for other locks themselves.
-fn owners_before(world: &World, (_, since): (usize, u64), wait: &Wait) -> Vec<usize> {
-    let owners = |at: u64| (0..world.owners.len()).filter_map(move |of| world.owner(of, at));
-    (since..wait.start).flat_map(owners).collect()
+    all.into_iter().map(Blamed::Task).collect()
 }
 
 fn request(world: &World, server: usize, at: u64) -> Option<&Served> {
@@ -178,15 +146,12 @@ pub(crate) fn clients(world: &World, server: usize, at: u64) -> Vec<usize> {
 
 /// Who is to blame for a server that ran while a task waited for it: the server itself, if it worked for that task; else the client that it
 /// works for, if it does not sleep until it answers. Which client of several servers in a row is left open.
-fn runner(world: &World, (victim, server): (usize, usize), at: u64, is_strict: bool) -> BTreeSet<Blamed> {
+fn runner(world: &World, (victim, server): (usize, usize), at: u64) -> BTreeSet<Blamed> {
     let clients = clients(world, server, at);
     let sleeps = |wait: &Wait| leads_on(world, wait);
     let answered = request(world, server, at).map_or(at, |served| served.sent);
     match clients[..] {
         _ if clients.contains(&victim) => BTreeSet::from([Blamed::Task(server)]),
-        [client] if !is_strict && goes_on_from_a_proxy(world, server, at) => {
-            BTreeSet::from([Blamed::Task(server), Blamed::Task(client)])
-        }
         [client] => {
             let slept = (at..answered).any(|at| world.wait(server, at).is_some_and(sleeps));
             BTreeSet::from([Blamed::Task(if slept { server } else { client })])
@@ -196,15 +161,14 @@ fn runner(world: &World, (victim, server): (usize, usize), at: u64, is_strict: b
 }
 
 /// Who is to blame for a wait for a journal: whom the last task of the chain waits for, which may be one of those that had a lock.
-fn committers(world: &World, wait: &Wait, waiter: usize, is_strict: bool) -> BTreeSet<Blamed> {
+fn committers(world: &World, wait: &Wait, waiter: usize) -> BTreeSet<Blamed> {
     if let What::Log { .. } = wait.what {
         return BTreeSet::from([Blamed::Logger]);
     }
-    let (mut all, mut on_path, mut old) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
+    let (mut all, mut on_path) = (BTreeSet::new(), BTreeSet::new());
     for at in wait.start..wait.woken {
         let path = path(world, waiter, at);
         on_path.extend(path[1..].iter().map(|(task, _)| Blamed::Task(*task)));
-        old.extend(old_locks(world, &path, wait.start));
         let holders: Vec<usize> =
             path.windows(2).filter(|pair| resource(pair[0].1).is_some()).map(|pair| pair[1].0).collect();
         let (last, _) = path[path.len() - 1];
@@ -216,10 +180,9 @@ fn committers(world: &World, wait: &Wait, waiter: usize, is_strict: bool) -> BTr
         }
     }
     // Of several, it depends on the longest times of each.
-    if all.len() > 1 || (!is_strict && !old.is_empty()) {
+    if all.len() > 1 {
         all.extend([Blamed::Nobody, Blamed::Logger]);
         all.extend(on_path);
-        all.extend(old.iter().flat_map(|lock| owners_before(world, *lock, wait)).map(Blamed::Task));
     }
     all
 }
@@ -229,23 +192,23 @@ pub(crate) fn resource(what: Option<What>) -> Option<usize> {
 }
 
 /// Who may be to blame for a tick that a task lost; empty where it lost none.
-pub(crate) fn blamed(world: &World, task: usize, at: u64, is_strict: bool) -> BTreeSet<Blamed> {
+pub(crate) fn blamed(world: &World, task: usize, at: u64) -> BTreeSet<Blamed> {
     let Tick { cause, by, mutex } = tick(world, task, at);
-    // Of the wait of another task all of its time counts, not only that in which this one waited for it.
-    let own_start = world.wait(task, at).filter(|_| is_strict).map_or(0, |wait| wait.start);
+    // Of the wait of another task only the time counts in which this one waited for it.
+    let own_start = world.wait(task, at).map_or(0, |wait| wait.start);
     let wait_of = |waiter: usize| {
         let wait = asleep(world, waiter, at).expect("a wait");
         Wait { start: wait.start.max(own_start), ..*wait }
     };
     match cause {
         Cause::Running if by == task => BTreeSet::new(),
-        Cause::Running => runner(world, (task, by), at, is_strict),
+        Cause::Running => runner(world, (task, by), at),
         Cause::CpuWait => BTreeSet::from([Blamed::Hog]),
         Cause::FsLog => BTreeSet::from([Blamed::Logger]),
-        Cause::Journal => committers(world, &wait_of(by), by, is_strict),
+        Cause::Journal => committers(world, &wait_of(by), by),
         Cause::Lock => {
             let waiter = mutex.unwrap_or(by);
-            holders(world, &wait_of(waiter), waiter, is_strict)
+            holders(world, &wait_of(waiter), waiter)
         }
         _ => BTreeSet::from([Blamed::Task(by)]),
     }

@@ -2,12 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use explain::blame::{Culprit, Explanation, Stall, TaskId};
+use explain::blame::{Culprit, Stall, TaskId};
 use explain::waits::Step;
 use model::cause::Cause;
 
 use crate::check::Case;
-use crate::naive;
 
 impl Case {
     /// The order of rows does not matter.
@@ -16,22 +15,7 @@ impl Case {
         let shuffled = Case::of_rows(world, naming, |rows| rows.shuffle(seed));
         let waits = [&shuffled.accounting, &accounting].map(|of| of.all_waits(&explanation));
         assert_eq!(waits[0], waits[1], "{}", shuffled.world);
-        let outlines = [&shuffled.explanation, &explanation].map(|of| shuffled.without_ties(of.clone()));
-        assert_eq!(outlines[0], outlines[1], "{}", shuffled.world);
-    }
-
-    /// Without chains of which chance decides to whom they lead: see `found`.
-    fn without_ties(&self, mut explanation: Explanation) -> Explanation {
-        for stall in explanation.stalls.iter_mut().filter(|_| !self.is_strict) {
-            let (task, span) = self.span(stall);
-            let mut others: Vec<u64> = naive::ran_for(&self.world, task, span).into_values().collect();
-            others.sort_unstable();
-            let is_tie = others.len() > 1 && others[others.len() - 2] == others[others.len() - 1];
-            if is_tie || self.hops_late((task, span), false) {
-                stall.chain.clear();
-            }
-        }
-        explanation
+        assert_eq!(shuffled.explanation, explanation, "{}", shuffled.world);
     }
 
     /// Other ids and names of tasks change nothing but these.
@@ -54,8 +38,7 @@ impl Case {
             let Culprit { cause, device, time_ns, own_ns, .. } = culprit;
             format!("{:?} {cause:?} {device:?} {time_ns} {own_ns} {victims:?}", task(culprit.task.as_ref()))
         };
-        let explanation = self.without_ties(self.explanation.clone());
-        let mut stalls: Vec<String> = explanation.stalls.iter().map(of_stall).collect();
+        let mut stalls: Vec<String> = self.explanation.stalls.iter().map(of_stall).collect();
         let mut culprits: Vec<String> = self.explanation.culprits.iter().map(of_culprit).collect();
         stalls.sort_unstable();
         culprits.sort_unstable();
@@ -73,9 +56,6 @@ impl Case {
                 waiting.pieces.iter().filter_map(|(path, _)| last_holder(&waits.paths[*path as usize])).collect();
             let mut holder = holders.iter();
             let (Some(holder), None) = (holder.next(), holder.next()) else { continue };
-            if self.is_unsure(self.span(stall)) {
-                continue;
-            }
             let tid = |who: Option<&TaskId>| who.map(|who| who.tid);
             if stall.chain.first().is_some_and(|link| link.cause == Cause::Lock) {
                 let held = stall.chain.iter().rfind(|link| link.holds.is_some());

@@ -163,10 +163,12 @@ fn off_cpu(world: &World, naming: &Naming, task: usize, wait: &Wait) -> StallRec
         ..StallRecord::new(StallKind::OffCpu, tid(task), world.clock.ns(wait.start), world.clock.ns(wait.end))
     };
     let call = |call: &str| Some(call.to_owned());
+    let in_call = world.lives[task].acts.iter().find(|act| act.is_call && (act.start..act.end).contains(&wait.start));
     match wait.what {
         What::Cpu => StallRecord { state: Some(0), woken_ns: None, waker_tid: None, ..row },
         What::Lock { resource, found } if world.resources[resource].is_kernel_lock() => StallRecord {
             tracepoint: call("contention_begin"),
+            call_start_ns: in_call.map(|act| world.clock.ns(act.start)),
             lock: Some(resource as u32),
             holder_tid: Some(tid(found)),
             ..row

@@ -21,7 +21,7 @@ use crate::blame::facts::names::Name;
 use crate::blame::facts::run_index::RunIndex;
 use crate::blame::facts::storage::disks::Disks;
 use crate::blame::facts::task_id::TaskId;
-use crate::blame::graph::chain::{End, chain_row, end};
+use crate::blame::graph::chain::{End, Start, chain_row, end};
 use crate::blame::intents::worked_for::client_of;
 use crate::blame::timeline::{NO_ROW, Segment};
 use crate::hashing::FastMap;
@@ -110,8 +110,8 @@ pub(super) struct Costs<'a> {
     times: FastMap<Victims, FastMap<u32, Cost>>,
     keys: Numbers<Key>,
     needs: Numbers<Need>,
-    /// For each row and cause, found once or, of many rows, a few times.
-    ends: FastMap<(u32, Option<u32>, Cause), Blamed>,
+    /// For each cause of rows, found once or, of many rows, a few times.
+    ends: FastMap<(BlamedRows, Cause), Blamed>,
     /// Pieces are divided when all are known, those within one interval of the usage together: by need and interval, then by end of chain
     /// and victim.
     pending: FastMap<(u32, Interval), FastMap<Piece, u64>>,
@@ -138,13 +138,13 @@ impl<'a> Costs<'a> {
     }
 
     /// What a row with a cause leads to.
-    fn blamed(&mut self, (row, by): (u32, Option<u32>), cause: Cause) -> Blamed {
+    fn blamed(&mut self, rows: BlamedRows, cause: Cause) -> Blamed {
         let (index, disks) = (self.index, self.disks);
         if self.ends.len() >= ENDS_KEPT {
             self.ends.clear();
         }
-        *self.ends.entry((row, by, cause)).or_insert_with(|| {
-            let (key, need, reader) = blamed(index, disks, (row, by), cause);
+        *self.ends.entry((rows, cause)).or_insert_with(|| {
+            let (key, need, reader) = blamed(index, disks, rows, cause);
             Blamed { key: self.keys.of(&key), need: need.map(|need| self.needs.of(&need)), reader }
         })
     }
@@ -282,10 +282,21 @@ impl<'a> Costs<'a> {
     }
 }
 
-/// The row of a segment that leads on, and another one that gave it its cause.
-fn blamed_rows(index: &RunIndex, segment: &Segment) -> (u32, Option<u32>) {
+/// The rows of a segment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+struct BlamedRows {
+    /// It leads on.
+    row: u32,
+    /// Another one that gave the segment its cause.
+    by: Option<u32>,
+    /// The victim's sleep, where the row is of another task: it matters as long as the victim slept for that task.
+    sleep: Option<u32>,
+}
+
+fn blamed_rows(index: &RunIndex, segment: &Segment) -> BlamedRows {
     let row = chain_row(index, segment).unwrap_or_default();
-    (row, segment.row().filter(|by| *by != row))
+    let sleep = Some(segment.off).filter(|off| *off != NO_ROW && *off != row);
+    BlamedRows { row, by: segment.row().filter(|by| *by != row), sleep }
 }
 
 /// The process of a row, perhaps a server that works for the victim, if it waits for a read into the page cache that ends its chain.
@@ -298,20 +309,22 @@ fn reader(index: &RunIndex, row: u32, end: Option<&End<'_>>) -> Option<u32> {
 }
 
 /// The root blocker at the end of a row's chain, what was lacking there, and who reads into the page cache.
-fn blamed(index: &RunIndex, disks: &Disks, rows: (u32, Option<u32>), cause: Cause) -> (Key, Option<Need>, Option<u32>) {
+fn blamed(index: &RunIndex, disks: &Disks, rows: BlamedRows, cause: Cause) -> (Key, Option<Need>, Option<u32>) {
     let (end, need) = end_and_need(index, disks, rows, cause);
-    let reader = reader(index, rows.0, end.as_ref());
-    (key(index, disks, rows.0, cause, end), need, reader)
+    let reader = reader(index, rows.row, end.as_ref());
+    (key(index, disks, rows.row, cause, end), need, reader)
 }
 
 /// The end of a row's chain, and what was lacking there.
 fn end_and_need<'a>(
     index: &'a RunIndex,
     disks: &Disks,
-    (row, by): (u32, Option<u32>),
+    BlamedRows { row, by, sleep }: BlamedRows,
     cause: Cause,
 ) -> (Option<End<'a>>, Option<Need>) {
-    let end = (cause != Cause::CpuWait).then(|| end(index, row, cause));
+    let whole = || Start::at(index, row, cause);
+    let start = || sleep.map_or_else(whole, |sleep| whole().of_sleep(index, sleep));
+    let end = (cause != Cause::CpuWait).then(|| end(index, start()));
     let need = Some(()).filter(|()| !index.usage.is_empty());
     let need = need.and_then(|()| need_of(index, disks, (row, by), cause, end.as_ref()));
     (end, need)
@@ -325,7 +338,7 @@ pub(crate) fn blamed_disk(index: &RunIndex, disks: &Disks, segment: &Segment) ->
     let rows = blamed_rows(index, segment);
     let (end, need) = end_and_need(index, disks, rows, segment.cause);
     let device = need.and_then(|need| need.device());
-    device.or_else(|| key(index, disks, rows.0, segment.cause, end).device)
+    device.or_else(|| key(index, disks, rows.row, segment.cause, end).device)
 }
 
 fn key(index: &RunIndex, disks: &Disks, row: u32, cause: Cause, end: Option<End<'_>>) -> Key {

@@ -31,11 +31,12 @@ pub(crate) struct End<'a> {
     pub(crate) row: u32,
 }
 
-/// The end of the chain of waits that starts with a row.
-pub(crate) fn end(index: &RunIndex, row: u32, cause: Cause) -> End<'_> {
+/// The end of a chain of waits.
+pub(crate) fn end(index: &RunIndex, start: Start) -> End<'_> {
+    let Start { row, cause, .. } = start;
     let mut holder = Holder { last: None, passed_on: None, before: row };
     let mut end = End { tid: None, at_ns: index.row(row).end_ns, request: None, row };
-    walk(index, Start::at(index, row, cause), |step| match step {
+    walk(index, start, |step| match step {
         Step::Waits { row, held, .. } => {
             // Who lets others wait because it wants to sleep.
             let by = Some(index.row(row)).filter(|by| is_by_choice(index, by));
@@ -145,6 +146,12 @@ impl Start {
     pub(crate) fn at(index: &RunIndex, row: u32, cause: Cause) -> Start {
         let of = index.row(row);
         Start { of: of.tid, row, cause, span_ns: (holder::since_ns(index, of), of.runnable_ns) }
+    }
+
+    /// The same for a task that waited for the row's task in its own sleep.
+    pub(crate) fn of_sleep(self, index: &RunIndex, sleep: u32) -> Start {
+        let Start { of, span_ns, .. } = Start::at(index, sleep, self.cause);
+        self.of(of, span_ns)
     }
 
     /// The same for a task, within a time.

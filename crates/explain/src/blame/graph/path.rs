@@ -67,19 +67,9 @@ pub(crate) fn path(index: &RunIndex, row: u32, mut timeline_of: impl FnMut(u32) 
     let not_received = next.is_some_and(|server| is_not_received(index, wait, server));
     let mut path = Path::new(index, row, not_received);
     let mut hops = Hops::default();
-    let mut asked_ns = index.asked_ns(wait).filter(|_| index.awaits(wait) == Some(Awaits::Answer) && !not_received);
+    path.asked_ns = index.asked_ns(wait).filter(|_| index.awaits(wait) == Some(Awaits::Answer) && !not_received);
     while let Some(tid) = next.filter(|_| hops.may_go_on(path.until_ns)) {
-        if let Some(own) = asked_ns
-            .filter(|_| index.applies(&PROXY))
-            .and_then(|asked_ns| index.answers.passed_on(tid, asked_ns, path.until_ns))
-        {
-            path.pass_back(tid, &timeline_of(tid), own.sent_ns);
-            path.before.push((tid, own.asked_ns));
-            path.go_back_to(Some(own.asked_ns));
-            (next, asked_ns) = (Some(own.server), Some(own.asked_ns));
-            continue;
-        }
-        asked_ns = None;
+        path.pass_back(tid);
         next = match path.back_through(tid, &timeline_of(tid)) {
             Next::Waits(None) if path.bounds.is_empty() => None,
             Next::Waits(waker) => waker.or_else(|| path.back_to_waiting()),
@@ -136,6 +126,8 @@ struct Path<'a> {
     lock: Option<Lock>,
     /// The server did not hear of the request: what it waited for instead is what kept this wait waiting.
     not_received: bool,
+    /// When the task that it leads to next was asked, if perhaps that passed the request on.
+    asked_ns: Option<u64>,
     /// It leads through the client that the server waited for instead.
     of_slow_client: bool,
     /// It leads through a task that waited for whatever somebody sends: what that one did before is its own affair.
@@ -159,6 +151,8 @@ struct Bound {
     through_idle: bool,
     from_ns: u64,
     lock: Option<Lock>,
+    /// The proxy that passes an answer back until then, and when it had asked for that.
+    passed_on: Option<(u32, u64)>,
 }
 
 impl Path<'_> {
@@ -170,6 +164,7 @@ impl Path<'_> {
             via: Via::Waker,
             lock: None,
             not_received,
+            asked_ns: None,
             of_slow_client: false,
             through_idle: false,
             until_ns: wait.runnable_ns,
@@ -188,6 +183,7 @@ impl Path<'_> {
             self.before.truncate(bound.count);
             self.through_idle = bound.through_idle;
             self.from_ns = bound.from_ns;
+            self.asked_ns = bound.passed_on.map(|(_, asked_ns)| asked_ns);
         }
         let (tid, since_ns) = self.before.pop().filter(|_| !self.through_idle)?;
         self.put_lock(since_ns);
@@ -202,7 +198,7 @@ impl Path<'_> {
     fn go_back_to(&mut self, asked_ns: Option<u64>) {
         let Some(asked_ns) = asked_ns.filter(|asked_ns| *asked_ns > self.from_ns) else { return };
         let Path { through_idle, from_ns, lock, .. } = *self;
-        self.bounds.push(Bound { count: self.before.len(), through_idle, from_ns, lock });
+        self.bounds.push(Bound { count: self.before.len(), through_idle, from_ns, lock, passed_on: None });
         self.from_ns = asked_ns;
     }
 
@@ -257,22 +253,33 @@ impl Path<'_> {
         }
     }
 
-    /// A holder that waits for a lock itself keeps those waiting who began before.
+    /// A holder that waits for a lock itself keeps those waiting who began before. What is known of these is why they waited, as far as it goes back.
     fn wait_for_lock(&mut self, row: u32) {
         let began_ns = series_began_ns(self.index, self.index.row(row));
-        if self.lock.is_none_or(|outer| outer.began_ns > began_ns) {
+        if self.lock.is_none_or(|outer| outer.began_ns > began_ns.max(self.from_ns)) {
             self.lock = Some(Lock { row, began_ns });
         }
     }
 
-    /// What a proxy did from the answer that it received on.
-    fn pass_back(&mut self, proxy: u32, timeline: &TaskTimeline, received_ns: u64) {
+    /// If a server passed the request on: the path goes back through it to the answer that it received, then on with the server behind it.
+    fn pass_back(&mut self, proxy: u32) {
+        let asked_ns = self.asked_ns.take().filter(|_| self.index.applies(&PROXY));
+        let own = asked_ns.and_then(|asked_ns| self.index.answers.passed_on(proxy, asked_ns, self.until_ns));
+        let Some(own) = own else { return };
         self.via = Via::Proxy;
-        for segment in timeline.latest(received_ns, self.until_ns).take(SEGMENTS) {
-            self.put_gap(segment.end_ns);
-            self.put_done(&segment, proxy);
+        self.before.push((proxy, own.asked_ns));
+        self.go_back_to(Some(own.asked_ns));
+        self.before.push((own.server, own.sent_ns));
+        self.go_back_to(Some(own.sent_ns));
+        if let Some(bound) = self.bounds.last_mut().filter(|_| self.from_ns == own.sent_ns) {
+            bound.passed_on = Some((proxy, own.asked_ns));
         }
-        self.put_gap(received_ns);
+    }
+
+    /// Whether a proxy that passes an answer back waits for whatever comes next: other requests are in flight.
+    fn is_beside_answer(&self, tid: u32, segment: &Segment) -> bool {
+        let passes_back = self.bounds.iter().any(|bound| bound.passed_on.is_some_and(|(proxy, _)| proxy == tid));
+        passes_back && self.index.awaits(self.index.row(segment.off)).is_some_and(Awaits::is_idle)
     }
 
     /// Whom the task waited for there; `None` if what it did before kept this wait waiting all the same.
@@ -320,7 +327,7 @@ impl Path<'_> {
                 self.via = via;
                 continue;
             }
-            if hands_over(index, &segment) {
+            if hands_over(index, &segment) && !self.is_beside_answer(tid, &segment) {
                 match self.hand_over(tid, &segment, is_for_lock) {
                     Some(next) => return next,
                     None => continue,

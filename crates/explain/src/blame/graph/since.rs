@@ -4,6 +4,7 @@ use model::stall::{Awaits, StallKind};
 
 use crate::blame::facts::rows::Row;
 use crate::blame::facts::run_index::RunIndex;
+use crate::blame::intents::interrupted_waits;
 use crate::thresholds::RETRY_NS;
 
 /// Since when a task needed the one that it waits for, if that is known. A thread that only waits for whatever comes next may have handed out its
@@ -47,7 +48,8 @@ pub(crate) fn series_began_ns(index: &RunIndex, row: &Row) -> u64 {
             continue;
         }
         let is_same = index.asked_ns(before).is_some()
-            && (index.asked_ns(before), index.awaits(before)) == (index.asked_ns(row), index.awaits(row));
+            && (index.asked_ns(before), index.awaits(before)) == (index.asked_ns(row), index.awaits(row))
+            && interrupted_waits::has_gone_on(index, before);
         if !is_same {
             break;
         }

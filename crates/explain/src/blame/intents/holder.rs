@@ -8,6 +8,7 @@ use crate::blame::facts::rows::Row;
 use crate::blame::facts::run_index::RunIndex;
 use crate::blame::graph::since::series_began_ns;
 use crate::blame::intents::lock_turns::{self, Held};
+use crate::blame::intents::turns::is_for_turn;
 use crate::blame::rule::{Example, Rule};
 use crate::blame::verdict::explanation::{Holds, Link};
 use crate::thresholds::CHAIN_TASKS;
@@ -128,14 +129,20 @@ fn by_releases(index: &RunIndex, row: &Row) -> Vec<Held> {
     for _ in 0..RELEASES {
         let Some(tid) = holder.filter(|&tid| tid != row.tid) else { break };
         let waits = index.rows_between(tid, since_ns, to_ns).map(|(_, row)| row);
-        let mut for_lock = waits.filter(|other| index.awaits(other) == Some(Awaits::Lock) && other.runnable_ns < to_ns);
-        let before = for_lock.next();
+        let is_before = |other: &&Row| is_of_user_space(index, other) && other.runnable_ns < to_ns;
+        let before = waits.filter(is_before).find(|other| may_be_for_lock(index, other, since_ns));
         let from_ns = before.map_or(since_ns, |before| before.runnable_ns.max(since_ns));
         held.push(Held { tid, from_ns, to_ns, is_hint: false });
         to_ns = from_ns;
         holder = before.and_then(|before| index.waker(before));
     }
     held
+}
+
+/// Whether a task may have waited for the lock that another one waits for since a moment, and was woken later. They are woken in the order in which
+/// they began: a task that began later, and had it earlier, waited for another lock, with this one.
+fn may_be_for_lock(index: &RunIndex, other: &Row, since_ns: u64) -> bool {
+    is_for_turn(index, other) || series_began_ns(index, other) <= since_ns
 }
 
 /// A step of a chain, with where its task was in its program if it held the lock that the step before waited for.

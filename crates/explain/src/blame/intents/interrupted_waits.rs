@@ -42,6 +42,11 @@ pub(super) fn find(index: &RunIndex) -> Vec<(u32, Intent)> {
     found
 }
 
+/// Whether the rule says that a wait went on. Else a task that was woken got what it waited for: its next wait is another one.
+pub(crate) fn has_gone_on(index: &RunIndex, row: &Row) -> bool {
+    index.intents.of(row.at).is_some() && index.intents.rules_of(row.at).any(|rule| *rule == RULE)
+}
+
 fn is_asked(index: &RunIndex, row: &Row) -> bool {
     row.kind == StallKind::OffCpu && index.asked_ns(row).is_some() && index.awaits(row).is_some()
 }

@@ -127,11 +127,12 @@ impl LockTurns {
             let Some(lock) = row.lock.get().filter(|_| row.kind == StallKind::OffCpu) else { continue };
             let turns = turns.entry(lock).or_default();
             turns.extend(waits.holder(row).map(|(tid, is_hint)| Turn { at_ns: row.start_ns, tid, is_hint }));
-            // A task that finds the lock taken again sleeps again.
+            // A task that finds the lock taken again sleeps again. No call ends while it has a lock of the kernel.
             let is_again = |next: &Row| {
                 next.tid == row.tid
                     && next.lock.get() == row.lock.get()
                     && next.start_ns <= row.end_ns.saturating_add(SOON_NS)
+                    && next.call_start_ns <= row.end_ns
             };
             let goes_on = rows.get(at + 1).is_some_and(is_again);
             if !goes_on && whom(row).is_some() {

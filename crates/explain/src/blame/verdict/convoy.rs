@@ -10,7 +10,7 @@ use crate::blame::facts::cause::{Cause, traits};
 use crate::blame::facts::run_index::RunIndex;
 use crate::blame::facts::storage::disks::Disks;
 use crate::blame::facts::task_id::TaskId;
-use crate::blame::graph::chain::{chain_row, end};
+use crate::blame::graph::chain::{Start, chain_row, end};
 use crate::blame::operations::Operation;
 use crate::blame::timeline::timelines::TaskTimelines;
 use crate::blame::verdict::explanation::Convoy;
@@ -133,7 +133,7 @@ pub(crate) fn name_convoys<'a>(index: &RunIndex, culprits: impl Iterator<Item = 
 }
 
 fn key(index: &RunIndex, row: u32, cause: Cause) -> Key {
-    let end = end(index, row, cause);
+    let end = end(index, Start::at(index, row, cause));
     let holder = end.tid.map(|tid| index.tasks.process_of(tid, end.at_ns));
     // Those that the convoy's own members hold up come one after the other: the lock is what they share.
     (cause, index.row(row).lock.get(), holder)
@@ -172,7 +172,7 @@ fn convoy(index: &RunIndex, (cause, ..): Key, times: &[Vec<Wait>]) -> Option<Con
     }
     let longest = waits().max_by_key(|wait| (wait.end_ns - wait.start_ns, Reverse(wait.tid)))?;
     let row = index.row(longest.row);
-    let end = end(index, longest.row, cause);
+    let end = end(index, Start::at(index, longest.row, cause));
     let mut victims: Vec<(u32, u64)> = by_task.into_iter().collect();
     victims.sort_by_key(|&(tid, ns)| (Reverse(ns), tid));
     let who = |tid: u32| index.tasks.who(tid, row.end_ns, &index.names);
