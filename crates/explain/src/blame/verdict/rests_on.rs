@@ -66,6 +66,8 @@ impl Rules {
 
     fn via(&mut self, segment: &Segment) {
         let Some(via) = segment.via.filter(|_| segment.cause != Cause::Unexplained) else { return };
+        // Without it, there is no path.
+        self.add(&path::WAKER);
         self.add(match via {
             Via::Waker => &path::WAKER,
             Via::NotReceived => &not_received::RULE,
