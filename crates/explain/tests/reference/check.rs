@@ -39,6 +39,10 @@ impl Case {
         Case { world, naming, explanation, accounting }
     }
 
+    pub(crate) fn without(world: World, naming: Naming, rule: &'static str) -> Case {
+        Case::of_rows(world, naming, |rows| rows.without = Some(rule))
+    }
+
     fn tick(&self, at_ns: u64) -> u64 {
         self.world.clock.tick(at_ns)
     }

@@ -15,6 +15,7 @@ mod naive;
 mod outputs;
 mod plan;
 mod rows;
+mod rules;
 mod simulation;
 mod world;
 
@@ -82,6 +83,21 @@ proptest! {
     #[test]
     fn ids_and_names_of_tasks_do_not_matter(plan in plan(), seed in any::<u64>()) {
         Case::of(&plan).naming(seed);
+    }
+
+    #[test]
+    fn an_answer_names_rules_that_there_are(plan in plan()) {
+        Case::of(&plan).known_rules();
+    }
+
+    #[test]
+    fn a_rule_that_a_stall_does_not_name_does_not_matter(plan in plan(), rule in any::<usize>()) {
+        Case::of(&plan).named_rules(rule);
+    }
+
+    #[test]
+    fn who_is_to_blame_was_waited_for(plan in plan()) {
+        Case::of(&plan).root_blockers();
     }
 
     #[test]

@@ -93,6 +93,8 @@ pub(crate) struct Rows {
     clock: Clock,
     /// Only this time is explained, in ticks.
     pub(crate) window: Option<(u64, u64)>,
+    /// A rule that is left out.
+    pub(crate) without: Option<&'static str>,
 }
 
 pub(crate) fn rows(world: &World, naming: &Naming) -> Rows {
@@ -105,6 +107,7 @@ pub(crate) fn rows(world: &World, naming: &Naming) -> Rows {
         is_load: world.subject == Subject::Load,
         clock: world.clock,
         window: None,
+        without: None,
     };
     for (task, &tid) in naming.tids.iter().enumerate() {
         rows.tasks.push(thread(tid, format!("{}-{task}", naming.prefix)));
@@ -293,6 +296,9 @@ impl Rows {
         let mut blame = Blame::new(None, &run).listing(1000);
         if let Some((from, to)) = self.window {
             blame = blame.within(self.clock.ns(from), self.clock.ns(to));
+        }
+        if let Some(rule) = self.without {
+            blame = blame.without(rule);
         }
         if self.is_load {
             let phase = "measured".to_owned();
