@@ -8,7 +8,6 @@ use crate::blame::facts::rows::Row;
 use crate::blame::facts::run_index::RunIndex;
 use crate::blame::graph::since::series_began_ns;
 use crate::blame::intents::lock_turns::{self, Held};
-use crate::blame::intents::turns::is_for_turn;
 use crate::blame::rule::{Example, Rule};
 use crate::blame::verdict::explanation::{Holds, Link};
 use crate::thresholds::CHAIN_TASKS;
@@ -142,7 +141,7 @@ fn by_releases(index: &RunIndex, row: &Row) -> Vec<Held> {
 /// Whether a task may have waited for the lock that another one waits for since a moment, and was woken later. They are woken in the order in which
 /// they began: a task that began later, and had it earlier, waited for another lock, with this one.
 fn may_be_for_lock(index: &RunIndex, other: &Row, since_ns: u64) -> bool {
-    is_for_turn(index, other) || series_began_ns(index, other) <= since_ns
+    index.takes_up_any_work(other) || series_began_ns(index, other) <= since_ns
 }
 
 /// A step of a chain, with where its task was in its program if it held the lock that the step before waited for.
