@@ -45,6 +45,8 @@ pub(crate) const CIRCLE: Rule = Rule {
 
 /// Tasks that a lock without a known owner is followed through: from each to the one that released it before.
 const RELEASES: usize = 64;
+/// Waits of one of them that are examined, the latest first.
+const WAITS: usize = 4096;
 
 /// Whether a row is a wait for a lock of user space, whose holders are known by its releases.
 pub(crate) fn is_of_user_space(index: &RunIndex, row: &Row) -> bool {
@@ -129,7 +131,7 @@ fn by_releases(index: &RunIndex, row: &Row) -> Vec<Held> {
         let Some(tid) = holder.filter(|&tid| tid != row.tid) else { break };
         let waits = index.rows_between(tid, since_ns, to_ns).map(|(_, row)| row);
         let is_before = |other: &&Row| is_of_user_space(index, other) && other.runnable_ns < to_ns;
-        let before = waits.filter(is_before).find(|other| may_be_for_lock(index, other, since_ns));
+        let before = waits.take(WAITS).filter(is_before).find(|other| may_be_for_lock(index, other, since_ns));
         let from_ns = before.map_or(since_ns, |before| before.runnable_ns.max(since_ns));
         held.push(Held { tid, from_ns, to_ns, is_hint: false });
         to_ns = from_ns;
