@@ -45,12 +45,7 @@ pub(crate) fn sleeps(
             sleeps.idle_throughout += u64::from(is_throughout(row));
             *by_call.entry(row.call.map_or("", |call| index.names.get(call))).or_default() += 1;
         } else {
-            sleeps.count += 1;
-            sleeps.total_ns = sleeps.total_ns.saturating_add(slept_ns(row));
-            if is_unfinished(row) {
-                let (count, longest_ns) = sleeps.unfinished;
-                sleeps.unfinished = (count + 1, longest_ns.max(slept_ns(row)));
-            }
+            add(&mut sleeps, row);
             listed.push(row);
         }
     }
@@ -59,6 +54,16 @@ pub(crate) fn sleeps(
     calls.sort_by_key(|&(call, count)| (Reverse(count), call));
     sleeps.idle_calls = calls.into_iter().map(|(call, _)| call.to_owned()).collect();
     sleeps
+}
+
+/// Adds one that is not idle.
+fn add(sleeps: &mut Sleeps, row: &Row) {
+    sleeps.count += 1;
+    sleeps.total_ns = sleeps.total_ns.saturating_add(slept_ns(row));
+    if is_unfinished(row) {
+        let (count, longest_ns) = sleeps.unfinished;
+        sleeps.unfinished = (count + 1, longest_ns.max(slept_ns(row)));
+    }
 }
 
 /// Whether a futex keeps a thread until there is work for it (collectors and compilers of a runtime, pools), until another thread ends, or

@@ -54,11 +54,21 @@ pub(crate) fn explain(
     let parts = [&mut explanation.command, &mut explanation.neighbours].into_iter().flatten();
     let culprits = parts.flat_map(|part| &mut part.culprits).chain(&mut explanation.culprits);
     name_convoys(index, culprits, &explanation.convoys);
+    explanation.stalls = longest(index, operations, listed, timelines);
+}
+
+/// The longest operations, those of others last, described.
+fn longest(
+    index: &RunIndex,
+    mut operations: Vec<Operation>,
+    listed: usize,
+    timelines: &mut TaskTimelines<'_>,
+) -> Vec<Stall> {
+    let is_others = |operation: &Operation| operation.is_of_command(index) == Some(false);
     operations
         .sort_by_key(|operation| (is_others(operation), Reverse(operation.ns()), operation.start_ns, operation.tid));
     operations.truncate(listed);
-    let stalls = operations.iter().map(|operation| stall(index, operation, &timelines.of(operation)));
-    explanation.stalls = stalls.collect();
+    operations.iter().map(|operation| stall(index, operation, &timelines.of(operation))).collect()
 }
 
 /// Of the command or load, where there is one; with its sleeps outside of operations.
