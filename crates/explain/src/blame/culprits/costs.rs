@@ -186,7 +186,7 @@ impl<'a> Costs<'a> {
         let (index, mut now_ns) = (self.index, from_ns);
         while now_ns < to_ns {
             let client = client_of(index, ran, now_ns, victim.1);
-            // For whom it works is another question after each answer.
+            // After each answer it may work for another client.
             let answered_ns = client.map(|(_, until_ns)| until_ns).or_else(|| index.answers.next_ns(ran, now_ns));
             let until_ns = answered_ns.map_or(to_ns, |until_ns| until_ns.min(to_ns));
             let key = self.keys.of(&running(index, client.map_or(ran, |(client, _)| client), until_ns));

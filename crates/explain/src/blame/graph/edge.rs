@@ -31,8 +31,7 @@ pub(crate) fn edges(index: &RunIndex, row: &Row, (from_ns, to_ns): (u64, u64)) -
     let mut edges: Vec<Edge> = holder::all(index, row).into_iter().map(Edge::of_holder).filter_map(within).collect();
     edges.sort_by_key(|edge| edge.from_ns);
     if edges.is_empty() {
-        let by_waker = |tid: u32| Edge { tid, from_ns: row.start_ns.min(from_ns), to_ns: row.runnable_ns, held: None };
-        edges.extend(index.waker(row).map(by_waker).and_then(within));
+        edges.extend(by_waker(index, row, (from_ns, to_ns)));
     }
     edges
 }
@@ -40,10 +39,11 @@ pub(crate) fn edges(index: &RunIndex, row: &Row, (from_ns, to_ns): (u64, u64)) -
 /// The one that a row waited for the longest within a time.
 pub(crate) fn longest(index: &RunIndex, row: &Row, span_ns: (u64, u64)) -> Option<Edge> {
     let by_holder = holder::longest_within(index, row, span_ns).map(Edge::of_holder);
-    let by_waker = || {
-        let (from_ns, to_ns) = (row.start_ns.max(span_ns.0), row.runnable_ns.min(span_ns.1));
-        let tid = index.waker(row).filter(|_| from_ns < to_ns)?;
-        Some(Edge { tid, from_ns, to_ns, held: None })
-    };
-    by_holder.or_else(by_waker)
+    by_holder.or_else(|| by_waker(index, row, span_ns))
+}
+
+fn by_waker(index: &RunIndex, row: &Row, span_ns: (u64, u64)) -> Option<Edge> {
+    let (from_ns, to_ns) = (row.start_ns.max(span_ns.0), row.runnable_ns.min(span_ns.1));
+    let tid = index.waker(row).filter(|_| from_ns < to_ns)?;
+    Some(Edge { tid, from_ns, to_ns, held: None })
 }

@@ -146,7 +146,7 @@ struct Path<'a> {
 
 /// What a task did before it was needed is its own affair. The path goes on with the task that then began to need it.
 struct Bound {
-    /// Tasks that the path led through up to that one.
+    /// Tasks that the path led through up to the one that needed the next.
     count: usize,
     through_idle: bool,
     from_ns: u64,

@@ -159,7 +159,7 @@ impl Answers {
         let latest_ns = passed_on_within_ns(sent_ns.saturating_sub(asked_ns));
         let first = all.partition_point(|answer| answer.sent_ns.saturating_add(latest_ns) < sent_ns);
         let then = all[first..].iter().take_while(|answer| answer.sent_ns <= sent_ns);
-        // Who then asks somebody else does not pass the answer back.
+        // A proxy that then asks another server does not pass the answer back.
         let asks_again = |one: &Answer| then.clone().any(|other| other.asked_ns >= one.sent_ns);
         let within = then.clone().filter(|one| !asks_again(one));
         let within = within.filter(|answer| (asked_ns..=asked_ns.saturating_add(latest_ns)).contains(&answer.asked_ns));

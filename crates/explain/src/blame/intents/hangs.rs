@@ -208,7 +208,7 @@ impl RunIndex {
 pub(crate) const RULE: Rule = Rule {
     id: "other-end-is-stuck",
     concludes: "A wait that had not ended with the recording is for the task at its other end, which is stuck.",
-    from: "/proc shows, when the recording ends, who has the other end of what a thread waits on, what that one waits on, and so on, up to a task that is \
+    from: "/proc shows, when the recording ends, the task at the other end of what a thread waits on, the task at the other end of its wait, and so on, up to a task that is \
            stopped or has slept uninterruptibly throughout.",
     because: "Nobody idles who has asked something of a task that can answer nobody, or sent it what it has not read.",
     unless: "Any of several tasks may have the other end, or the last one sleeps for a message: it may be idle.",

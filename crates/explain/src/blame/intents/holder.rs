@@ -14,7 +14,7 @@ use crate::thresholds::CHAIN_TASKS;
 
 pub(crate) const RELEASES_RULE: Rule = Rule {
     id: "lock-by-releases",
-    concludes: "A lock of user space was held by the task that ended the wait for it; before that by the task that ended that one's wait, and so on.",
+    concludes: "A lock of user space was held by the task that ended the wait for it; before, by the task that ended the holder's own wait, and so on.",
     from: "The chain of wakeups among the tasks that wait for one lock.",
     because: "Only its holder releases a lock of user space, and the kernel does not know holders of futexes.",
     unless: "A lock is released by another task than the one that took it (semaphores as signals).",

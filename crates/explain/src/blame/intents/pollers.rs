@@ -60,7 +60,8 @@ impl RunIndex {
             let rows = [&RULE, &turns::RULE].into_iter().flat_map(|rule| self.intents.rows_by(rule));
             rows.map(|at| self.row(at)).map(|row| self.tasks.process_of(row.tid, row.end_ns)).collect()
         };
-        self.sharing_work.get_or_init(pids).contains(&self.tasks.process_of(row.tid, row.end_ns))
+        let sharing = self.sharing_work.get_or_init(pids);
+        !sharing.is_empty() && sharing.contains(&self.tasks.process_of(row.tid, row.end_ns))
     }
 }
 

@@ -12,7 +12,7 @@ use crate::thresholds::{CHAIN_TASKS, SERVED_WITHIN_NS, passed_on_within_ns};
 
 pub(crate) const RULE: Rule = Rule {
     id: "works-for-its-next-answer",
-    concludes: "While one client waited, the server worked for the client that it answered next; behind a proxy, for that one's client.",
+    concludes: "While one client waited, the server worked for the client that it answered next; where that is a proxy, for the proxy's client.",
     from: "Answers of the server's thread, and that it did not sleep until the next one.",
     because: "A thread that works on one request at a time sends the answer when it is done with it.",
     unless: "It slept in between, or the next answer is for the same client: then the server itself is named.",

@@ -22,7 +22,9 @@ impl Rules {
         for segment in timeline.between(operation.start_ns, operation.end_ns) {
             if (segment.off, segment.by) != last {
                 last = (segment.off, segment.by);
-                [last.0, last.1].into_iter().filter(|&at| at != NO_ROW).for_each(|at| rules.row(index, at));
+                // Its own rows are known.
+                let is_others = |&at: &u32| at != NO_ROW && index.row(at).tid != operation.tid;
+                [last.0, last.1].into_iter().filter(is_others).for_each(|at| rules.row(index, at));
             }
             rules.via(&segment);
         }

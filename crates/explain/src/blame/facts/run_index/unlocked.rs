@@ -26,7 +26,7 @@ pub(crate) const ANSWERED: Rule = Rule {
     concludes: "A read of pages waited for the server of a FUSE file system.",
     from: "The stack that woke the sleeper ends a FUSE request; its own shows a read like any other, or a page fault.",
     because: "Pages of such a file system are unlocked when its server has written them.",
-    unless: "Another task of this server's own reads the pages: that one's wait says so.",
+    unless: "A task of the server itself reads the pages.",
     example: Example {
         timeline: "
             op:read   7 |==================|
