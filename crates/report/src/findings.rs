@@ -18,7 +18,7 @@ use explain::blame::Explanation;
 use explain::whatif::Advice;
 use serde_json::{Value, json};
 
-use crate::style::Style;
+use crate::style::{Style, columns, filled};
 use help::{help, help_without_operations};
 pub use sentence::{Fact, Sentence};
 use sentence::{Kind, LEAST, UNBREAKABLE, Writer};
@@ -31,8 +31,6 @@ const SENTENCES: usize = 5;
 const CAUSES: usize = 3;
 /// Part of a time that is called most of it.
 const MOST: f64 = 0.8;
-/// Columns of a line.
-const COLUMNS: usize = 79;
 
 /// At most five sentences, and before them what was not traced. `document` is that of `explain --json`; empty where no operation was slow, and shorter waits took little.
 pub fn findings(document: &Value) -> Vec<Sentence> {
@@ -121,23 +119,13 @@ fn json(sentences: &[Sentence]) -> Value {
 
 /// As lines of a terminal.
 pub fn text(sentences: &[Sentence], style: Style) -> String {
-    let columns = COLUMNS.min(style.width.saturating_sub(1));
-    lines(sentences, columns).into_iter().map(|line| format!("{line}\n")).collect()
+    lines(sentences, columns(style)).into_iter().map(|line| format!("{line}\n")).collect()
 }
 
 /// As lines of so many columns.
 pub fn lines(sentences: &[Sentence], columns: usize) -> Vec<String> {
-    let mut lines: Vec<String> = Vec::new();
     let texts: Vec<String> = sentences.iter().map(Sentence::with_units).collect();
-    for word in texts.iter().flat_map(|text| text.split(' ')) {
-        match lines.last_mut() {
-            Some(line) if line.chars().count() + 1 + word.chars().count() <= columns => {
-                line.push(' ');
-                line.push_str(word);
-            }
-            _ => lines.push(format!(" {word}")),
-        }
-    }
+    let lines = filled(texts.iter().flat_map(|text| text.split(' ')), " ", columns);
     lines.iter().map(|line| line.replace(UNBREAKABLE, " ")).collect()
 }
 

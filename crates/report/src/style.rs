@@ -89,6 +89,29 @@ fn colour(text: &str) -> Option<usize> {
     numbers[end..].starts_with('m').then_some(text.len() - numbers.len() + end + 1)
 }
 
+/// Columns of a line.
+const COLUMNS: usize = 79;
+
+/// The columns of running text.
+pub(crate) fn columns(style: Style) -> usize {
+    COLUMNS.min(style.width.saturating_sub(1))
+}
+
+/// Words as lines of so many columns, each with an indent. A longer word has a line of its own.
+pub(crate) fn filled<'a>(words: impl Iterator<Item = &'a str>, indent: &str, columns: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in words {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= columns => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(format!("{indent}{word}")),
+        }
+    }
+    lines
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
