@@ -76,6 +76,7 @@ lint:
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 	$(CARGO) clippy --package stallscope --test torture --test vm --locked -- -D warnings
+	$(CARGO) clippy --manifest-path fuzz/Cargo.toml --bins --locked -- -D warnings
 	$(CARGO) xtask tidy
 	$(CARGO) xtask deny
 

@@ -17,7 +17,7 @@ fuzz_target!(|bytes: &[u8]| {
         addresses.chunks(2).map(|pair| pair.iter().fold(0, |sum, byte| sum << 8 | u64::from(*byte))).collect();
     let questions: Vec<Question> =
         offsets.iter().map(|offset| Question { offset: *offset, is_after_call: offset % 2 == 0 }).collect();
-    let _ = binary.places(&file, &questions, None);
+    let _ = binary.locations(&file, &questions, None);
     for offset in offsets {
         let registers = Registers { instruction: offset, stack: 4096, frame: 8192 };
         if let Some(address) = binary.address(offset) {
