@@ -188,13 +188,27 @@ impl Glancer {
             }
             let is_whole = matches!(
                 record.kind,
-                StallKind::SystemCall | StallKind::Asynchronous | StallKind::Blocked | StallKind::StillBlocked
+                StallKind::SystemCall
+                    | StallKind::Asynchronous
+                    | StallKind::Blocked
+                    | StallKind::StillBlocked
+                    | StallKind::Standing
             );
             if is_inside && is_whole {
                 self.whole.push((record.tid, record.start_ns, record.end_ns()));
             }
             if is_context {
                 self.blame.stalls(std::slice::from_ref(record));
+            }
+        }
+    }
+
+    /// Adds what threads waited for when /proc was looked at last, after all other rows of the table `stalls`: what lasts of it.
+    pub fn standing(&mut self, records: &[StallRecord]) {
+        let until_ns = self.window.to_ns.saturating_add(stuck::LATE_NS);
+        for record in records.iter().filter(|record| record.start_ns < until_ns) {
+            if self.stuck.standing(record) {
+                self.stalls(std::slice::from_ref(record));
             }
         }
     }
@@ -247,9 +261,9 @@ impl Glancer {
             explanation.operations = Some(work.finished(&run));
         }
         let waits = accounting.all_waits(&explanation);
-        let whole = explanation.stalls.iter().map(|stall| whole_of(stall, &whole, window)).collect();
+        let whole: Vec<(u64, u64)> = explanation.stalls.iter().map(|stall| whole_of(stall, &whole, window)).collect();
         let samples = samples(series, window);
-        let mut stuck = stuck.finish();
+        let mut stuck = stuck.finish(&explanation.stalls, &whole);
         stuck.retain(|one| scope.has_named(&one.task, one.cgroups()) && scope.has_path(one.path.as_deref()));
         Glance {
             window,

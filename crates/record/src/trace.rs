@@ -62,7 +62,7 @@ pub use attachment::LostEvents;
 use attachment::{Arrived, Attachment};
 use background::Background;
 pub use blocked::BlockedNow;
-use blocked::BlockedPoller;
+use blocked::{BlockedPoller, BlockedWait};
 pub use cost::TraceCost;
 use drivers::Drivers;
 pub use follow::Followed;
@@ -159,8 +159,11 @@ impl Tracing {
 
     /// Takes the events since the last poll. The kernel wakes no reader: call this every 20 ms or so.
     pub fn poll(&mut self, traced: &mut Traced) {
-        let Tracing { attachment: Some(attachment), rows, user_stacks, long_waits, events, .. } = self else { return };
+        let Tracing { attachment: Some(attachment), rows, user_stacks, long_waits, standing, events, .. } = self else {
+            return;
+        };
         let began_ns = thread_cpu_ns();
+        let before = traced.stalls.len();
         long_waits.look(attachment);
         user_stacks.begin_poll();
         attachment.consume(|Arrived { events: arrived, requests, user_stacks: stacks }| {
@@ -170,6 +173,7 @@ impl Tracing {
             requests.iter().for_each(|request| rows.add_each_request(request, traced));
         });
         attachment.usage(false, rows, traced);
+        standing.note_asking(&traced.stalls[before..]);
         self.consumer_cpu_ns += thread_cpu_ns() - began_ns;
     }
 
@@ -238,19 +242,39 @@ impl Tracing {
         for wait in self.blocked.finish() {
             self.rows.add_blocked(wait, traced);
         }
-        self.add_standing(traced);
+        // Their waits are the last rows.
+        let last = traced.stalls.iter().filter(|row| row.kind == StallKind::StillBlocked);
+        let is_watched = |row: &StallRecord| row.flags.is_some_and(|flags| flags & stall_flags::WATCHED != 0);
+        let (watched, others): (Vec<&StallRecord>, Vec<&StallRecord>) = last.partition(|row| is_watched(row));
+        let first = [watched, others].concat().into_iter().map(|row| row.tid).collect::<Vec<u32>>();
+        let waits = self.standing.finish(&first, monotonic_ns());
+        self.add_standing(waits, traced);
         self.user_stacks.finish(traced);
     }
 
-    /// Adds what threads wait for that have not been woken, those of the recorded command first: their waits are the last rows.
-    fn add_standing(&mut self, traced: &mut Traced) {
-        let is_watched = |row: &&StallRecord| {
-            row.kind == StallKind::StillBlocked && row.flags.is_some_and(|flags| flags & stall_flags::WATCHED != 0)
-        };
-        let watched = traced.stalls.iter().filter(is_watched).map(|row| row.tid).collect();
-        for wait in self.standing.finish(&watched, monotonic_ns()) {
+    /// What threads wait for that have not been woken for a second, for those who watch: not a part of the recording, whose end shows what
+    /// lasts. The tasks and stacks that these rows name are. Costs nothing while a pause lasts; `None` then.
+    pub fn look_at_standing(&mut self, traced: &mut Traced) -> Option<Vec<StallRecord>> {
+        let now_ns = monotonic_ns();
+        if !self.standing.is_due(now_ns) {
+            return None;
+        }
+        let began_ns = thread_cpu_ns();
+        let waits = self.standing.look(now_ns);
+        let before = traced.stalls.len();
+        self.add_standing(waits, traced);
+        let rows = traced.stalls.split_off(before);
+        let cost_ns = thread_cpu_ns() - began_ns;
+        self.standing.looked(now_ns, cost_ns);
+        self.consumer_cpu_ns += cost_ns;
+        Some(rows)
+    }
+
+    /// Adds what threads wait for that have not been woken.
+    fn add_standing(&mut self, waits: Vec<BlockedWait>, traced: &mut Traced) {
+        for wait in waits {
             if let Some(peer) = wait.row.holder_tid {
-                // Who has the other end may have no row of its own.
+                // The task at the other end may have no row of its own.
                 let pid = process_of(&self.roots.proc, peer).unwrap_or(peer);
                 self.rows.tasks.emit(peer, pid, task_rows::Name::Unknown, wait.row.end_ns(), traced);
             }

@@ -210,6 +210,7 @@ pub(crate) fn of_rows(index: &RunIndex, rows: &[&Row], unnamed: Name) -> Operati
     Operation {
         start_ns: first.start_ns,
         end_ns: last.end_ns,
+        finished: !last.standing,
         cut: first.cut,
         awaits: lock.or(index.awaits(longest)),
         has_gaps: true,

@@ -6,12 +6,12 @@ use model::operation::{OperationKind, OperationRecord};
 use model::run::RunDescription;
 use model::stall::{StackRecord, StallKind, StallRecord, TaskRecord};
 
-use crate::blame::TaskId;
+use crate::blame::{Stall, TaskId};
 
 /// Shorter waits do not count as stuck.
 const LEAST_NS: u64 = 100_000_000;
 /// Maximum delay of the next report of a lasting wait: the poll, the way to the archive, its flush.
-const LATE_NS: u64 = 3_000_000_000;
+pub(super) const LATE_NS: u64 = 3_000_000_000;
 /// Maximum pause between two reports of the same wait.
 const LONGEST_PAUSE_NS: u64 = 30_000_000_000;
 /// Rows of the table `stalls` matter for this long after their end.
@@ -40,6 +40,8 @@ pub struct Stuck {
     pub lasts_ns: u64,
     /// Who holds the lock that it waits for, if known.
     pub holder: Option<TaskId>,
+    /// Whom it waits for otherwise, if known: the task from which it wants an answer, room or a message.
+    pub peer: Option<TaskId>,
     /// Kernel stack, innermost first; empty if unknown.
     pub frames: Vec<String>,
 }
@@ -75,6 +77,10 @@ pub(super) struct StuckBuilder {
     waits: HashMap<(u32, u64), Seen>,
     /// When a thread last ended a wait or a call: everything before is over.
     moved_ns: HashMap<u32, u64>,
+    /// Of threads that wait for an answer: when they asked, and when that was seen last.
+    asking_ns: HashMap<u32, (u64, u64)>,
+    /// When /proc showed last that a thread had not been woken.
+    standing_ns: HashMap<u32, u64>,
     tasks: HashMap<u32, TaskRecord>,
     stacks: HashMap<u32, Vec<String>>,
 }
@@ -87,6 +93,8 @@ impl StuckBuilder {
             operations: HashMap::new(),
             waits: HashMap::new(),
             moved_ns: HashMap::new(),
+            asking_ns: HashMap::new(),
+            standing_ns: HashMap::new(),
             tasks: HashMap::new(),
             stacks: HashMap::new(),
         }
@@ -110,6 +118,10 @@ impl StuckBuilder {
         let until_ns = record.end_ns();
         if record.start_ns > self.at_ns {
             return false;
+        }
+        if let (StallKind::StillBlocked, Some(asked_ns)) = (record.kind, record.asked_ns) {
+            let known = self.asking_ns.entry(record.tid).or_default();
+            *known = (asked_ns, until_ns).max(*known);
         }
         let sleeps = |state: u32| state & (UNINTERRUPTIBLE | NOLOAD) == UNINTERRUPTIBLE;
         // The tracer reports an interruptible sleep while it lasts if it is one in a call on files, or of a task that may idle.
@@ -137,6 +149,22 @@ impl StuckBuilder {
         may_last
     }
 
+    /// Whether a wait that /proc showed may last: after all rows of stalls. A thread that polls for its answer is woken now and then.
+    pub(super) fn standing(&mut self, record: &StallRecord) -> bool {
+        let seen_ns = record.end_ns();
+        let moved_ns = self.moved_ns.get(&record.tid).copied().unwrap_or(0);
+        let asking = self
+            .asking_ns
+            .get(&record.tid)
+            .filter(|(asked_ns, until_ns)| *asked_ns <= seen_ns && moved_ns <= *until_ns);
+        let lasts = moved_ns <= seen_ns || asking.is_some();
+        if lasts {
+            let until_ns = asking.map_or(seen_ns, |(_, until_ns)| seen_ns.max(*until_ns));
+            self.standing_ns.insert(record.tid, until_ns.min(self.at_ns));
+        }
+        lasts
+    }
+
     pub(super) fn task(&mut self, task: &TaskRecord) {
         let is_later = |kept: &TaskRecord| kept.seen_ns <= task.seen_ns && task.seen_ns <= self.at_ns;
         if self.tasks.get(&task.tid).is_none_or(is_later) {
@@ -148,7 +176,8 @@ impl StuckBuilder {
         self.stacks.insert(stack.stack, stack.frames.clone());
     }
 
-    pub(super) fn finish(self) -> Vec<Stuck> {
+    /// The stalls of the explanation, with their whole times, have those that sleep as an idle task does, and wait for one that is stuck.
+    pub(super) fn finish(self, stalls: &[Stall], whole: &[(u64, u64)]) -> Vec<Stuck> {
         let mut found: HashMap<u32, Stuck> = HashMap::new();
         for (&(tid, since_ns), seen) in &self.operations {
             if self.lasts(tid, since_ns, seen, 2 * self.report_ns) {
@@ -161,6 +190,9 @@ impl StuckBuilder {
             if self.lasts(tid, since_ns, seen, pause_ns) {
                 self.add(&mut found, tid, since_ns, seen);
             }
+        }
+        for (stall, (since_ns, _)) in stalls.iter().zip(whole).filter(|(stall, _)| !stall.finished) {
+            self.add_explained(&mut found, stall, *since_ns);
         }
         let mut stuck: Vec<Stuck> = found.into_values().collect();
         stuck.sort_by_key(|stuck| (stuck.since_ns, stuck.task.tid));
@@ -178,6 +210,22 @@ impl StuckBuilder {
         !moved && self.at_ns - seen.until_ns <= LATE_NS + pause_ns
     }
 
+    fn add_explained(&self, found: &mut HashMap<u32, Stuck>, stall: &Stall, since_ns: u64) {
+        let tid = stall.task.tid;
+        let Some(until_ns) = self.standing_ns.get(&tid).copied() else { return };
+        let seen =
+            Seen { until_ns, operation: Some(stall.operation.clone()), path: stall.path.clone(), ..Seen::default() };
+        if self.at_ns - since_ns < LEAST_NS || until_ns + LATE_NS < self.at_ns {
+            return;
+        }
+        self.add(found, tid, since_ns, &seen);
+        let Some(stuck) = found.get_mut(&tid).filter(|stuck| stuck.holder.is_none()) else { return };
+        stuck.peer = stall.chain.get(1).and_then(|link| link.task.clone());
+        if let Some(link) = stall.chain.first().filter(|_| stuck.frames.is_empty()) {
+            stuck.frames.clone_from(&link.kernel_stack);
+        }
+    }
+
     /// Merges a thread's operation and its wait.
     fn add(&self, found: &mut HashMap<u32, Stuck>, tid: u32, since_ns: u64, seen: &Seen) {
         let task = self.tasks.get(&tid);
@@ -190,6 +238,7 @@ impl StuckBuilder {
             since_ns,
             lasts_ns: 0,
             holder: None,
+            peer: None,
             frames: Vec::new(),
         });
         stuck.since_ns = since_ns.min(stuck.since_ns);

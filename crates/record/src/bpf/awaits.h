@@ -402,6 +402,27 @@ static __always_inline u32 awaited_by(struct task_struct *task, struct task_note
 	return is_below(waker, task) && may_answer_by_pair(note) ? ANSWER_OF_CHILD : MESSAGE;
 }
 
+/* What a task waits for that nobody has woken yet: what it has asked for, room for what it sends, a lock. Who may end that is not known. */
+static __always_inline u32 awaited_so_far(struct task_struct *task, struct task_note *note)
+{
+	s32 call = call_in_registers(task);
+	struct pt_regs *regs;
+	u32 what;
+
+	if (!note->wait.out_state || note->wait.out_state & TASK_UNINTERRUPTIBLE || call < 0 || call >= CALLS)
+		return NOBODY;
+	what = settings.others[call];
+	if (what & ACCEPTS || is_on_file(task, what))
+		return NOBODY;
+	if (what & WAITS_FOR_THREAD) {
+		regs = (struct pt_regs *)bpf_task_pt_regs(task);
+		return regs && names_holder(THIRD_ARGUMENT(regs)) ? LOCK : NOBODY;
+	}
+	if (what & SENDS)
+		return ROOM;
+	return what & WAITS && note->messages.channels.asked ? ANSWER : NOBODY;
+}
+
 /* Whether a task that owes its client an answer may wait for that answer's sake: not for a message, a timer or a child. */
 static __always_inline int is_for_client(u32 awaits)
 {

@@ -2,6 +2,7 @@
  * that have not ended. */
 #pragma once
 
+#include "awaits.h"
 #include "bpf.h"
 #include "call.h"
 #include "descriptor.h"
@@ -107,14 +108,17 @@ static __always_inline int may_be_for_storage(struct task_struct *task, struct t
 	return file && is_storage(file);
 }
 
-/* Reports a wait that lasts. */
-static __always_inline int report_wait(struct task_struct *task, struct task_note *note, u64 now)
+/* Reports a wait that lasts, and what it is for so far. Who ends it may know better. */
+static __always_inline int report_wait(struct task_struct *task, struct task_note *note, u32 awaits, u64 now)
 {
 	struct event *event = begin_event(STILL_OFF_CPU, WITH_STACK);
+	u32 noted = note->wait.awaits;
 
 	if (!event)
 		return 0;
+	note->wait.awaits = awaits;
 	describe_wait(event, task, note, note->wait.out_ns, now);
+	note->wait.awaits = noted;
 	add_stack(event, task);
 	end_event(event);
 	emit_sleeping_user(task, note->wait.out_ns, now);
@@ -135,16 +139,18 @@ int tasks_at_end(struct bpf_iter__task *context)
 	struct task_struct *task = context->task;
 	struct task_note *note = note_of_wait(task);
 	u64 now = bpf_ktime_get_ns();
+	u32 awaits;
 
 	if (!note || now - note->wait.out_ns < settings.interval_ns)
 		return 0;
-	if (!may_be_for_storage(task, note)) {
+	awaits = awaited_so_far(task, note);
+	if (!awaits && !may_be_for_storage(task, note)) {
 		/* Of a watched task every wait is reported: one that hangs has no other end. It may idle as well. */
 		if (!note->watched)
 			return 0;
-		note->wait.awaits = MESSAGE;
+		awaits = MESSAGE;
 	}
-	return report_wait(task, note, now);
+	return report_wait(task, note, awaits, now);
 }
 
 /* A long wait is reported again after a second, and ever less often: `REPEAT_NS` of `trace/blocked.rs`. */
@@ -171,9 +177,13 @@ int long_waits(struct bpf_iter__task *context)
 	struct task_struct *task = context->task;
 	struct task_note *note = note_of_wait(task);
 	u64 now = bpf_ktime_get_ns();
+	u32 awaits;
 
-	if (!note || !is_report_due(note, now) || !may_be_for_storage(task, note))
+	if (!note || !is_report_due(note, now))
+		return 0;
+	awaits = awaited_so_far(task, note);
+	if (!awaits && !may_be_for_storage(task, note))
 		return 0;
 	note->wait.reported_ns = now;
-	return report_wait(task, note, now);
+	return report_wait(task, note, awaits, now);
 }

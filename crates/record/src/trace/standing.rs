@@ -1,9 +1,10 @@
-//! What threads still wait for when the recording ends: a wait that began before the recording and lasts beyond it has neither a begin
-//! nor a waker that the tracer could have seen. /proc shows the object of each such wait, and who has its other end.
+//! What threads still wait for when the recording ends, and while it lasts: a wait that began before the recording and lasts beyond it has
+//! neither a begin nor a waker that the tracer could have seen. /proc shows the object of each such wait, and who has its other end.
 
 mod call;
 pub(super) mod descriptors;
 mod other_end;
+mod runs;
 mod servers;
 mod sessions;
 mod sockets;
@@ -18,12 +19,12 @@ use model::stall::{Awaits, StallKind, StallRecord, stall_flags};
 use super::background::Background;
 use super::blocked::{BlockedWait, frames};
 use super::threads::{Thread, each_thread};
-use crate::bytes::{read_text, shown};
+use crate::bytes::shown;
+use crate::pace::Pace;
 use call::InCall;
 use other_end::{Machine, OtherEnd};
+use runs::Runs;
 use sessions::Sessions;
-
-use crate::clock::monotonic_ns;
 
 /// Threads whose waits are looked at, those of the recorded command first.
 const MOST: usize = 2048;
@@ -31,8 +32,14 @@ const MOST: usize = 2048;
 const MOST_OF_SERVER: usize = 512;
 /// Threads of a process among which the one that waits for another process is looked for.
 const MOST_OF_PROCESS: usize = 64;
-/// Threads whose runs are counted when the recording begins.
-const MOST_COUNTED: usize = 16_384;
+/// Threads that wait for what they have asked for are remembered for the next look.
+const MOST_ASKING: usize = 512;
+/// While the recording lasts, threads are looked at so often.
+const EVERY_NS: u64 = 1_000_000_000;
+/// And such looks may use a 100th of a CPU: somebody watches.
+const PAUSES: u64 = 100;
+/// A thread that has slept for so long is looked at while the recording lasts.
+const LASTS_NS: u64 = 1_000_000_000;
 /// Functions of a task that is frozen.
 const FREEZES: [&str; 3] = ["do_freezer_trap", "__refrigerator", "cgroup_freezing"];
 
@@ -50,20 +57,19 @@ struct Seen {
     state: u8,
 }
 
-/// Counts how often threads have run, to know those that have not since the recording began.
+/// Knows which threads have not run for long, and what they wait for.
 pub(super) struct StandingWaits {
     proc: PathBuf,
     own_pid: u32,
-    counted: Background<Counted>,
+    /// When the recording began.
+    begun: Background<Runs>,
+    /// At the last look.
+    seen: Option<Runs>,
+    /// Threads that the tracer has seen to wait for what they had asked for since then.
+    asking: Vec<u32>,
+    pace: Pace,
     /// Whether the waits of some threads were not looked at.
     left_out: bool,
-}
-
-/// How often threads had run by a moment.
-#[derive(Debug, Default)]
-struct Counted {
-    by_ns: u64,
-    runs: HashMap<u32, u64>,
 }
 
 impl StandingWaits {
@@ -71,31 +77,45 @@ impl StandingWaits {
     pub(super) fn begin(proc: PathBuf, own_pid: u32) -> StandingWaits {
         let folder = proc.clone();
         // Of very many threads this takes longer than the recorded command should wait.
-        let counted = Background::start("standing", move || Counted::take(&folder, own_pid));
-        StandingWaits { proc, own_pid, counted, left_out: false }
+        let begun = Background::start("standing", move || Runs::count(&folder, own_pid));
+        StandingWaits { proc, own_pid, begun, seen: None, asking: Vec::new(), pace: Pace::new(PAUSES), left_out: false }
     }
 
-    /// Call this when it ends: the waits that have not ended, those of the `first` threads before others.
-    pub(super) fn finish(&mut self, first: &HashSet<u32>, now_ns: u64) -> Vec<BlockedWait> {
-        let before = self.counted.get();
-        let mut threads = HashMap::new();
-        let mut of_process: HashMap<u32, Vec<u32>> = HashMap::new();
-        let (mut blocked, mut stopped) = (HashSet::new(), HashSet::new());
-        each_thread(&self.proc, self.own_pid, |Thread { pid, tid, name, state }| {
-            threads.insert(tid, Seen { pid, name: shown(name), state });
-            of_process.entry(pid).or_default().push(tid);
-            blocked.extend((state == b'D').then_some(pid));
-            stopped.extend(b"Tt".contains(&state).then_some(pid));
-        });
-        let mut processes: Vec<u32> = of_process.keys().copied().collect();
-        processes.sort_unstable();
-        let machine = Machine::new(self.proc.clone(), processes, (blocked, stopped));
-        let (known, waited_for, sessions) = (HashMap::new(), HashMap::new(), HashMap::new());
-        let proc = &self.proc;
-        let mut walk = Walk { proc, before, machine, threads, of_process, known, waited_for, sessions, now_ns };
-        self.left_out = !walk.look(first) || before.runs.len() >= MOST_COUNTED;
-        walk.find_idle_holders();
-        walk.rows()
+    /// Remembers the threads of rows that wait for what they have asked for, as far as there is room.
+    pub(super) fn note_asking(&mut self, rows: &[StallRecord]) {
+        let asks = |row: &&StallRecord| row.kind == StallKind::StillBlocked && row.awaits.is_some();
+        let room = MOST_ASKING.saturating_sub(self.asking.len());
+        self.asking.extend(rows.iter().filter(asks).take(room).map(|row| row.tid));
+    }
+
+    /// Whether it is time for a look.
+    pub(super) fn is_due(&self, now_ns: u64) -> bool {
+        self.pace.is_due(now_ns)
+    }
+
+    /// Sets the time of the next look by the cost of this one.
+    pub(super) fn looked(&mut self, now_ns: u64, cost_ns: u64) {
+        self.pace.done(now_ns, cost_ns, EVERY_NS);
+    }
+
+    /// Call this while it lasts: what waits now and has for a second, or for what it has asked for.
+    pub(super) fn look(&mut self, now_ns: u64) -> Vec<BlockedWait> {
+        let counted = Runs::count(&self.proc, self.own_pid);
+        let runs = match self.seen.take() {
+            Some(seen) => counted.since(&seen),
+            None => counted.since(self.begun.get()),
+        };
+        let long = runs.by(now_ns.saturating_sub(LASTS_NS));
+        self.seen = Some(runs);
+        Walk::new(&self.proc, self.own_pid, &long, now_ns).finish(&std::mem::take(&mut self.asking)).0
+    }
+
+    /// Call this when it ends: the waits that have not ended, those of the `first` threads before others, and in any case.
+    pub(super) fn finish(&mut self, first: &[u32], now_ns: u64) -> Vec<BlockedWait> {
+        let before = self.begun.get();
+        let (rows, is_whole) = Walk::new(&self.proc, self.own_pid, before, now_ns).finish(first);
+        self.left_out = !is_whole || before.is_full();
+        rows
     }
 
     /// What was left out at the end, in words.
@@ -106,30 +126,6 @@ impl StandingWaits {
     }
 }
 
-impl Counted {
-    fn take(proc: &Path, own_pid: u32) -> Counted {
-        let mut runs = HashMap::new();
-        each_thread(proc, own_pid, |Thread { pid, tid, state, .. }| {
-            if b"SDTt".contains(&state) && runs.len() < MOST_COUNTED {
-                runs.extend(counted(proc, pid, tid).map(|count| (tid, count)));
-            }
-        });
-        // A thread may have run after others were counted: none is said to wait since before the last was.
-        Counted { by_ns: monotonic_ns(), runs }
-    }
-
-    /// Whether a thread has not run since it was counted.
-    fn lasts(&self, proc: &Path, pid: u32, tid: u32) -> bool {
-        self.runs.get(&tid).is_some_and(|before| counted(proc, pid, tid) == Some(*before))
-    }
-}
-
-/// How often a thread has run: the third number of its `schedstat`.
-fn counted(proc: &Path, pid: u32, tid: u32) -> Option<u64> {
-    let text = read_text(proc.join(format!("{pid}/task/{tid}/schedstat"))).ok()?;
-    text.split_whitespace().nth(2)?.parse().ok()
-}
-
 /// A thread's wait.
 struct Known {
     call: Option<InCall>,
@@ -138,12 +134,13 @@ struct Known {
     end: Option<OtherEnd>,
     /// The thread at the other end, and whether any of its process may be meant.
     peer: Option<(u32, bool)>,
-    lasts: bool,
+    /// Since when it has not run; `None` if it has run since the threads were counted.
+    since_ns: Option<u64>,
 }
 
 struct Walk<'a> {
     proc: &'a Path,
-    before: &'a Counted,
+    runs: &'a Runs,
     machine: Machine,
     threads: HashMap<u32, Seen>,
     of_process: HashMap<u32, Vec<u32>>,
@@ -163,16 +160,39 @@ struct Served {
     thread: Option<u32>,
 }
 
-impl Walk<'_> {
+impl<'a> Walk<'a> {
+    fn new(proc: &'a Path, own_pid: u32, runs: &'a Runs, now_ns: u64) -> Walk<'a> {
+        let mut threads = HashMap::new();
+        let mut of_process: HashMap<u32, Vec<u32>> = HashMap::new();
+        let (mut blocked, mut stopped) = (HashSet::new(), HashSet::new());
+        each_thread(proc, own_pid, |Thread { pid, tid, name, state }| {
+            threads.insert(tid, Seen { pid, name: shown(name), state });
+            of_process.entry(pid).or_default().push(tid);
+            blocked.extend((state == b'D').then_some(pid));
+            stopped.extend(b"Tt".contains(&state).then_some(pid));
+        });
+        let mut processes: Vec<u32> = of_process.keys().copied().collect();
+        processes.sort_unstable();
+        let machine = Machine::new(proc.to_owned(), processes, (blocked, stopped));
+        let (known, waited_for, sessions) = (HashMap::new(), HashMap::new(), HashMap::new());
+        Walk { proc, runs, machine, threads, of_process, known, waited_for, sessions, now_ns }
+    }
+
+    /// The rows, and whether all threads were looked at.
+    fn finish(mut self, first: &[u32]) -> (Vec<BlockedWait>, bool) {
+        let is_whole = self.look(first);
+        self.find_idle_holders();
+        (self.rows(), is_whole)
+    }
+
     /// Whether all were looked at.
-    fn look(&mut self, first: &HashSet<u32>) -> bool {
+    fn look(&mut self, first: &[u32]) -> bool {
         let asleep = |seen: &Seen| b"SDTt".contains(&seen.state);
         let mut others: Vec<u32> = self.threads.iter().filter(|(_, seen)| asleep(seen)).map(|(tid, _)| *tid).collect();
-        others.retain(|tid| !first.contains(tid) && self.before.runs.contains_key(tid));
+        others.retain(|tid| self.runs.knows(*tid));
         others.sort_unstable();
-        let mut first: Vec<u32> = first.iter().copied().filter(|tid| self.threads.contains_key(tid)).collect();
-        first.sort_unstable();
-        let mut queue: VecDeque<u32> = first.into_iter().chain(others).collect();
+        let first = first.iter().copied().filter(|tid| self.threads.contains_key(tid));
+        let mut queue: VecDeque<u32> = first.chain(others).collect();
         while let Some(tid) = queue.pop_front() {
             if self.known.len() >= MOST {
                 return false;
@@ -206,7 +226,7 @@ impl Walk<'_> {
         let mut end = call.as_ref().filter(|_| sleeps).map(|call| self.machine.other_end((pid, tid), call, &frames));
         if let Some(taken) = end.as_mut().and_then(|end| self.taken(pid, end)) {
             let (call, peer) = (call, Some((taken, true)));
-            return Some(Known { call, frames, state, end, peer, lasts: self.before.lasts(self.proc, pid, tid) });
+            return Some(Known { call, frames, state, end, peer, since_ns: self.runs.since_ns(self.proc, pid, tid) });
         }
         let peer = end.as_ref().and_then(|end| end.peer).map(|peer| match self.waited_for.get(&peer) {
             Some(known) => *known,
@@ -216,7 +236,7 @@ impl Walk<'_> {
             }
         });
         let peer = peer.filter(|(peer, _)| *peer != tid && self.threads.contains_key(peer));
-        Some(Known { call, frames, state, end, peer, lasts: self.before.lasts(self.proc, pid, tid) })
+        Some(Known { call, frames, state, end, peer, since_ns: self.runs.since_ns(self.proc, pid, tid) })
     }
 
     /// The thread that may work on what a process has asked a server for, of one with a thread for each client none of which waits for what
@@ -281,14 +301,14 @@ impl Walk<'_> {
     /// Of the threads that wait for another one, of those that are waited for, and of those that wait for somebody who does not exist.
     fn rows(self) -> Vec<BlockedWait> {
         let peers: HashSet<u32> = self.known.values().filter_map(|known| Some(known.peer?.0)).collect();
-        let Walk { machine, threads, known, now_ns, before, .. } = self;
+        let Walk { machine, threads, known, now_ns, .. } = self;
         let mut known: Vec<(u32, Known)> = known.into_iter().collect();
         let lacks_peer = |known: &Known| known.end.as_ref().is_some_and(|end| end.is_missing);
         known.retain(|(tid, known)| known.peer.is_some() || peers.contains(tid) || lacks_peer(known));
         known.sort_unstable_by_key(|(tid, _)| *tid);
         let rows = known.into_iter().filter_map(|(tid, known)| {
             let Seen { pid, name, .. } = threads.get(&tid)?;
-            let start_ns = if known.lasts { before.by_ns } else { now_ns.saturating_sub(1) };
+            let start_ns = known.since_ns.unwrap_or(now_ns.saturating_sub(1));
             let row = StallRecord {
                 work: machine.title(*pid),
                 ..row(&known, StallRecord::new(StallKind::Standing, tid, start_ns, now_ns))
@@ -312,7 +332,7 @@ fn row(known: &Known, row: StallRecord) -> StallRecord {
         awaits: end.filter(|_| known.peer.is_some()).map(|end| end.awaits),
         holder_tid: known.peer.map(|(peer, _)| peer),
         flags: Some(
-            flag(known.lasts, stall_flags::CUT)
+            flag(known.since_ns.is_some(), stall_flags::CUT)
                 | flag(any_thread, stall_flags::ANY_THREAD)
                 | flag(is_hint, stall_flags::HOLDER_IS_HINT),
         ),

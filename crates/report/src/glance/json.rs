@@ -67,6 +67,7 @@ fn stuck(stuck: &Stuck) -> Value {
         "since_ns": stuck.since_ns,
         "lasts_ns": stuck.lasts_ns,
         "holder": stuck.holder.as_ref().map(ToString::to_string),
+        "peer": stuck.peer.as_ref().map(ToString::to_string),
         "frames": stuck.frames,
     })
 }

@@ -252,13 +252,14 @@ fn stuck(one: &Stuck) -> RowParts {
     (cells, Vec::new(), one.cgroup.clone().unwrap_or_default())
 }
 
-/// The holder of the lock, if it is known, and the place.
+/// The holder of the lock, or else the task that it waits for, if it is known, and the place.
 fn waits_for(one: &Stuck) -> Option<String> {
     let place = Some(printable(&place(&one.frames))).filter(|place| !place.is_empty());
     let held = one.holder.as_ref().map(|holder| format!("held by {}", printable(&holder.to_string())));
-    match (held, place) {
-        (Some(held), Some(place)) => Some(format!("{held}: {place}")),
-        (held, place) => held.or(place),
+    let whom = held.or_else(|| one.peer.as_ref().map(|peer| format!("for {}", printable(&peer.to_string()))));
+    match (whom, place) {
+        (Some(whom), Some(place)) => Some(format!("{whom}: {place}")),
+        (whom, place) => whom.or(place),
     }
 }
 

@@ -18,6 +18,7 @@ fn stuck(tid: u32, name: &str, lasts_ns: u64) -> Stuck {
         since_ns: 1,
         lasts_ns,
         holder: None,
+        peer: None,
         frames: ["io_schedule", "folio_wait_bit", "do_fsync"].map(str::to_owned).into(),
     }
 }

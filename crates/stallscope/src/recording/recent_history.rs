@@ -9,7 +9,9 @@ use explain::series::SeriesSet;
 use model::metric::{MetricChange, MetricDescriptor, MetricId, SampleHeader};
 use model::operation::OperationRecord;
 use model::run::RunDescription;
-use model::stall::{RequestIntervalRecord, RequestRecord, StackRecord, StallKind, StallRecord, TaskRecord, Traced};
+use model::stall::{
+    Awaits, RequestIntervalRecord, RequestRecord, StackRecord, StallKind, StallRecord, TaskRecord, Traced,
+};
 use model::usage::UsageRecord;
 use record::BlockedNow;
 
@@ -47,6 +49,8 @@ struct Seen {
     ordinal: u32,
     operations: VecDeque<OperationRecord>,
     stalls: VecDeque<StallRecord>,
+    /// What threads wait for that had not been woken at the last look.
+    standing: Vec<StallRecord>,
     requests: VecDeque<RequestRecord>,
     request_intervals: VecDeque<RequestIntervalRecord>,
     usage: VecDeque<UsageRecord>,
@@ -101,7 +105,8 @@ impl RecentHistory {
     pub fn has_slow_since(&self, at_ns: u64) -> bool {
         let seen = self.lock();
         let is_recent = |record: &OperationRecord| record.start_ns.saturating_add(record.duration_ns) >= at_ns;
-        seen.slow_until_ns >= at_ns || seen.operations.back().is_some_and(is_recent)
+        let lasts = |row: &StallRecord| row.end_ns() >= at_ns && is_asked_for_long(row, self.slow_ns);
+        seen.slow_until_ns >= at_ns || seen.operations.back().is_some_and(is_recent) || seen.standing.iter().any(lasts)
     }
 
     /// A moment. Blocks the recorder only while the window's rows are read.
@@ -117,6 +122,7 @@ impl RecentHistory {
         for row in seen.stalls.iter().filter(|row| row.end_ns() >= reach_ns && row.start_ns < to_ns) {
             glancer.stalls(std::slice::from_ref(row));
         }
+        glancer.standing(&seen.standing);
         for row in seen.requests.iter().filter(|row| row.completed_ns >= window.from_ns) {
             glancer.requests(std::slice::from_ref(row));
         }
@@ -190,6 +196,12 @@ fn is_slow(row: &StallRecord, slow_ns: u64) -> bool {
     is_whole && row.end_ns().saturating_sub(row.start_ns) >= slow_ns
 }
 
+/// Whether a thread has waited so long for an answer, a lock or room, not for something to do.
+fn is_asked_for_long(row: &StallRecord, slow_ns: u64) -> bool {
+    let is_asked = row.awaits.is_some_and(|awaits| awaits != Awaits::Message);
+    is_asked && row.end_ns().saturating_sub(row.start_ns) >= slow_ns
+}
+
 impl Tap for RecentHistory {
     fn sample(&self, header: &SampleHeader, descriptors: &[MetricDescriptor], changes: &[MetricChange]) {
         let mut seen = self.lock();
@@ -217,6 +229,14 @@ impl Tap for RecentHistory {
         seen.tasks.extend(traced.tasks.iter().map(|task| (rotation, task.clone())));
         seen.stacks.extend(traced.stacks.iter().map(|stack| (rotation, stack.clone())));
         seen.trim(self.most_rows);
+    }
+
+    fn wants_standing(&self) -> bool {
+        true
+    }
+
+    fn standing(&self, rows: Vec<StallRecord>) {
+        self.lock().standing = rows;
     }
 
     /// Blocked tasks also come as rows.

@@ -1,7 +1,7 @@
 //! Observing rows as they are recorded.
 
 use model::metric::{MetricChange, MetricDescriptor, SampleHeader};
-use model::stall::Traced;
+use model::stall::{StallRecord, Traced};
 use record::BlockedNow;
 
 /// An observer of rows, called on the sampler and tracer threads: it must not block.
@@ -10,6 +10,13 @@ pub trait Tap: Send + Sync {
     fn sample(&self, header: &SampleHeader, descriptors: &[MetricDescriptor], changes: &[MetricChange]);
     /// The tracer has rows; each stall is passed once.
     fn traced(&self, traced: &Traced);
+    /// Whether it wants to know what threads wait for that have not been woken.
+    fn wants_standing(&self) -> bool {
+        false
+    }
+    /// What threads wait for that have not been woken, all of it, as far as that is known: rows of the kind `Standing`. What was passed
+    /// before is over. The tasks and stacks that the rows name come with [`Tap::traced`].
+    fn standing(&self, _rows: Vec<StallRecord>) {}
     /// These tasks are blocked now.
     fn blocked(&self, now_ns: u64, tasks: &[BlockedNow]);
     /// From the next sample on, metrics have new ids.

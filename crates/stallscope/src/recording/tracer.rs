@@ -109,6 +109,7 @@ impl Tracer {
         if due.interval.is_due(now) {
             let blocked = self.tracing.interval(clock::monotonic_ns(), &mut self.traced);
             self.show_blocked(blocked);
+            self.show_standing();
             self.report_found();
             self.count_losses();
         }
@@ -136,6 +137,13 @@ impl Tracer {
             tap.blocked(clock::monotonic_ns(), &blocked);
         }
         self.blocked.set(blocked);
+    }
+
+    fn show_standing(&mut self) {
+        let Some(tap) = self.tap.as_ref().filter(|tap| tap.wants_standing()) else { return };
+        if let Some(rows) = self.tracing.look_at_standing(&mut self.traced) {
+            tap.standing(rows);
+        }
     }
 
     /// Hands on the rows that refer to earlier ones; later rows do not.

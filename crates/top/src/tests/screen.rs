@@ -98,6 +98,7 @@ fn glance() -> Glance {
         since_ns: 159 * S,
         lasts_ns: S,
         holder: Some(TaskId { tid: 7, name: Some("dd".into()) }),
+        peer: None,
         frames: Vec::new(),
     };
     let mut stuck = seen.stuck.clone();

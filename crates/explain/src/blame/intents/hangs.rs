@@ -43,10 +43,14 @@ pub(crate) fn other_end(known: &StallRecord) -> Option<&End> {
     known.detail.as_ref().and_then(Detail::other_end)
 }
 
-/// Whom a task surely waits for, having asked it for something.
-fn asked(known: &StallRecord) -> Option<u32> {
-    let is_idle = matches!(known.awaits, Some(Awaits::Message) | None);
-    known.holder_tid.filter(|_| !is_idle && !has(known, stall_flags::HOLDER_IS_HINT))
+/// Whether a task wants nothing of the one at the other end, as far as /proc shows.
+fn is_idle(known: &StallRecord) -> bool {
+    matches!(known.awaits, Some(Awaits::Message) | None)
+}
+
+/// Whether a task cannot go on sending because the one at the other end sleeps for a time, and reads nothing meanwhile.
+fn is_unread_while_resting(known: &StallRecord, next: Option<&StallRecord>) -> bool {
+    known.awaits == Some(Awaits::Room) && next.and_then(other_end) == Some(&End::Timer)
 }
 
 /// The latest of a thread counts; the result does not depend on the order of arrival.
@@ -91,15 +95,16 @@ impl RunIndex {
         self.rows.extend(rows);
     }
 
-    /// The rows of waits that nobody ends because the task at the other end of their chain is stuck: those of the `subjects`, or, where nobody
-    /// is asked about, of all; and those for a file system's server, in which no task idles. They are sleeps that last.
+    /// The rows of waits that nobody ends because the task at the other end of their chain is stuck, and of those for an answer that has not come:
+    /// of the `subjects`, or, where nobody is asked about, of all; and those for a file system's server, in which no task idles. They are sleeps
+    /// that last.
     pub(crate) fn find_hangs(&mut self, is_everything: bool) {
         let all = is_everything && !self.has_command;
         let mut tids: Vec<u32> = self.standing.keys().copied().collect();
         tids.retain(|tid| all || self.subjects.contains(tid) || self.is_for_file_system(*tid));
         tids.sort_unstable();
-        let hung: Vec<u32> =
-            tids.into_iter().flat_map(|tid| [self.hang(tid), self.circle(tid).unwrap_or_default()]).flatten().collect();
+        let chains = |tid: u32| [self.hang(tid), self.circle(tid).unwrap_or_default(), self.unanswered(tid)];
+        let hung: Vec<u32> = tids.into_iter().flat_map(chains).flatten().collect();
         for tid in hung {
             let Some(at) = self.last_wait(tid) else { continue };
             let row = &mut self.rows[at as usize];
@@ -107,14 +112,37 @@ impl RunIndex {
         }
     }
 
+    /// Whom a task surely waits for, having asked it for something. What /proc shows of a task that waits for one of several is a guess, until
+    /// the tracer has seen that it asked.
+    fn asked(&self, known: &StallRecord) -> Option<u32> {
+        let is_guess = has(known, stall_flags::HOLDER_IS_HINT);
+        let is_sure = match known.awaits {
+            Some(Awaits::Message) => is_guess && self.has_asked(known.tid),
+            _ => !is_idle(known) && !is_guess,
+        };
+        known.holder_tid.filter(|_| is_sure)
+    }
+
+    /// Whether the tracer saw that the task's last wait is for an answer.
+    fn has_asked(&self, tid: u32) -> bool {
+        self.last_wait(tid).is_some_and(|at| self.row(at).noted.what == Some(Awaits::Answer))
+    }
+
+    /// The task itself, if the tracer saw that it asked the one at the other end, and had no answer. What that one did shows whether it idled.
+    fn unanswered(&self, tid: u32) -> Vec<u32> {
+        let known = self.standing.get(&tid).filter(|known| !is_stopped(known) && self.has_asked(tid));
+        known.and_then(|known| self.asked(known)).map(|_| vec![tid]).unwrap_or_default()
+    }
+
     /// The tasks of a chain that ends with a stuck one, without that; empty where none is known to be.
     fn hang(&self, tid: u32) -> Vec<u32> {
         let (mut chain, mut is_hung) = (vec![tid], false);
         let Some(mut known) = self.standing.get(&tid).filter(|known| !is_stopped(known)) else { return Vec::new() };
-        while let Some(peer) = asked(known).filter(|peer| !chain.contains(peer) && chain.len() < CHAIN_TASKS) {
-            // It has not read what it was sent, or a file system waits for it.
-            is_hung |= known.bytes.is_some() || self.is_for_file_system(known.tid);
+        while let Some(peer) = self.asked(known).filter(|peer| !chain.contains(peer) && chain.len() < CHAIN_TASKS) {
             let next = self.standing.get(&peer);
+            // It has not read what it was sent, or a file system waits for it.
+            is_hung |=
+                known.bytes.is_some() || self.is_for_file_system(known.tid) || is_unread_while_resting(known, next);
             if next.is_some_and(is_stuck) {
                 return chain;
             }
@@ -122,7 +150,7 @@ impl RunIndex {
             chain.push(peer);
             known = next;
         }
-        if asked(known).is_none() {
+        if self.asked(known).is_none() {
             chain.pop();
         }
         if is_hung { chain } else { Vec::new() }
@@ -135,7 +163,7 @@ impl RunIndex {
         while chain.len() < CHAIN_TASKS {
             let known = self.standing.get(chain.last()?).filter(|known| !is_stopped(known))?;
             sends |= known.awaits == Some(Awaits::Room);
-            match asked(known).filter(|_| !has(known, stall_flags::ANY_THREAD))? {
+            match self.asked(known).filter(|_| !has(known, stall_flags::ANY_THREAD))? {
                 peer if peer == tid => return Some(chain).filter(|_| sends),
                 peer if chain.contains(&peer) => return None,
                 peer => chain.push(peer),
@@ -227,7 +255,9 @@ pub(super) fn find(index: &RunIndex) -> Vec<(u32, Intent)> {
     let intent = |row: &Row| {
         let known = index.standing.get(&row.tid)?;
         // Its cause is the file system, whatever the server does.
-        let what = known.awaits.filter(|_| !index.is_for_file_system(row.tid));
+        let is_answer = is_idle(known) && row.noted.what == Some(Awaits::Answer);
+        let what = if is_answer { Some(Awaits::Answer) } else { known.awaits };
+        let what = what.filter(|_| !index.is_for_file_system(row.tid));
         Some(Intent { whom: known.holder_tid.into(), what, ..*index.intent(row) })
     };
     hung.filter_map(|row| Some((row.at, intent(row)?))).collect()

@@ -322,7 +322,9 @@ fn search(index: &mut RunIndex, own: OwnOperations, slower_than_ns: u64, is_load
     // Who waits for room never idles, whatever the reader does.
     let is_unread = |one: &Operation| index.standing.get(&one.tid).is_some_and(|known| known.bytes.is_some());
     let is_for_room = |one: &Operation| {
-        one.is_of_subject(index) && (one.awaits == Some(Awaits::Room) || (!one.finished && is_unread(one)))
+        // Of one that is not asked about only where the reader can read nothing.
+        let hangs = !one.finished && one.awaits == Some(Awaits::Room);
+        hangs || (one.is_of_subject(index) && (one.awaits == Some(Awaits::Room) || (!one.finished && is_unread(one))))
     };
     let (for_room, mut operations): (Vec<Operation>, Vec<Operation>) = operations.into_iter().partition(is_for_room);
     let by_rows = drop_idle_but_equal(index, &mut operations);

@@ -1,29 +1,33 @@
 //! A moment whose window is the whole run says what the explanation of the run says.
 
 use model::block::DeviceNumber;
+use model::stall::StallKind;
 use model::usage::{Resource, UsageRecord};
 
 use crate::blame::tests::stage::{MS, Stage, description, stage};
 use crate::blame::{Culprit, Explanation, rules};
-use crate::glance::{Glancer, Window};
+use crate::glance::{Glance, Glancer, Window};
 use crate::series::SeriesSet;
 
 const AFTER_ALL_NS: u64 = 100 * MS;
 
 fn at_a_glance(stage: &Stage) -> Explanation {
-    from(stage, 0)
+    from(stage, 0, AFTER_ALL_NS).explanation
 }
 
-fn from(stage: &Stage, from_ns: u64) -> Explanation {
-    let mut glancer = Glancer::new(&description(true), Window { from_ns, to_ns: AFTER_ALL_NS });
+fn from(stage: &Stage, from_ns: u64, to_ns: u64) -> Glance {
+    let mut glancer = Glancer::new(&description(true), Window { from_ns, to_ns });
     glancer.events(&stage.events);
     glancer.operations(&stage.operations);
-    glancer.stalls(&stage.stalls);
+    let (standing, rows): (Vec<_>, Vec<_>) =
+        stage.stalls.iter().cloned().partition(|row| row.kind == StallKind::Standing);
+    glancer.stalls(&rows);
+    glancer.standing(&standing);
     glancer.usage(&stage.usage);
     glancer.requests(&stage.requests);
     glancer.tasks(stage.tasks.iter());
     glancer.stacks(stage.stacks.iter());
-    glancer.finish(&SeriesSet::default()).explanation
+    glancer.finish(&SeriesSet::default())
 }
 
 /// What both say: causes, culprits, stalls with their chains and rules.
@@ -70,8 +74,33 @@ fn the_neighbour_that_used_the_disk_is_named() {
 #[test]
 fn what_came_before_the_window_says_what_a_wait_is_for() {
     let rule = rules().find(|rule| rule.id == "asked-by-pipe").expect("a rule");
-    let seen = from(&stage(rule.example.timeline), 4 * MS);
+    let seen = from(&stage(rule.example.timeline), 4 * MS, AFTER_ALL_NS).explanation;
     let of_7 = seen.stalls.iter().find(|stall| stall.task.tid == 7).expect("a stall");
     assert!(of_7.rules.contains(&rule), "{of_7:?}");
     assert_eq!((of_7.start_ns, of_7.duration_ns), (4 * MS, 10 * MS));
+}
+
+/// It was looked at during its last sleep but one. What ended that was a timer.
+#[test]
+fn a_client_that_polls_is_stuck_while_its_server_is_stopped() {
+    let drawing = "
+        off      7 |sss        | call=poll state=1 awaits=answer asked=0 waker=5 waker_stack=hrtimer_wakeup
+        off      7 |   sss     | call=poll state=1 awaits=answer asked=0 waker=5 waker_stack=hrtimer_wakeup
+        blocked  7 |      ==   | call=poll state=1 awaits=answer asked=0
+        standing 7 |    =      | call=poll state=1 awaits=message holder=9 hint
+        blocked  9 |========   | state=4
+        standing 9 |    =      | state=4";
+    let scaled = |mut stage: Stage| {
+        for row in &mut stage.stalls {
+            (row.start_ns, row.duration_ns) = (100 * row.start_ns, 100 * row.duration_ns);
+            (row.busy_ns, row.asked_ns) = (row.duration_ns, row.asked_ns.map(|ns| 100 * ns));
+            row.woken_ns = row.woken_ns.map(|ns| 100 * ns);
+        }
+        stage
+    };
+    let seen = from(&scaled(stage(drawing)), 0, 850 * MS);
+    assert_eq!(seen.explanation.stalls.len(), 1, "{:#?}", seen.explanation);
+    assert_eq!(seen.stuck.len(), 1);
+    let (task, peer) = (seen.stuck[0].task.tid, seen.stuck[0].peer.as_ref().map(|peer| peer.tid));
+    assert_eq!((task, seen.stuck[0].lasts_ns, peer), (7, 850 * MS, Some(9)));
 }

@@ -55,6 +55,43 @@ fn who_may_idle_does_not_hang() {
     }
 }
 
+/// curl polls for a second at a time. /proc shows that it waits for one of several; the tracer saw that it has asked.
+#[test]
+fn a_client_that_polls_hangs_since_it_asked() {
+    check(
+        "off      7 |sss       | call=poll state=1 awaits=answer asked=0 waker=5 waker_stack=hrtimer_wakeup
+         off      7 |   sss    | call=poll state=1 awaits=answer asked=0 waker=5 waker_stack=hrtimer_wakeup
+         blocked  7 |      ====| call=poll state=1 awaits=answer asked=0
+         standing 7 |         =| call=poll state=1 awaits=message holder=9 hint
+         standing 9 |==========| cut state=4",
+        "stopped 10: client/7: stopped 10 < server/9: stopped 10",
+    );
+}
+
+/// The tracer saw that it asked; whether the server idles shows in what that does.
+#[test]
+fn a_client_hangs_as_long_as_its_server_works() {
+    let client = "blocked  7 |==========| call=recvfrom state=1 awaits=answer asked=0
+         standing 7 |         =| state=1 awaits=answer call=recvfrom holder=9
+         standing 9 |         =| state=2";
+    let at_the_disk = "off 9 |ssssssss  | stack=xfs_log_force\n blocked 9 |        ==| stack=xfs_log_force state=2";
+    check(&format!("{client}\n {at_the_disk}"), "fs_log 10: client/7: fs_log 8 < server/9: fs_log 8");
+    assert_eq!(explained(client, &[]).slow_operations, 0);
+}
+
+/// The reader of a pipe sleeps for a time; one that waits for a message itself may be a pager.
+#[test]
+fn a_writer_hangs_while_its_reader_rests() {
+    let writer = "blocked 7 |==========| call=write state=1 awaits=room asked=0 stack=anon_pipe_write
+         standing 7 |         =| state=1 awaits=room call=write holder=9 detail=pipe_room";
+    check(
+        &format!("{writer}\n standing 9 |         =| state=1 call=clock_nanosleep detail=timer"),
+        "peer 10: client/7: peer 10 < server/9: unexplained 10",
+    );
+    let pager = format!("{writer}\n standing 9 |         =| state=1 call=read detail=terminal");
+    assert_eq!(explained(&pager, &[]).slow_operations, 0);
+}
+
 #[test]
 fn a_listed_sleep_says_for_whom_it_was() {
     let drawing = "
