@@ -28,6 +28,7 @@ use crate::blame::facts::names::{Name, Names};
 use crate::blame::facts::rows::{LONGEST_NS, Row, latest_sleep};
 use crate::blame::facts::run_index::RunIndex;
 use crate::blame::facts::stacks::Stack;
+use crate::blame::facts::stop::Stop;
 use crate::blame::facts::times::joined;
 use crate::blame::operations::busy_times::BusyTimes;
 use crate::blame::operations::series::series;
@@ -154,10 +155,7 @@ pub(crate) fn all(index: &mut RunIndex, own: Vec<Operation>, slower_than_ns: u64
     found.extend(search.waits(StallKind::OffCpu, &sends, 0, blocked, &found));
     let of_program = |row: &Row| {
         let stack = index.stack(row.stack.get());
-        // A poll takes a frozen task for one that is blocked.
-        let mut around = index.rows_between(row.tid, row.start_ns, row.end_ns).map(|(_, row)| row);
-        let is_frozen = around.any(|around| around.kind == StallKind::OffCpu && around.is_stopped());
-        let stops = is_frozen
+        let stops = search.is_frozen(row)
             || row.is_stopped()
             || stack.and_then(|stack| stack.rule).is_some_and(|rule| rule.cause == Cause::Stopped);
         // A task that sleeps interruptibly may idle: only its stack shows that it waits for storage.
@@ -228,6 +226,8 @@ struct Search<'a> {
     by_task: BusyTimes,
     /// The same for the whole load: what its other threads do then belongs to the operation that waits for them.
     by_load: BusyTimes,
+    /// Times in which the freezer of a cgroup held a process.
+    frozen: BusyTimes,
 }
 
 impl Search<'_> {
@@ -238,7 +238,20 @@ impl Search<'_> {
             loads: index.tasks.processes(own.iter().map(|own| (own.tid, own.start_ns))),
             by_task: BusyTimes::of(own.iter().map(|own| (own.tid, own.start_ns, own.end_ns))),
             by_load: BusyTimes::of(own.iter().map(|own| (0, own.start_ns, own.end_ns))),
+            frozen: BusyTimes::of(index.rows.iter().filter(|row| row.stop == Some(Stop::Freezer)).map(|row| {
+                let pid = index.tasks.process_of(row.tid, row.end_ns);
+                (pid, row.start_ns, row.end_ns)
+            })),
         }
+    }
+
+    /// Whether a poll took a task that is stopped or frozen for one that is blocked: /proc shows a frozen sleep as an uninterruptible one. All
+    /// threads of a process are in its cgroup, and the tracer saw one of them at least.
+    fn is_frozen(&self, row: &Row) -> bool {
+        let mut around = self.index.rows_between(row.tid, row.start_ns, row.end_ns).map(|(_, row)| row);
+        let pid = self.index.tasks.process_of(row.tid, row.end_ns);
+        around.any(|around| around.kind == StallKind::OffCpu && around.is_stopped())
+            || (!row.switched && self.frozen.overlaps(pid, row.start_ns, row.end_ns))
     }
 
     fn is_own(&self, row: &Row) -> bool {

@@ -85,6 +85,18 @@ fn a_polled_wait_counts_unless_it_is_a_kernel_threads_or_part_of_another() {
     );
 }
 
+/// /proc shows a frozen sleep as an uninterruptible one; the tracer saw that of one thread.
+#[test]
+fn polled_waits_of_a_frozen_process_are_none() {
+    let polled = "
+        task    7 |n               | pid=7
+        task    9 |n               | pid=7
+        blocked 9 |  ==========    | stack=futex_do_wait,__futex_wait call=futex";
+    assert_eq!(operations(&stage(polled).explain()), "futex 9: 10");
+    let frozen = format!("{polled}\n off 7 |ssssssssssssss  | state=32768 stack=do_epoll_wait waker=5");
+    assert_eq!(operations(&stage(&frozen).explain()), "");
+}
+
 #[test]
 fn a_polled_wait_has_the_name_of_its_call() {
     let drawing = "
