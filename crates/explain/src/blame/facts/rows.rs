@@ -1,5 +1,6 @@
 //! Rows of stalls in memory: checked, small, with each name stored once.
 
+pub(crate) mod arrived;
 pub(crate) mod partial_rows;
 pub(crate) mod row_order;
 pub(crate) mod run_delays;

@@ -26,9 +26,8 @@ use crate::blame::facts::intent::Intents;
 use crate::blame::facts::known::KnownTime;
 use crate::blame::facts::names::Names;
 use crate::blame::facts::rows::Row;
-use crate::blame::facts::rows::partial_rows::drop_partial_rows;
+use crate::blame::facts::rows::arrived::Arrived;
 use crate::blame::facts::rows::row_order;
-use crate::blame::facts::rows::run_delays::queued;
 use crate::blame::facts::stack_rules::StackRule;
 use crate::blame::facts::stacks::{Stack, Stacks};
 use crate::blame::facts::steal::Steal;
@@ -75,6 +74,8 @@ pub(crate) struct RunIndex {
     pub(crate) known: Mutex<HashMap<u32, KnownTime>>,
     /// What threads still waited for at the end.
     pub(crate) standing: FastMap<u32, StallRecord>,
+    /// Until they are put in order.
+    pub(crate) arrived: Arrived,
     /// Ordered by task and start.
     pub(crate) rows: Vec<Row>,
     /// What rules conclude of their sleeps.
@@ -129,13 +130,7 @@ impl RunIndex {
     pub(crate) fn sort(&mut self, disk_names: HashMap<DeviceNumber, String>) {
         self.disk_names = disk_names;
         self.add_standing();
-        row_order::sort(&mut self.rows);
-        let queued = queued(&self.rows);
-        if !queued.is_empty() {
-            self.rows.extend(queued);
-            row_order::sort(&mut self.rows);
-        }
-        drop_partial_rows(&mut self.rows);
+        self.rows = std::mem::take(&mut self.arrived).in_order();
         self.number_rows();
         self.tasks.sort();
         self.containers = self.tasks.containers(&self.names);

@@ -74,7 +74,7 @@ impl RunIndex {
         if let Some(request) = row.request.get() {
             self.requests.name(request);
         }
-        self.rows.push(row);
+        self.arrived.push(row);
         true
     }
 
@@ -83,7 +83,7 @@ impl RunIndex {
         let mut missing: Vec<&StallRecord> =
             self.standing.values().filter(|known| has(known, stall_flags::CUT)).collect();
         missing.sort_unstable_by_key(|known| known.tid);
-        for row in self.rows.iter().filter(|row| row.kind == StallKind::Blocked && row.switched) {
+        for row in self.arrived.iter().filter(|row| row.kind == StallKind::Blocked && row.switched) {
             if let Ok(at) = missing.binary_search_by_key(&row.tid, |known| known.tid)
                 && row.end_ns.saturating_add(LOOKS_APART_NS) >= missing[at].end_ns()
             {
@@ -92,7 +92,7 @@ impl RunIndex {
         }
         let rows: Vec<StallRecord> = missing.into_iter().map(bare).collect();
         let rows: Vec<Row> = rows.iter().filter_map(|record| Row::new(record, &mut self.names)).collect();
-        self.rows.extend(rows);
+        rows.into_iter().for_each(|row| self.arrived.push(row));
     }
 
     /// The rows of waits that nobody ends because the task at the other end of their chain is stuck, and of those for an answer that has not come:

@@ -9,10 +9,10 @@ use crate::threads::map;
 const ROWS_AT_ONCE: usize = 16 << 10;
 
 impl RunIndex {
-    /// Rows with a request that is not recorded.
+    /// Rows with a request that is not recorded. Call this before the rows are sorted.
     pub(crate) fn unknown_requests(&self) -> u64 {
         let is_unknown = |row: &&Row| row.request.get().is_some_and(|number| self.requests.get(number).is_none());
-        self.rows.iter().filter(is_unknown).count() as u64
+        self.arrived.iter().filter(is_unknown).count() as u64
     }
 
     /// The main cause of each row, found on two threads.
