@@ -73,33 +73,46 @@ const STRIDE: usize = 64;
 /// The segments of one task, in order of time, with running sums that make any range cheap to sum.
 #[derive(Debug, Default)]
 pub(crate) struct TaskTimeline {
-    segments: Vec<Segment>,
+    segments: Box<[Segment]>,
+    /// Most timelines are of one asynchronous operation, and have few segments.
+    strides: Option<Box<Strides>>,
+}
+
+/// The running sums.
+#[derive(Debug)]
+struct Strides {
     /// Sums of all segments before each [`STRIDE`]th but the first, without the many zeros.
     before: Vec<CausedTime>,
     /// Where those of each end.
     ends: Vec<u32>,
 }
 
-impl TaskTimeline {
-    /// Takes segments in order of time.
-    pub(crate) fn new(segments: Vec<Segment>) -> TaskTimeline {
-        let mut joined: Vec<Segment> = Vec::with_capacity(segments.len());
-        for segment in segments {
-            match joined.last_mut() {
-                Some(last) if last.continues(&segment) => last.end_ns = segment.end_ns,
-                _ => joined.push(segment),
-            }
-        }
-        let strides = joined.len().saturating_sub(1) / STRIDE;
+impl Strides {
+    /// `None`: there are so few segments that none is needed.
+    fn of(segments: &[Segment]) -> Option<Box<Strides>> {
+        let strides = segments.len().saturating_sub(1) / STRIDE;
         let (mut before, mut ends, mut sums) = (Vec::new(), Vec::with_capacity(strides), Sums::ZERO);
-        for stride in joined.chunks_exact(STRIDE).take(strides) {
+        for stride in segments.chunks_exact(STRIDE).take(strides) {
             stride.iter().for_each(|segment| sums.add(segment.cause, segment.evidence, segment.ns()));
             before.extend(sums.parts());
             ends.push(before.len() as u32);
         }
-        joined.shrink_to_fit();
         before.shrink_to_fit();
-        TaskTimeline { segments: joined, before, ends }
+        (strides > 0).then(|| Box::new(Strides { before, ends }))
+    }
+}
+
+impl TaskTimeline {
+    /// Takes segments in order of time.
+    pub(crate) fn new(mut segments: Vec<Segment>) -> TaskTimeline {
+        segments.dedup_by(|next, last| {
+            let continues = last.continues(next);
+            if continues {
+                last.end_ns = next.end_ns;
+            }
+            continues
+        });
+        TaskTimeline { strides: Strides::of(&segments), segments: segments.into_boxed_slice() }
     }
 
     /// Sums of the time before a moment.
@@ -116,8 +129,9 @@ impl TaskTimeline {
 
     /// Sums of all segments before that stride.
     fn before(&self, stride: usize) -> &[CausedTime] {
-        let end = |stride: usize| stride.checked_sub(1).map_or(0, |at| self.ends[at] as usize);
-        if stride == 0 { &[] } else { &self.before[end(stride - 1)..end(stride)] }
+        let Some(Strides { before, ends }) = self.strides.as_deref().filter(|_| stride > 0) else { return &[] };
+        let end = |stride: usize| stride.checked_sub(1).map_or(0, |at| ends[at] as usize);
+        &before[end(stride - 1)..end(stride)]
     }
 
     /// Time by cause between two moments.
