@@ -15,6 +15,7 @@ mod lacked;
 mod need;
 mod pieces;
 mod reclaimed;
+mod shares;
 mod syncers;
 #[cfg(test)]
 mod tests;
@@ -40,6 +41,7 @@ use crate::threads::hand_over;
 pub(crate) use costs::blamed_disk;
 use costs::{Cost, Costs, Key};
 pub(crate) use pieces::Waiting;
+use syncers::Syncers;
 pub(crate) use victims::Victims;
 
 use crate::hashing::FastSet;
@@ -66,16 +68,10 @@ impl<'a> RootBlockers<'a> {
         timelines: &mut TaskTimelines<'_>,
         disks: &'a Disks,
     ) -> RootBlockers<'a> {
-        let mut costs = Costs::new(index, disks);
+        let syncers = Syncers::new(index, disks);
+        let mut costs = Costs::new(index, disks, &syncers);
         // Timelines of the next ones are built meanwhile.
         hand_over(|add| in_batches(index, operations, timelines, add), |waiting: Vec<Waiting>| costs.add(&waiting));
-        RootBlockers { index, disks, times: costs.into_times() }
-    }
-
-    /// The same of what waited, as [`waiting`] has found it.
-    pub(crate) fn of_waiting(index: &'a RunIndex, waiting: &[Waiting<'_>], disks: &'a Disks) -> RootBlockers<'a> {
-        let mut costs = Costs::new(index, disks);
-        costs.add(waiting);
         RootBlockers { index, disks, times: costs.into_times() }
     }
 
@@ -110,6 +106,28 @@ impl<'a> RootBlockers<'a> {
         let starter: u32 = self.index.names.get(starter).rsplit_once('/')?.1.parse().ok()?;
         let is_of_command = |pid: u32| self.index.of_command.contains(&pid);
         (is_of_command(starter) == is_of_command(pid)).then_some(starter)
+    }
+}
+
+/// Root blockers of one cause, of several parts of the operations.
+pub(crate) struct OfCause<'a> {
+    index: &'a RunIndex,
+    disks: &'a Disks,
+    syncers: Syncers,
+}
+
+impl<'a> OfCause<'a> {
+    pub(crate) fn new(index: &'a RunIndex, disks: &'a Disks) -> OfCause<'a> {
+        OfCause { index, disks, syncers: Syncers::new(index, disks) }
+    }
+
+    /// Those of what waited, as [`waiting`] has found it, the most time first.
+    pub(crate) fn of(&self, waiting: &[Waiting<'_>], cause: Cause) -> Vec<Culprit> {
+        let OfCause { index, disks, syncers } = self;
+        let mut costs = Costs::new(index, disks, syncers).of_cause(cause);
+        costs.add(waiting);
+        let blockers = RootBlockers { index, disks, times: costs.into_times() };
+        blockers.of(|_| true).into_iter().filter(|culprit| culprit.cause == cause).collect()
     }
 }
 

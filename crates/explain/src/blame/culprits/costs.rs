@@ -12,10 +12,10 @@ use super::lacked::Lacked;
 use super::need::{Need, need as need_of};
 use super::pieces::{Waiting, pieces};
 use super::reclaimed::Reclaimed;
+use super::shares::Shares;
 use super::syncers::Syncers;
 use super::users::users;
 use super::victims::{Victim, Victims};
-use super::weights::{Users, divided};
 use crate::blame::facts::cause::Cause;
 use crate::blame::facts::names::Name;
 use crate::blame::facts::run_index::RunIndex;
@@ -80,28 +80,8 @@ struct Blamed {
 type Interval = (u64, u64);
 /// The end of a chain, by number, and the victim.
 type Piece = (u32, Victim);
-
-/// Who used what was needed, and of servers, for whom.
-struct Shares<'a> {
-    need: &'a Need,
-    users: Users,
-    clients: FastMap<u32, Clients>,
-}
-
-impl Shares<'_> {
-    /// Divides a time that a process lost.
-    fn by_process(&self, index: &RunIndex, ns: u64, victim: u32) -> impl Iterator<Item = (Option<u32>, u64)> {
-        divided(ns, &self.users).into_iter().flat_map(move |(pid, ns)| {
-            let clients = pid.and_then(|pid| Some((pid, self.clients.get(&pid)?)));
-            match clients {
-                Some((pid, clients)) => {
-                    clients.divide(index, ns, (pid, victim)).into_iter().map(|(pid, ns)| (Some(pid), ns)).collect()
-                }
-                None => vec![(pid, ns)],
-            }
-        })
-    }
-}
+/// The numbers of root blockers, by the end of the chain and the process that used what was needed within one interval.
+type KeysOfUsers = FastMap<(u32, Option<u32>), u32>;
 
 /// Time by root blocker.
 pub(super) struct Costs<'a> {
@@ -118,16 +98,22 @@ pub(super) struct Costs<'a> {
     lacked: Lacked,
     reclaimed: Reclaimed,
     evicted: Evicted,
-    syncers: Syncers,
+    syncers: &'a Syncers,
+    /// Only what has this cause is to be divided.
+    only: Option<Cause>,
 }
 
 impl<'a> Costs<'a> {
-    pub(super) fn new(index: &'a RunIndex, disks: &'a Disks) -> Costs<'a> {
+    pub(super) fn new(index: &'a RunIndex, disks: &'a Disks, syncers: &'a Syncers) -> Costs<'a> {
         let (keys, needs) = (Numbers::new(), Numbers::new());
         let (times, ends, pending) = (FastMap::default(), FastMap::default(), FastMap::default());
         let (lacked, reclaimed, evicted) = Default::default();
-        let syncers = Syncers::new(index, disks);
-        Costs { index, disks, times, keys, needs, ends, pending, lacked, reclaimed, evicted, syncers }
+        Costs { index, disks, times, keys, needs, ends, pending, lacked, reclaimed, evicted, syncers, only: None }
+    }
+
+    /// Only the time with that cause. What else victims lacked still says of them that they are victims.
+    pub(super) fn of_cause(self, cause: Cause) -> Costs<'a> {
+        Costs { only: Some(cause), ..self }
     }
 
     /// Adds the waits of tasks' operations.
@@ -164,6 +150,9 @@ impl<'a> Costs<'a> {
                     self.lacked.add(device, victim.1, (from_ns, to_ns));
                 }
             }
+        }
+        if self.only.is_some_and(|only| only != segment.cause) {
+            return;
         }
         let span = index.usage.span_of(from_ns, to_ns).unwrap_or((from_ns, to_ns));
         let evicted = reader.and_then(|reader| self.evicted.part(index, reader, span));
@@ -222,10 +211,9 @@ impl<'a> Costs<'a> {
             }
             let of_server = |pid: &u32| Some((*pid, Clients::of(self.index, &need, *pid, span)?));
             let clients = users.keys().flatten().filter_map(of_server).collect();
-            let used = Shares { need: &need, users, clients };
-            for ((key, victim), ns) in pieces {
-                self.divide(key, &used, victim, span.1, ns);
-            }
+            let used = Shares { need: &need, at_ns: span.1, users, clients };
+            let mut keys = KeysOfUsers::default();
+            pieces.into_iter().for_each(|(piece, ns)| self.divide(piece, ns, &used, &mut keys));
         }
     }
 
@@ -239,25 +227,35 @@ impl<'a> Costs<'a> {
     }
 
     /// Divides a victim's time among the users of what it lacked. Where none is known, the end of the chain is to blame.
-    fn divide(&mut self, key: u32, used: &Shares<'_>, victim: Victim, at_ns: u64, ns: u64) {
-        let (known, need) = (self.keys.value(key).clone(), used.need);
+    fn divide(&mut self, (key, victim): Piece, ns: u64, used: &Shares<'_>, keys: &mut KeysOfUsers) {
         if used.users.is_empty() {
-            let device = known.device.or(need.device());
-            let key = self.keys.of(&Key { device, ..known });
+            let key = *keys.entry((key, None)).or_insert_with(|| self.key_of_end(key, used.need));
             return self.add_cost(key, victim, ns);
         }
-        let Key { device, cause, .. } = known;
+        used.by_process(self.index, ns, victim.1, |pid, ns| {
+            if ns > 0 {
+                let key = *keys.entry((key, pid)).or_insert_with(|| self.key_of_user(key, used, pid));
+                self.add_cost(key, victim, ns);
+            }
+        });
+    }
+
+    fn key_of_end(&mut self, key: u32, need: &Need) -> u32 {
+        let known = self.keys.value(key).clone();
+        self.keys.of(&Key { device: known.device.or(need.device()), ..known })
+    }
+
+    fn key_of_user(&mut self, key: u32, used: &Shares<'_>, pid: Option<u32>) -> u32 {
+        let (need, at_ns) = (used.need, used.at_ns);
+        let Key { device, cause, .. } = *self.keys.value(key);
         let device = need.named_disk().or(device);
-        for (pid, ns) in used.by_process(self.index, ns, victim.1).filter(|(_, ns)| *ns > 0) {
-            let process = pid.map(|pid| self.index.tasks.process(pid, at_ns, &self.index.names));
-            let cgroup = pid.and_then(|pid| match used.users.contains_key(&Some(pid)) {
-                true => self.cgroup(need, pid, at_ns),
-                // Another process used it for this one.
-                false => self.index.tasks.cgroup(pid, at_ns),
-            });
-            let key = self.keys.of(&Key { process, cgroup, device, cause, evicts: matches!(need, Need::Evicted(_)) });
-            self.add_cost(key, victim, ns);
-        }
+        let process = pid.map(|pid| self.index.tasks.process(pid, at_ns, &self.index.names));
+        let cgroup = pid.and_then(|pid| match used.users.contains_key(&Some(pid)) {
+            true => self.cgroup(need, pid, at_ns),
+            // Another process used it for this one.
+            false => self.index.tasks.cgroup(pid, at_ns),
+        });
+        self.keys.of(&Key { process, cgroup, device, cause, evicts: matches!(need, Need::Evicted(_)) })
     }
 
     /// The cgroup of a user: that with the quota; of v1 that of the controller whose limit holds. The root has the requests of workers, and says

@@ -48,6 +48,11 @@ pub(crate) const RULE: Rule = Rule {
 };
 
 pub(crate) fn find(index: &RunIndex, disks: &Disks) -> Vec<(u32, Intent)> {
+    let is_poll = |row: &&Row| row.kind == StallKind::Blocked && row.request.get().is_none();
+    let polled: Vec<&Row> = index.rows.iter().filter(is_poll).collect();
+    if polled.is_empty() {
+        return Vec::new();
+    }
     let mut last: FastMap<Key, Last> = FastMap::default();
     for row in index.rows.iter().filter(|row| row.kind == StallKind::OffCpu) {
         let Some(request) = index.request(row) else { continue };
@@ -68,8 +73,7 @@ pub(crate) fn find(index: &RunIndex, disks: &Disks) -> Vec<(u32, Intent)> {
         let is_held_back = || !held_back.is_empty() && held_back.contains(&place(index, disks, row));
         known.map_or_else(is_held_back, |&(_, throttled)| throttled)
     };
-    let polled = index.rows.iter().filter(|row| row.kind == StallKind::Blocked && row.request.get().is_none());
-    let held = polled.filter(|row| is_throttled(row));
+    let held = polled.into_iter().filter(|row| is_throttled(row));
     held.map(|row| (row.at, Intent { for_limit: true, ..*index.intent(row) })).collect()
 }
 

@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap};
 
 use crate::blame::culprits::culprit::Culprit;
-use crate::blame::culprits::{RootBlockers, Waiting, waiting};
+use crate::blame::culprits::{OfCause, Waiting, waiting};
 use crate::blame::facts::cause::{Cause, traits};
 use crate::blame::facts::run_index::RunIndex;
 use crate::blame::facts::storage::disks::Disks;
@@ -15,6 +15,7 @@ use crate::blame::operations::Operation;
 use crate::blame::timeline::timelines::TaskTimelines;
 use crate::blame::verdict::explanation::Convoy;
 use crate::blame::verdict::wording::describe;
+use crate::hashing::FastMap;
 use crate::threads::map;
 use crate::thresholds::CONVOY_TASKS;
 
@@ -46,8 +47,8 @@ pub(crate) fn convoys(
     timelines: &mut TaskTimelines<'_>,
     slower_than_ns: u64,
 ) -> Vec<Convoy> {
-    let mut waits: HashMap<Key, Vec<Wait>> = HashMap::new();
-    let mut keys: HashMap<(u32, Cause), Key> = HashMap::new();
+    let mut waits: FastMap<Key, Vec<Wait>> = FastMap::default();
+    let mut keys: FastMap<(u32, Cause), Key> = FastMap::default();
     for operation in operations {
         let timeline = timelines.of(operation);
         for segment in timeline.between(operation.start_ns, operation.end_ns).take(SEGMENTS) {
@@ -85,15 +86,18 @@ fn name_users_of_workers(
     let is_worker = |who: &TaskId| who.name.as_ref().is_some_and(|name| name.starts_with(WORKER));
     let by_worker = |convoy: &&mut Convoy| convoy.holder.as_ref().is_some_and(is_worker);
     let mut by_workers: Vec<&mut Convoy> = convoys.iter_mut().filter(by_worker).collect();
+    if by_workers.is_empty() {
+        return;
+    }
+    let blockers = OfCause::new(index, disks);
     // Two at once: each has copies of most operations.
     for convoys in by_workers.chunks_mut(2) {
         let waits: Vec<Vec<Operation>> = convoys.iter().map(|convoy| waits_of(convoy, operations)).collect();
         let all: Vec<(&Convoy, Vec<Waiting<'_>>)> =
             convoys.iter().zip(&waits).map(|(convoy, waits)| (&**convoy, waiting(index, waits, timelines))).collect();
         let users = map(&all, |(convoy, waiting)| {
-            let culprits = RootBlockers::of_waiting(index, waiting, disks).of(|_| true);
-            let of_cause = culprits.into_iter().filter(|culprit| culprit.cause == convoy.cause);
-            of_cause.filter_map(|culprit| culprit.task).find(|task| !is_worker(task))
+            let culprits = blockers.of(waiting, convoy.cause).into_iter();
+            culprits.filter_map(|culprit| culprit.task).find(|task| !is_worker(task))
         });
         drop(all);
         for (convoy, user) in convoys.iter_mut().zip(users) {
