@@ -45,6 +45,8 @@ pub(crate) struct Row {
     pub(crate) held: bool,
     /// All waits of its task are recorded.
     pub(crate) watched: bool,
+    /// It is no wait, but a moment at which the task ran.
+    pub(crate) while_running: bool,
     /// Since when the task was in its call, and the CPU time it had used by then; 0: unknown.
     pub(crate) call_start_ns: u64,
     pub(crate) accounted: Accounted,
@@ -98,6 +100,7 @@ impl Row {
             held: is(record, stall_flags::CPU_QUOTA),
             watched: is(record, stall_flags::WATCHED),
             call_start_ns: record.call_start_ns.filter(|&ns| ns <= record.start_ns).unwrap_or(0),
+            while_running: record.kind == StallKind::OnCpu,
             accounted: Accounted::by(record),
             noted: noted(record),
             worker_tid: record.worker_tid.into(),
@@ -125,7 +128,7 @@ fn noted(record: &StallRecord) -> Intent {
         what: record.awaits.filter(|_| !is_stopped(record)),
         whom: record.waker_tid.into(),
         whom_stack: record.waker_stack.into(),
-        since_ns: record.asked_ns,
+        since_ns: record.asked_ns.into(),
         not_for_request: false,
         for_limit: false,
     }
@@ -137,14 +140,12 @@ pub(crate) struct Accounted {
     pub(crate) cpu_ns: u64,
     /// On run queues.
     pub(crate) run_delay_ns: u64,
-    /// It is no wait, but a moment at which the task ran.
-    pub(crate) while_running: bool,
 }
 
 impl Accounted {
     fn by(record: &StallRecord) -> Accounted {
         let (cpu_ns, run_delay_ns) = (record.cpu_ns.unwrap_or(0), record.run_delay_ns.unwrap_or(0));
-        Accounted { cpu_ns, run_delay_ns, while_running: record.kind == StallKind::OnCpu }
+        Accounted { cpu_ns, run_delay_ns }
     }
 }
 

@@ -10,7 +10,7 @@ mod workers;
 
 pub(crate) use unlocked::{ANSWERED, HELD_BY_IO};
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
 use std::sync::{Mutex, OnceLock};
 
@@ -83,9 +83,11 @@ pub(crate) struct RunIndex {
     /// For each row, its main cause, and the latest end of this and earlier rows of its task. Chains read both very often.
     causes: Vec<Cause>,
     latest_ends_ns: Vec<u64>,
+    /// The starts of the rows, for searches: few of them share a line of the cache with others of the task.
+    starts_ns: Vec<u64>,
     by_task: FastMap<u32, Range<usize>>,
     /// Rows of asynchronous operations, by process and start.
-    asynchronous: HashMap<u32, Vec<u32>>,
+    asynchronous: FastMap<u32, Vec<u32>>,
     /// Sleeps of the workers of each loop device, and of the server of each disk of the network; ordered and disjoint.
     workers: HashMap<DeviceNumber, Vec<Covered>>,
     /// Who held which lock when.
@@ -147,6 +149,7 @@ impl RunIndex {
             self.by_task.insert(rows[0].tid, from..from + rows.len());
             from += rows.len();
             self.latest_ends_ns.extend(row_order::latest_ends_ns(rows));
+            self.starts_ns.extend(rows.iter().map(|row| row.start_ns));
         }
         for (row, at) in self.rows.iter_mut().zip(0..) {
             row.at = at;
@@ -181,7 +184,7 @@ impl RunIndex {
     /// with those of another device may be taken for one of these, which is seldom. Its requests also show which disk is beneath a loop device.
     fn find_waiters(&mut self) {
         let waits = self.rows.iter().filter_map(|row| Some((row, self.request(row)?)));
-        let mut waiters: HashMap<(u32, DeviceNumber), (u64, bool)> = HashMap::new();
+        let mut waiters: FastMap<(u32, DeviceNumber), (u64, bool)> = FastMap::default();
         for (row, request) in waits {
             let pid = self.tasks.process_of(row.tid, row.end_ns);
             let (count, reads) = waiters.entry((pid, request.device)).or_default();
@@ -193,8 +196,8 @@ impl RunIndex {
         let pairs =
             pairs.flat_map(|upper| std::iter::successors(Some(upper), |upper| self.lower(upper)).take(DEVICE_LAYERS));
         let pairs = pairs.filter_map(|upper| Some((upper.device, self.lower(upper)?.device)));
-        let above: HashSet<(DeviceNumber, DeviceNumber)> = pairs.collect();
-        let mut most: HashMap<u32, u64> = HashMap::new();
+        let above: FastSet<(DeviceNumber, DeviceNumber)> = pairs.collect();
+        let mut most: FastMap<u32, u64> = FastMap::default();
         waiters.iter().for_each(|(&(pid, _), &(count, _))| {
             let most = most.entry(pid).or_default();
             *most = count.max(*most);
@@ -233,7 +236,7 @@ impl RunIndex {
     /// A task's rows that began before `to_ns`, the latest first, until no remaining row ends after `from_ns`.
     pub(crate) fn rows_between(&self, tid: u32, from_ns: u64, to_ns: u64) -> impl Iterator<Item = (u32, &Row)> {
         let range = self.by_task.get(&tid).cloned().unwrap_or_default();
-        let end = range.start + self.rows[range.clone()].partition_point(|row| row.start_ns < to_ns);
+        let end = range.start + self.starts_ns[range.clone()].partition_point(|start_ns| *start_ns < to_ns);
         let rows = (range.start..end).rev().take_while(move |&at| self.latest_ends_ns[at] > from_ns);
         rows.map(|at| (at as u32, &self.rows[at]))
     }

@@ -310,14 +310,15 @@ impl Path<'_> {
     fn back_through(&mut self, tid: u32, timeline: &TaskTimeline) -> Next {
         let index = self.index;
         let wait = index.row(self.row);
+        let awaits_lock = index.awaits(wait) == Some(Awaits::Lock);
         for segment in timeline.latest(self.from_ns, self.until_ns).take(SEGMENTS) {
-            if index.awaits(wait) == Some(Awaits::Lock) {
+            if awaits_lock {
                 self.put_wait(segment.end_ns);
             }
             self.put_lock(segment.end_ns);
             self.put_gap(segment.end_ns);
             // Of the holder of a lock, only that it held the lock matters.
-            let is_for_lock = self.lock.is_some() || index.awaits(wait) == Some(Awaits::Lock);
+            let is_for_lock = self.lock.is_some() || awaits_lock;
             let is_by_choice =
                 || sleeps_by_choice(index, wait, &segment) || (self.of_slow_client && is_timer(index, &segment));
             if !is_for_lock && !self.through_idle && is_by_choice() {
@@ -334,7 +335,7 @@ impl Path<'_> {
                 }
             }
             // Whatever else the holder of a lock did, the wait was for the lock.
-            if index.awaits(wait) == Some(Awaits::Lock) && !segment.cause.is_wait() {
+            if awaits_lock && !segment.cause.is_wait() {
                 self.put_wait(segment.start_ns);
             }
             if !segment.cause.is_wait() {

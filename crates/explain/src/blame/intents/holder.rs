@@ -1,7 +1,5 @@
 //! Who held a lock while a task slept for it.
 
-use std::collections::HashMap;
-
 use model::stall::Awaits;
 
 use crate::blame::facts::rows::Row;
@@ -10,6 +8,7 @@ use crate::blame::graph::since::series_began_ns;
 use crate::blame::intents::lock_turns::{self, Held};
 use crate::blame::rule::{Example, Rule};
 use crate::blame::verdict::explanation::{Holds, Link};
+use crate::hashing::FastMap;
 use crate::thresholds::CHAIN_TASKS;
 
 pub(crate) const RELEASES_RULE: Rule = Rule {
@@ -78,7 +77,7 @@ pub(crate) fn longest(index: &RunIndex, row: &Row) -> Option<Held> {
 
 /// The same of a part of the wait.
 pub(crate) fn longest_within(index: &RunIndex, row: &Row, (from_ns, to_ns): (u64, u64)) -> Option<Held> {
-    let mut sums: HashMap<u32, (u64, Held)> = HashMap::new();
+    let mut sums: FastMap<u32, (u64, Held)> = FastMap::default();
     let within = |held: Held| Held { from_ns: held.from_ns.max(from_ns), to_ns: held.to_ns.min(to_ns), ..held };
     for turn in all(index, row).into_iter().map(within).filter(|turn| turn.from_ns < turn.to_ns) {
         let (sum_ns, longest) = sums.entry(turn.tid).or_insert((0, turn));

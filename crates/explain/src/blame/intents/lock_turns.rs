@@ -1,13 +1,12 @@
 //! The owners of each lock, one after the other.
 
-use std::collections::HashMap;
-
 use model::stall::StallKind;
 use model::system_call::traits;
 
 use crate::blame::facts::names::Names;
 use crate::blame::facts::rows::Row;
 use crate::blame::rule::{Example, Rule};
+use crate::hashing::FastMap;
 use crate::thresholds::SOON_NS;
 
 pub(crate) const RULE: Rule = Rule {
@@ -70,7 +69,7 @@ struct Wait {
 
 /// The waits of each task for each lock, by start.
 #[derive(Debug, Default)]
-struct Waits(HashMap<(u32, u32), Vec<Wait>>);
+struct Waits(FastMap<(u32, u32), Vec<Wait>>);
 
 impl Waits {
     fn new(rows: &[Row], names: &Names) -> Waits {
@@ -80,7 +79,7 @@ impl Waits {
                 row.call_start_ns > 0 && row.call.is_some_and(|call| names.traits(call).has(traits::LOCKS_FILE));
             if in_call { row.call_start_ns } else { row.start_ns }
         };
-        let mut waits: HashMap<(u32, u32), Vec<Wait>> = HashMap::new();
+        let mut waits: FastMap<(u32, u32), Vec<Wait>> = FastMap::default();
         for row in rows.iter().filter(|row| row.kind == StallKind::OffCpu) {
             let Some(lock) = row.lock.get() else { continue };
             // Who was woken has it, or is the next to have it.
@@ -114,14 +113,14 @@ impl Waits {
 /// The owners of each lock: those that the tasks found that went to sleep for it, and these tasks when they got it.
 #[derive(Debug, Default)]
 pub(crate) struct LockTurns {
-    turns: HashMap<u32, Vec<Turn>>,
+    turns: FastMap<u32, Vec<Turn>>,
     waits: Waits,
 }
 
 impl LockTurns {
     /// From rows that are ordered by task and start.
     pub(crate) fn new(rows: &[Row], names: &Names, whom: impl Fn(&Row) -> Option<u32>) -> LockTurns {
-        let mut turns: HashMap<u32, Vec<Turn>> = HashMap::new();
+        let mut turns: FastMap<u32, Vec<Turn>> = FastMap::default();
         let waits = Waits::new(rows, names);
         for (at, row) in rows.iter().enumerate() {
             let Some(lock) = row.lock.get().filter(|_| row.kind == StallKind::OffCpu) else { continue };

@@ -69,11 +69,11 @@ impl Works {
 
     fn waits_for_thread(&self, index: &RunIndex, row: &Row) -> Option<Intent> {
         let mut intent = *index.intent(row);
-        let asked_ns = receipt(&self.old, row.tid, row.runnable_ns).filter(|_| intent.since_ns.is_none());
+        let asked_ns = receipt(&self.old, row.tid, row.runnable_ns).filter(|_| intent.since_ns.get().is_none());
         let is_of_request = matches!(intent.what, Some(Awaits::Work | Awaits::Interrupt | Awaits::Message));
         let is_found = asked_ns.is_some() && is_of_request;
         if is_found {
-            (intent.since_ns, intent.what) = (asked_ns, Some(Awaits::ForClient));
+            (intent.since_ns, intent.what) = (asked_ns.into(), Some(Awaits::ForClient));
         }
         let works = |tid: u32| {
             let all = [&self.old, &self.seen, &self.waited_for];
@@ -91,13 +91,13 @@ impl Works {
         let is_meant = row.cut && index.awaits(row) == Some(Awaits::Message) && !is_moment(index, row);
         let server = index.whom(row).filter(|_| is_meant)?;
         let asked_ns = receipt(&self.old, server, row.runnable_ns)?;
-        Some(Intent { since_ns: Some(asked_ns), what: Some(Awaits::Answer), ..*index.intent(row) })
+        Some(Intent { since_ns: Some(asked_ns).into(), what: Some(Awaits::Answer), ..*index.intent(row) })
     }
 }
 
 /// Whether it is no wait, but a moment at which its thread worked for a client.
 fn is_moment(index: &RunIndex, row: &Row) -> bool {
-    row.accounted.while_running && index.asked_ns(row).is_some()
+    row.while_running && index.asked_ns(row).is_some()
 }
 
 fn times(index: &RunIndex, is_one: impl Fn(&Row) -> bool) -> Work {

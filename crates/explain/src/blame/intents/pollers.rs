@@ -6,6 +6,7 @@ use model::stall::{Awaits, StallKind};
 use model::system_call::traits;
 
 use crate::blame::facts::intent::Intent;
+use crate::blame::facts::maybe::MaybeNs;
 use crate::blame::facts::rows::Row;
 use crate::blame::facts::run_index::RunIndex;
 use crate::blame::intents::turns;
@@ -49,7 +50,7 @@ pub(super) fn find(index: &RunIndex) -> Vec<(u32, Intent)> {
     let both: HashSet<_> = keys.filter(|key| polling.contains(key)).collect();
     let of_both =
         index.rows.iter().filter(|row| sleeps_for_client(index, row) && both.contains(&(row.tid, index.asked_ns(row))));
-    let idle = |row: &Row| Intent { since_ns: None, what: Some(Awaits::Message), ..*index.intent(row) };
+    let idle = |row: &Row| Intent { since_ns: MaybeNs::NONE, what: Some(Awaits::Message), ..*index.intent(row) };
     of_both.map(|row| (row.at, idle(row))).collect()
 }
 

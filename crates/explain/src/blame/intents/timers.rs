@@ -32,7 +32,9 @@ pub(super) fn find(index: &RunIndex) -> Vec<(u32, Intent)> {
 fn without_waker(intent: &Intent) -> Intent {
     let what = match intent.what {
         Some(what @ (Awaits::Answer | Awaits::PartOfAnswer)) => Some(what),
-        Some(Awaits::ForClient | Awaits::Lock | Awaits::Thread) if intent.since_ns.is_some() => Some(Awaits::ForClient),
+        Some(Awaits::ForClient | Awaits::Lock | Awaits::Thread) if intent.since_ns.get().is_some() => {
+            Some(Awaits::ForClient)
+        }
         what => what.map(|_| Awaits::Interrupt),
     };
     Intent { what, whom: Some(0).into(), not_for_request: true, ..*intent }

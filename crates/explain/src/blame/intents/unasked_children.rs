@@ -3,6 +3,7 @@
 use model::stall::Awaits;
 
 use crate::blame::facts::intent::Intent;
+use crate::blame::facts::maybe::MaybeNs;
 use crate::blame::facts::rows::Row;
 use crate::blame::facts::run_index::RunIndex;
 use crate::blame::rule::{Example, Rule};
@@ -27,6 +28,6 @@ pub(super) fn find(index: &RunIndex) -> Vec<(u32, Intent)> {
     let answers_nothing = |row: &Row| index.waker_stack(row).is_some_and(|waker| waker.ends || waker.sends_datagram);
     let unasked =
         index.rows.iter().filter(|row| index.awaits(row) == Some(Awaits::AnswerOfChild) && answers_nothing(row));
-    let idle = |row: &Row| Intent { what: Some(Awaits::Message), since_ns: None, ..*index.intent(row) };
+    let idle = |row: &Row| Intent { what: Some(Awaits::Message), since_ns: MaybeNs::NONE, ..*index.intent(row) };
     unasked.map(|row| (row.at, idle(row))).collect()
 }

@@ -81,9 +81,8 @@ fn served_about(index: &RunIndex, server: u32, (from_ns, to_ns): (u64, u64)) -> 
 /// Who gets a thread's next answer. In between it did not sleep: else what it did may have been for others.
 fn next_client(index: &RunIndex, server: u32, at_ns: u64) -> Option<Client> {
     let (client, sent_ns) = index.answers.next(server, at_ns)?;
-    let sleeps = |row: &Row| {
-        row.kind == StallKind::OffCpu && row.interruptible && row.start_ns >= at_ns && !row.accounted.while_running
-    };
+    let sleeps =
+        |row: &Row| row.kind == StallKind::OffCpu && row.interruptible && row.start_ns >= at_ns && !row.while_running;
     let slept = index.rows_between(server, at_ns, sent_ns).any(|(_, row)| sleeps(row));
     (!slept).then_some((client, sent_ns))
 }

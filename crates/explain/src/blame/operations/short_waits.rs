@@ -2,7 +2,7 @@
 //! thousands may be all that a program does.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 
 use model::stall::{Awaits, StallKind};
 
@@ -18,6 +18,7 @@ use crate::blame::timeline::timelines::{Built, TaskTimelines};
 use crate::blame::timeline::{NO_ROW, Segment};
 use crate::blame::verdict::explanation::{CauseTime, Explanation, Part, ShortWaits};
 use crate::blame::verdict::part::{Accounted, part};
+use crate::hashing::FastSet;
 
 impl Explanation {
     /// The part that shorter waits have of the time in which the recorded command did not idle, 0 to 1.
@@ -48,7 +49,7 @@ pub(crate) struct Chosen<'a> {
     pub(crate) slower_than_ns: u64,
     pub(crate) window_ns: (u64, u64),
     /// Of these tasks.
-    pub(crate) tids: HashSet<u32>,
+    pub(crate) tids: FastSet<u32>,
     /// Times of the operations.
     pub(crate) busy: &'a BusyTimes,
 }
@@ -132,7 +133,7 @@ fn is_known(index: &RunIndex, row: &Row) -> bool {
 /// Of the waits that are not recorded individually.
 #[derive(Debug, Default)]
 struct Sums {
-    seen: HashSet<u32>,
+    seen: FastSet<u32>,
     count: u64,
     /// With those that are.
     ns: u64,

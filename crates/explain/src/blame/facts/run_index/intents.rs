@@ -34,7 +34,7 @@ impl RunIndex {
 
     /// When the request was sent whose answer it awaits, or received that it works on.
     pub(crate) fn asked_ns(&self, row: &Row) -> Option<u64> {
-        self.intent(row).since_ns
+        self.intent(row).since_ns.get()
     }
 
     /// The thread that is noted to have woken it; 0: none, and any for an interrupt ([`RunIndex::waker`]).
