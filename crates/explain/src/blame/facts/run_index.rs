@@ -66,6 +66,8 @@ pub(crate) struct RunIndex {
     pub(crate) disk_names: HashMap<DeviceNumber, String>,
     pub(crate) stacks: Stacks,
     pub(crate) user_stacks: UserStacks,
+    /// Rows with a request that is not recorded, once the rows are sorted.
+    pub(crate) unknown_requests: u64,
     /// Requests that rows name.
     pub(crate) requests: Requests,
     /// Made when it is needed.
@@ -132,6 +134,7 @@ impl RunIndex {
     pub(crate) fn sort(&mut self, disk_names: HashMap<DeviceNumber, String>) {
         self.disk_names = disk_names;
         self.add_standing();
+        self.find_requests();
         self.rows = std::mem::take(&mut self.arrived).in_order();
         self.number_rows();
         self.tasks.sort();
@@ -153,7 +156,6 @@ impl RunIndex {
         }
         for (row, at) in self.rows.iter_mut().zip(0..) {
             row.at = at;
-            row.request_at = row.request.get().and_then(|number| self.requests.place(number)).into();
         }
     }
 

@@ -266,7 +266,6 @@ impl Blame {
     fn take_losses(&mut self) {
         (self.explanation.losses, self.index.lossy) = std::mem::take(&mut self.log).finish();
         self.explanation.losses.damaged = self.damaged;
-        self.explanation.losses.unknown_requests = self.index.unknown_requests();
     }
 
     /// Explains the rows, and returns the accounting of every operation; an explanation describes only the longest.
@@ -277,6 +276,7 @@ impl Blame {
         } = self;
         explanation.operations = phases.operations();
         conclude(&mut index, &scope, &disks);
+        explanation.losses.unknown_requests = index.unknown_requests;
         explanation.containers.clone_from(&index.containers);
         let is_load = explanation.operations.is_some();
         let (mut operations, by_rows) = search(&mut index, own, explanation.slower_than_ns, is_load);
@@ -303,7 +303,7 @@ impl Blame {
         }
         drop_listed(&index, &mut timelines, &mut operations);
         refuse_overflow(&mut operations, &mut explanation);
-        explain(&index, (operations.clone(), listed), &mut timelines, &disks, &mut explanation);
+        explain(&index, (&mut operations, listed), &mut timelines, &disks, &mut explanation);
         explanation.untraced = untraced(&missing, is_load, &index, &operations, &mut timelines);
         let built = timelines.into_built();
         (explanation, Accounting::new((covered, silent, built), (index, disks), (operations, short)))

@@ -21,14 +21,15 @@ use crate::blame::verdict::wording::{describe, running, running_of_other};
 /// Fills in the findings for these operations, and describes that many of the longest.
 pub(crate) fn explain(
     index: &RunIndex,
-    (mut operations, listed): (Vec<Operation>, usize),
+    (operations, listed): (&mut [Operation], usize),
     timelines: &mut TaskTimelines<'_>,
     disks: &Disks,
     explanation: &mut Explanation,
 ) {
     operations.sort_by_key(|of| (of.tid, of.asynchronous, of.start_ns, of.end_ns, of.class));
-    let blockers = RootBlockers::new(index, &operations, timelines, disks);
-    let accounted = Accounted::new(&operations, timelines);
+    let operations = &*operations;
+    let blockers = RootBlockers::new(index, operations, timelines, disks);
+    let accounted = Accounted::new(operations, timelines);
     let all = part(index, &accounted, |_| true, blockers.of(|_| true));
     let is_others = |operation: &Operation| operation.is_of_command(index) == Some(false);
     let others = operations.iter().filter(|operation| is_others(operation)).count();
@@ -43,14 +44,16 @@ pub(crate) fn explain(
         explanation.command = Some(of(operations.len() - others, false));
         explanation.neighbours = (others > 0).then(|| of(others, true));
     }
-    explanation.unfinished = unfinished(index, &operations, explanation.sleeps.unfinished);
+    explanation.unfinished = unfinished(index, operations, explanation.sleeps.unfinished);
     explanation.processes = processes(index, &accounted, &blockers);
     explanation.cgroups = cgroups(index, &accounted, &blockers);
+    // Of a long run they are large, and convoys need much memory.
+    drop((accounted, blockers));
     explanation.slow_operations = all.operations;
     explanation.others = operations.iter().filter(|operation| !operation.own).count() as u64;
     explanation.wall_ns = all.wall_ns;
     (explanation.causes, explanation.classes, explanation.culprits) = (all.causes, all.classes, all.culprits);
-    explanation.convoys = convoys((index, disks), &operations, timelines, explanation.slower_than_ns);
+    explanation.convoys = convoys((index, disks), operations, timelines, explanation.slower_than_ns);
     let parts = [&mut explanation.command, &mut explanation.neighbours].into_iter().flatten();
     let culprits = parts.flat_map(|part| &mut part.culprits).chain(&mut explanation.culprits);
     name_convoys(index, culprits, &explanation.convoys);
@@ -58,17 +61,12 @@ pub(crate) fn explain(
 }
 
 /// The longest operations, those of others last, described.
-fn longest(
-    index: &RunIndex,
-    mut operations: Vec<Operation>,
-    listed: usize,
-    timelines: &mut TaskTimelines<'_>,
-) -> Vec<Stall> {
+fn longest(index: &RunIndex, operations: &[Operation], listed: usize, timelines: &mut TaskTimelines<'_>) -> Vec<Stall> {
     let is_others = |operation: &Operation| operation.is_of_command(index) == Some(false);
-    operations
-        .sort_by_key(|operation| (is_others(operation), Reverse(operation.ns()), operation.start_ns, operation.tid));
-    operations.truncate(listed);
-    operations.iter().map(|operation| stall(index, operation, &timelines.of(operation))).collect()
+    let mut longest: Vec<&Operation> = operations.iter().collect();
+    longest.sort_by_key(|operation| (is_others(operation), Reverse(operation.ns()), operation.start_ns, operation.tid));
+    longest.truncate(listed);
+    longest.into_iter().map(|operation| stall(index, operation, &timelines.of(operation))).collect()
 }
 
 /// Of the command or load, where there is one; with its sleeps outside of operations.

@@ -21,6 +21,11 @@ impl Arrived {
         self.0.values().flatten()
     }
 
+    /// The same.
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Row> {
+        self.0.values_mut().flatten()
+    }
+
     /// Ordered by task and start, with the short waits for a CPU that follow from them, and without rows that are parts of others.
     pub(crate) fn in_order(self) -> Vec<Row> {
         let count = self.0.values().map(Vec::len).sum();

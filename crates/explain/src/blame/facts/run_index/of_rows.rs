@@ -2,6 +2,7 @@
 
 use super::RunIndex;
 use crate::blame::facts::cause::Cause;
+use crate::blame::facts::maybe::Maybe;
 use crate::blame::facts::rows::Row;
 use crate::threads::map;
 
@@ -9,10 +10,13 @@ use crate::threads::map;
 const ROWS_AT_ONCE: usize = 16 << 10;
 
 impl RunIndex {
-    /// Rows with a request that is not recorded. Call this before the rows are sorted.
-    pub(crate) fn unknown_requests(&self) -> u64 {
-        let is_unknown = |row: &&Row| row.request.get().is_some_and(|number| self.requests.get(number).is_none());
-        self.arrived.iter().filter(is_unknown).count() as u64
+    /// Finds the requests of rows that have arrived, and counts those that are not recorded.
+    pub(super) fn find_requests(&mut self) {
+        for row in self.arrived.iter_mut() {
+            let Some(number) = row.request.get() else { continue };
+            row.request_at = self.requests.place(number).into();
+            self.unknown_requests += u64::from(row.request_at == Maybe::NONE);
+        }
     }
 
     /// The main cause of each row, found on two threads.
