@@ -28,14 +28,12 @@ impl Arrived {
 
     /// Ordered by task and start, with the short waits for a CPU that follow from them, and without rows that are parts of others.
     pub(crate) fn in_order(self) -> Vec<Row> {
-        let count = self.0.values().map(Vec::len).sum();
         let mut tasks: Vec<(u32, Vec<Row>)> = self.0.into_iter().collect();
         tasks.sort_unstable_by_key(|(tid, _)| *tid);
-        let mut all = Vec::with_capacity(count);
-        for (_, mut rows) in tasks {
-            put_in_order(&mut rows);
-            all.append(&mut rows);
-        }
+        tasks.iter_mut().for_each(|(_, rows)| put_in_order(rows));
+        // Exactly as large as needed, and those of each task go as soon as they are copied.
+        let mut all = Vec::with_capacity(tasks.iter().map(|(_, rows)| rows.len()).sum());
+        tasks.into_iter().for_each(|(_, mut rows)| all.append(&mut rows));
         all
     }
 }
