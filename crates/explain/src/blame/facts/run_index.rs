@@ -59,7 +59,7 @@ pub(crate) struct RunIndex {
     /// When the recording ended; `None` where it was cut off.
     pub(crate) ended_ns: Option<u64>,
     pub(crate) io_limits: BTreeMap<(String, &'static str), Option<u64>>,
-    /// Disks, by identity, that had no request whenever the counters were read.
+    /// Disks, by identity and name, that had no request whenever the counters were read.
     pub(crate) idle_disks: BTreeSet<String>,
     pub(crate) mappers: Mappers,
     /// Names of disks.

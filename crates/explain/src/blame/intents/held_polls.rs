@@ -31,8 +31,8 @@ type Last = (u64, bool);
 pub(crate) const RULE: Rule = Rule {
     id: "polled-wait-is-held",
     concludes: "A wait for storage that had not ended waits for a limit of its cgroup.",
-    from: "While it waited, a limit delayed at least half of the requests of its direction that the disk completed for its cgroup; otherwise the last request \
-           that the same task waited for, or a task of its cgroup, was held; or the file's disk never had anything to do, and a cgroup has a limit on it.",
+    from: "While it waited, a limit delayed at least half of the requests of its direction that the disk completed for its cgroup; or the file's disk \
+           never had anything to do, and a cgroup has a limit on it; otherwise the last request that the same task waited for, or a task of its cgroup, was held.",
     because: "Only a completion says what a request went through. Requests of one cgroup, disk and direction pass the same limit, in their order.",
     unless: "The disk itself hangs for this one request alone.",
     example: Example {
@@ -65,13 +65,14 @@ pub(crate) fn find(index: &RunIndex, disks: &Disks) -> Vec<(u32, Intent)> {
     }
     let held_back = held_back(index, disks);
     let is_throttled = |row: &Row| {
-        if is_delayed(index, disks, row) {
+        // A disk that never had anything to do completed none of the requests that others waited for.
+        let is_held_back = || !held_back.is_empty() && held_back.contains(&place(index, disks, row));
+        if is_delayed(index, disks, row) || is_held_back() {
             return true;
         }
         let of = keys(index, row, reads(index, row)).into_iter().flatten();
         let known = of.filter_map(|key| last.get(&key)).next();
-        let is_held_back = || !held_back.is_empty() && held_back.contains(&place(index, disks, row));
-        known.map_or_else(is_held_back, |&(_, throttled)| throttled)
+        known.is_some_and(|&(_, throttled)| throttled)
     };
     let held = polled.into_iter().filter(|row| is_throttled(row));
     held.map(|row| (row.at, Intent { for_limit: true, ..*index.intent(row) })).collect()

@@ -6,7 +6,7 @@ use crate::blame::facts::intent::Intent;
 use crate::blame::facts::rows::Row;
 use crate::blame::facts::run_index::RunIndex;
 use crate::blame::rule::{Example, Rule};
-use crate::hashing::FastMap;
+use crate::hashing::{FastMap, FastSet};
 use crate::thresholds::passed_on_within_ns;
 
 pub(crate) const RULE: Rule = Rule {
@@ -15,7 +15,8 @@ pub(crate) const RULE: Rule = Rule {
     from: "A signal, a debugger or the freezer of a cgroup stopped the waker's process for half of the sleep or more; the wakeup follows the end of the stop at once.",
     because: "A task that has nothing to send has nothing to send after a stop either. What it sends first it would have sent during the stop: an answer that was \
               asked for before the recording, or the next piece of what it produces.",
-    unless: "A timer of the sender expired during the stop, and what it sends then is wanted by nobody in particular.",
+    unless: "A timer of the sender expired during the stop, and what it sends then is wanted by nobody in particular. It does not apply to a task whose process \
+             answers others, or that reads requests of a file system: a server idles while its client is stopped.",
     example: Example {
         timeline: "
             off 7 | ssssssssssss   | call=recvfrom state=1 awaits=message waker=9
@@ -27,12 +28,26 @@ pub(crate) const RULE: Rule = Rule {
 
 pub(super) fn find(index: &RunIndex) -> Vec<(u32, Intent)> {
     let stops = stops(index);
-    let is_for_stopped = |row: &&Row| {
-        let idles = row.kind == StallKind::OffCpu && index.awaits(row) == Some(Awaits::Message);
-        idles && !row.is_stopped() && index.waker(row).is_some_and(|waker| was_stopped(index, &stops, row, waker))
+    if stops.is_empty() {
+        return Vec::new();
+    }
+    let servers = servers(index);
+    let may_want = |row: &&Row| {
+        let is_message = row.kind == StallKind::OffCpu && index.awaits(row) == Some(Awaits::Message);
+        is_message
+            && !row.is_stopped()
+            && index.stack(row.stack.get()).is_none_or(|stack| !stack.idle)
+            && !servers.contains(&index.tasks.process_of(row.tid, row.end_ns))
     };
-    let found = if stops.is_empty() { Vec::new() } else { index.rows.iter().filter(is_for_stopped).collect() };
-    found.into_iter().map(|row| (row.at, Intent { what: Some(Awaits::Answer), ..*index.intent(row) })).collect()
+    let is_by_stopped = |row: &&Row| index.waker(row).is_some_and(|waker| was_stopped(index, &stops, row, waker));
+    let found = index.rows.iter().filter(may_want).filter(is_by_stopped);
+    found.map(|row| (row.at, Intent { what: Some(Awaits::Answer), ..*index.intent(row) })).collect()
+}
+
+/// Processes that have answered others.
+fn servers(index: &RunIndex) -> FastSet<u32> {
+    let answered = index.rows.iter().filter(|row| index.awaits(row) == Some(Awaits::Answer));
+    answered.filter_map(|row| Some(index.tasks.process_of(index.waker(row)?, row.end_ns))).collect()
 }
 
 /// Ends and begins of the stops of each process.

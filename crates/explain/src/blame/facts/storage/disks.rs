@@ -62,7 +62,8 @@ impl Disks {
     pub(crate) fn number(&self, name: &str) -> Option<DeviceNumber> {
         let name = name.strip_prefix("/dev/").unwrap_or(name);
         let known = self.disks.get(name).or_else(|| self.aliases.get(name)).copied();
-        known.or_else(|| DeviceNumber::parse(name))
+        // Loop devices come and go while a run is recorded.
+        known.or_else(|| DeviceNumber::parse(name)).or_else(|| loop_of(name))
     }
 
     /// The name of a disk; its number where it has none.
@@ -75,7 +76,7 @@ impl Disks {
         self.names.clone()
     }
 
-    /// The disk of the file system that a file is on.
+    /// The disk of the file system that a file is on, or the disk itself that is the file.
     pub(crate) fn of_path(&self, path: &str) -> Option<DeviceNumber> {
         let is_below = |point: &str| match path.strip_prefix(point) {
             Some(rest) => rest.is_empty() || rest.starts_with('/') || point.ends_with('/'),
@@ -83,7 +84,12 @@ impl Disks {
         };
         let above = self.points.iter().filter(|(point, _)| is_below(point));
         // Of two mounts on one point, the later hides the earlier.
-        above.max_by_key(|(point, _)| point.len()).map(|(_, disk)| *disk)
+        let found = above.max_by_key(|(point, _)| point.len());
+        match path.strip_prefix("/dev/") {
+            // A node of /dev is not on the file system that has the folder.
+            Some(node) if found.is_none_or(|(point, _)| point.len() < "/dev/".len()) => self.number(node),
+            _ => found.map(|(_, disk)| *disk),
+        }
     }
 
     /// The file system of a disk with only one.
@@ -148,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn disksare_found_in_words_and_file_systems_on_disks() {
+    fn disks_are_found_in_words_and_file_systems_on_disks() {
         let devices = [disk("loop1", "7:1"), disk("loop10", "7:10"), disk("sda", "8:0"), disk("vda", "254:0")];
         let mounts = [
             mount("/b", "/dev/loop10", "btrfs", "0:39"),
@@ -174,6 +180,23 @@ mod tests {
             let found = disks.of_detail(&detail);
             assert_eq!(found, device.map(|(major, minor)| DeviceNumber::new(major, minor)), "of {detail}");
             assert_eq!(found.and_then(|disk| disks.file_system(disk)).as_deref(), file_system, "of {detail}");
+        }
+    }
+
+    #[test]
+    fn a_node_of_dev_is_the_disk_and_not_a_file_of_the_root() {
+        let devices = [disk("loop1", "7:1"), disk("vda", "254:0")];
+        let mounts = [mount("/", "/dev/vda", "ext4", "254:0"), mount("/dev/shm", "tmpfs", "tmpfs", "0:22")];
+        let disks = Disks::new(&mounts, &devices);
+        for (path, number) in [
+            ("/dev/vda", Some((254, 0))),
+            ("/dev/loop1", Some((7, 1))),
+            ("/dev/loop9", Some((7, 9))),
+            ("/dev/null", None),
+            ("/dev/shm/file", Some((0, 22))),
+            ("/develop/file", Some((254, 0))),
+        ] {
+            assert_eq!(disks.of_path(path), number.map(|(major, minor)| DeviceNumber::new(major, minor)), "{path}");
         }
     }
 }

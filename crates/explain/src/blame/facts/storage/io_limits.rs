@@ -24,13 +24,15 @@ pub(crate) fn is_limit(metric: &str) -> bool {
     metric == IN_FLIGHT || LIMITS.iter().any(|(name, _)| *name == metric)
 }
 
-/// The disks, by identity, that had no request at any of the samples, of which there are several.
+/// The disks, by identity and by name, that had no request at any of the samples, of which there are several. A limit has the name of a disk that
+/// is younger than the recording.
 pub(crate) fn idle(series: &SeriesSet) -> BTreeSet<String> {
     let (Some(first), Some(last)) = (series.headers().first(), series.headers().last()) else {
         return BTreeSet::new();
     };
     let is_idle = |disk: &&Series| first.sample < last.sample && disk.max(first.sample, last.sample) == Some(0);
-    series.named(IN_FLIGHT).filter(is_idle).map(|disk| disk.descriptor.instance.clone()).collect()
+    let idle = series.named(IN_FLIGHT).filter(is_idle).map(|disk| &disk.descriptor);
+    idle.flat_map(|disk| [Some(disk.instance.clone()), disk.device.clone()]).flatten().collect()
 }
 
 /// The limits that any cgroup had: identity of the disk, and what is limited; and the rate per second, if each cgroup that had one there had
