@@ -83,7 +83,7 @@ fn is_computing(stall: &Value) -> bool {
 }
 
 fn judge_part(truth: &Truth, part: &Part, said: &Said) -> Vec<String> {
-    let document = &said.all;
+    let document = asked(part, said);
     let mine: Vec<&Value> = list(&document["stalls"]).iter().filter(|stall| is_victim(part, stall)).collect();
     let times = times_of(part, document, &mine);
     if part.causes.is_empty() {
@@ -104,6 +104,13 @@ fn judge_part(truth: &Truth, part: &Part, said: &Said) -> Vec<String> {
         advice(truth, part, said.advice()),
     ];
     judged.into_iter().flatten().collect()
+}
+
+/// The document that knows the victim: what may have been idle is listed only where it is asked for.
+fn asked<'a>(part: &Part, said: &'a Said) -> &'a Value {
+    let knows = |document: &&Value| list(&document["stalls"]).iter().any(|stall| is_victim(part, stall));
+    let of_victim = said.of_victim.as_ref().filter(|_| !part.causes.is_empty());
+    [Some(&said.all), of_victim].into_iter().flatten().find(knows).unwrap_or(&said.all)
 }
 
 fn is_victim(part: &Part, stall: &Value) -> bool {
