@@ -129,8 +129,11 @@ fn opening(text: &mut String, explanation: &Explanation, findings: &str) {
         (true, _) => {
             let _ = writeln!(text, " {}", sentence(explanation));
         }
-        // What was not traced comes before what was not found.
-        (false, _) if explanation.slow_operations == 0 && !explanation.untraced.is_empty() => {
+        // What was not traced, and what hangs, come before what was not found.
+        (false, _)
+            if explanation.slow_operations == 0
+                && (!explanation.untraced.is_empty() || explanation.sleeps.count > 0) =>
+        {
             let _ = writeln!(text, "{findings} {}", sentence(explanation));
         }
         // The findings are those of shorter waits.

@@ -157,11 +157,20 @@ fn slept(writer: &mut Writer<'_>, document: &Value) {
     }
 }
 
-/// The same where no operation was slow: `The recorded command had 3 sleeps of at most 2.00 s in flock.`
+/// The same where no operation was slow: `The recorded command had 3 sleeps of at most 2.00 s in flock.` Of others that hang, the only one begins the
+/// sentence: `psql/7 has slept in poll for more than 3.00 s, throughout the recording, for postgres/8.`
 pub(super) fn sleeps(document: &Value) -> Option<Sentence> {
     let mut writer = Writer::new(document);
     let is_command = document["command"].is_object();
-    if has_sleeps(document) {
+    let longest = &document["sleeps"]["longest"][0];
+    if !is_command && document["sleeps"]["count"] == 1 && longest["task"].is_string() && longest["call"].is_string() {
+        writer.value("/sleeps/longest/0/task", Kind::Name)?;
+        writer.say(if longest["unfinished"] == true { " has slept in " } else { " slept in " });
+        writer.value("/sleeps/longest/0/call", Kind::Name)?;
+        writer.say(if longest["throughout"] == true { " for more than " } else { " for " });
+        writer.value("/sleeps/longest/0/duration_ns", Kind::Duration)?;
+        what_for(&mut writer, longest)?;
+    } else if has_sleeps(document) {
         writer.say(if is_command { "The recorded command had " } else { "Programs that were there before had " });
         listed(&mut writer, document)?;
     } else {
@@ -199,6 +208,11 @@ fn listed(writer: &mut Writer<'_>, document: &Value) -> Option<()> {
         writer.say(" by ");
         writer.value("/sleeps/longest/0/task", Kind::Name)?;
     }
+    what_for(writer, longest)
+}
+
+/// `, throughout the recording, for a System V semaphore, woken by dd/93`
+fn what_for(writer: &mut Writer<'_>, longest: &Value) -> Option<()> {
     if longest["throughout"] == true {
         writer.say(", throughout the recording");
     }

@@ -121,10 +121,10 @@ fn who_hangs_comes_first() {
     let mut document = document(4, 9_000_000_000, 0.8);
     let end = json!({"task": "php-fpm/8", "certain": true, "state": "stopped"});
     let mut poll = json!({"duration_ns": 10_000_000_000_u64, "call": "poll", "throughout": true, "other_ends": [end]});
-    (poll["hangs"], poll["task"]) = (json!(true), json!("python3/7"));
+    (poll["hangs"], poll["task"], poll["unfinished"]) = (json!(true), json!("python3/7"), json!(true));
     document["sleeps"] = json!({"count": 1, "longest": [poll]});
     let texts: Vec<String> = findings(&document).into_iter().map(|finding| finding.text).collect();
-    let said = "Programs that were there before had 1 sleep of at most 10.0 s in poll by python3/7, throughout the recording, for php-fpm/8, which is \
+    let said = "python3/7 has slept in poll for more than 10.0 s, throughout the recording, for php-fpm/8, which is \
                 stopped; what would help: continue php-fpm/8 (SIGCONT), which the longest of these sleeps is probably for.";
     assert_eq!(texts[0], said);
     assert!(texts[1].starts_with("4 operations took at least 100 ms") && texts.len() <= 5, "{texts:?}");

@@ -102,21 +102,29 @@ pub(crate) fn since_ns(index: &RunIndex, row: &Row) -> u64 {
 
 /// The holder of a lock that waits in turn, through other locks, for one of the task that waits for it.
 pub(crate) fn deadlock(index: &RunIndex, row: &Row) -> Option<u32> {
-    let first = longest(index, row).filter(|_| index.applies(&CIRCLE))?;
-    let (mut held, mut before) = (first, row);
+    let waits = circle(index, row)?;
+    Some(waits.get(1).unwrap_or(&row).tid)
+}
+
+/// The waits for locks of a deadlock, from that one on: each for a lock of the task of the next one, the last for one of the first.
+pub(crate) fn circle<'a>(index: &'a RunIndex, row: &'a Row) -> Option<Vec<&'a Row>> {
+    let mut held = longest(index, row).filter(|_| index.applies(&CIRCLE))?;
+    let mut waits = vec![row];
     for _ in 0..CHAIN_TASKS {
         if held.tid == row.tid {
-            return Some(first.tid);
+            return Some(waits);
         }
+        let before = *waits.last()?;
         let is_most = |other: &Row| {
             let both_ns = other.runnable_ns.min(row.runnable_ns).saturating_sub(other.start_ns.max(row.start_ns));
             is_for_lock(index, other)
                 && other.lock.get() != before.lock.get()
                 && both_ns >= (row.runnable_ns - row.start_ns) / 2
         };
-        let mut waits = index.rows_between(held.tid, row.start_ns, row.runnable_ns).map(|(_, row)| row);
-        before = waits.find(|other| is_most(other))?;
-        held = longest(index, before)?;
+        let mut of_holder = index.rows_between(held.tid, row.start_ns, row.runnable_ns).map(|(_, row)| row);
+        let next = of_holder.find(|other| is_most(other))?;
+        held = longest(index, next)?;
+        waits.push(next);
     }
     None
 }

@@ -52,8 +52,11 @@ impl Rules {
         if other_work::is_left_out(index, row) {
             self.add(&other_work::RULE);
         }
-        if holder::is_for_lock(index, row) && holder::deadlock(index, row).is_some() {
+        if let Some(waits) =
+            Some(row).filter(|row| holder::is_for_lock(index, row)).and_then(|row| holder::circle(index, row))
+        {
             self.add(&holder::CIRCLE);
+            waits.iter().for_each(|wait| self.held(index, wait.at));
         }
     }
 
