@@ -16,7 +16,6 @@ pub(crate) mod old_requests;
 pub(crate) mod other_clients;
 pub(crate) mod other_work;
 pub(crate) mod pollers;
-pub(crate) mod stopped_senders;
 pub(crate) mod stops;
 pub(crate) mod timers;
 pub(crate) mod turns;
@@ -44,7 +43,7 @@ pub(crate) const RULES: &[(&Rule, Find)] = &[
     (&unasked_children::RULE, unasked_children::find),
     (&other_clients::RULE, other_clients::find),
     (&old_requests::RULE, old_requests::find),
-    (&stopped_senders::RULE, stopped_senders::find),
+    (&stops::senders::RULE, stops::senders::find),
     (&hangs::RULE, hangs::find),
     (&interrupted_waits::RULE, interrupted_waits::find),
     (&pollers::RULE, pollers::find),

@@ -429,16 +429,16 @@ static __always_inline int is_for_client(u32 awaits)
 	return awaits == NOBODY || awaits == FOR_CLIENT || awaits == LOCK || awaits == THREAD;
 }
 
-static __always_inline void add_awaited(struct event *event, struct task_note *note)
+static __always_inline void add_awaited(struct event *event, struct task_note *note, u32 awaits)
 {
-	event->awaits = note->wait.awaits;
-	if (note->wait.awaits == ANSWER || note->wait.awaits == PART || note->wait.awaits == ANSWER_OF_CHILD)
+	event->awaits = awaits;
+	if (awaits == ANSWER || awaits == PART || awaits == ANSWER_OF_CHILD)
 		event->asked_ns = note->messages.asked_ns;
-	else if (note->wait.awaits == ROOM)
+	else if (awaits == ROOM)
 		event->asked_ns = note->messages.sent_ns ? note->messages.sent_ns : began_ns;
-	else if (note->wait.awaits == INTERRUPT)
+	else if (awaits == INTERRUPT)
 		event->asked_ns = note->messages.datagram_ns;
-	else if (note->messages.channels.owed && is_for_client(note->wait.awaits))
+	else if (note->messages.channels.owed && is_for_client(awaits))
 		event->asked_ns = note->messages.owed_ns;
 }
 

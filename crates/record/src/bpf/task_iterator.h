@@ -112,13 +112,10 @@ static __always_inline int may_be_for_storage(struct task_struct *task, struct t
 static __always_inline int report_wait(struct task_struct *task, struct task_note *note, u32 awaits, u64 now)
 {
 	struct event *event = begin_event(STILL_OFF_CPU, WITH_STACK);
-	u32 noted = note->wait.awaits;
 
 	if (!event)
 		return 0;
-	note->wait.awaits = awaits;
-	describe_wait(event, task, note, note->wait.out_ns, now);
-	note->wait.awaits = noted;
+	describe_wait(event, task, note, awaits, note->wait.out_ns, now);
 	add_stack(event, task);
 	end_event(event);
 	emit_sleeping_user(task, note->wait.out_ns, now);

@@ -175,7 +175,7 @@ static __always_inline void add_work(struct event *event, struct task_struct *ta
 }
 
 static __always_inline void describe_wait(struct event *event, struct task_struct *task, struct task_note *note,
-					  u64 out_ns, u64 now)
+					  u32 awaits, u64 out_ns, u64 now)
 {
 	describe(event, task, note, out_ns, now);
 	if (note->call.number)
@@ -184,7 +184,7 @@ static __always_inline void describe_wait(struct event *event, struct task_struc
 		event->call = call_in_registers(task);
 	event->cpu_ns = task->se.sum_exec_runtime;
 	event->run_delay_ns = run_delay_of(task);
-	add_awaited(event, note);
+	add_awaited(event, note, awaits);
 	event->state = note->wait.out_state;
 	event->argument = note->call.first;
 	event->cpu = note->wait.out_cpu;
@@ -210,7 +210,7 @@ static __always_inline void emit_off_cpu(struct task_struct *task, struct task_n
 
 	if (!event)
 		return;
-	describe_wait(event, task, note, out_ns, now);
+	describe_wait(event, task, note, note->wait.awaits, out_ns, now);
 	if (note->wait.woken_ns) {
 		event->woken_ns = note->wait.woken_ns;
 		event->waker_tid = note->waker.tid;

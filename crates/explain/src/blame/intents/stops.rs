@@ -1,5 +1,7 @@
 //! How tasks were stopped: what lets them go on depends on it.
 
+pub(crate) mod senders;
+
 use model::detail::Detail;
 use model::wait_kind::WaitKind;
 

@@ -26,7 +26,7 @@ pub(crate) const RULE: Rule = Rule {
     },
 };
 
-pub(super) fn find(index: &RunIndex) -> Vec<(u32, Intent)> {
+pub(crate) fn find(index: &RunIndex) -> Vec<(u32, Intent)> {
     let stops = stops(index);
     if stops.is_empty() {
         return Vec::new();
