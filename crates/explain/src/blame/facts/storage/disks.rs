@@ -60,10 +60,12 @@ impl Disks {
 
     /// The disk of that name, number, identity, or of which that is a mounted partition.
     pub(crate) fn number(&self, name: &str) -> Option<DeviceNumber> {
-        let name = name.strip_prefix("/dev/").unwrap_or(name);
-        let known = self.disks.get(name).or_else(|| self.aliases.get(name)).copied();
+        // The identity of a loop device is its file, which may be below /dev as well.
+        let plain = name.strip_prefix("/dev/").unwrap_or(name);
+        let known = |name: &str| self.disks.get(name).or_else(|| self.aliases.get(name)).copied();
+        let found = known(name).or_else(|| known(plain));
         // Loop devices come and go while a run is recorded.
-        known.or_else(|| DeviceNumber::parse(name)).or_else(|| loop_of(name))
+        found.or_else(|| DeviceNumber::parse(plain)).or_else(|| loop_of(plain))
     }
 
     /// The name of a disk; its number where it has none.
@@ -198,5 +200,7 @@ mod tests {
         ] {
             assert_eq!(disks.of_path(path), number.map(|(major, minor)| DeviceNumber::new(major, minor)), "{path}");
         }
+        let image = Device { identity: "/dev/shm/image".into(), ..disk("loop1", "7:1") };
+        assert_eq!(Disks::new(&mounts, &[image]).number("/dev/shm/image"), Some(DeviceNumber::new(7, 1)));
     }
 }
