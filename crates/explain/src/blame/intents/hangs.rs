@@ -128,7 +128,7 @@ impl RunIndex {
         self.last_wait(tid).is_some_and(|at| self.row(at).noted.what == Some(Awaits::Answer))
     }
 
-    /// The task itself, if the tracer saw that it asked the one at the other end, and had no answer. What that one did shows whether it idled.
+    /// The task itself, if the tracer saw that it asked its peer and got no answer. What the peer did shows whether the task idled.
     fn unanswered(&self, tid: u32) -> Vec<u32> {
         let known = self.standing.get(&tid).filter(|known| !is_stopped(known) && self.has_asked(tid));
         known.and_then(|known| self.asked(known)).map(|_| vec![tid]).unwrap_or_default()

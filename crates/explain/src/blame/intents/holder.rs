@@ -106,7 +106,7 @@ pub(crate) fn deadlock(index: &RunIndex, row: &Row) -> Option<u32> {
     Some(waits.get(1).unwrap_or(&row).tid)
 }
 
-/// The waits for locks of a deadlock, from that one on: each for a lock of the task of the next one, the last for one of the first.
+/// The lock waits of a deadlock, beginning with `row`: the next wait is that of the lock's holder, and the last lock is held by the first task.
 pub(crate) fn circle<'a>(index: &'a RunIndex, row: &'a Row) -> Option<Vec<&'a Row>> {
     let mut held = longest(index, row).filter(|_| index.applies(&CIRCLE))?;
     let mut waits = vec![row];
