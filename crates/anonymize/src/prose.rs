@@ -38,6 +38,8 @@ pub(crate) fn detail(names: &mut Names, detail: Detail) -> Detail {
             let after = if is_device(&disk) || disk.contains(' ') { disk } else { device(names, &disk) };
             Detail::Shrinker { function, file_system: Some((kind, after)) }
         }
+        // The last component of a path.
+        Detail::Name(name) => Detail::Name(path(names, &name)),
         Detail::Words(words) => Detail::Words(sentence(names, &words)),
         kept => kept,
     }

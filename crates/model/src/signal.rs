@@ -5,10 +5,12 @@
 //! takes causes from it. A new traced cause is a BPF program and its entries in this table.
 
 mod shape;
+mod sources;
 mod table;
 
 pub use shape::{SignalDetail, SignalKind, TracepointProgram};
-pub use table::{SIGNALS, SOURCES, Signal, SignalDefinition, SignalMeaning, SignalSource};
+pub use sources::{SOURCES, SignalSource};
+pub use table::{SIGNALS, Signal, SignalDefinition, SignalMeaning};
 
 impl Signal {
     /// What the table says of it.

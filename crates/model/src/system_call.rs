@@ -8,7 +8,7 @@ pub mod traits;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-pub use description::{FileArgument, SystemCall, Traits};
+pub use description::{FileArgument, NameArguments, SystemCall, Traits};
 
 /// Numbers from here on are in no table.
 pub const NUMBERS: usize = 512;

@@ -99,6 +99,8 @@ wait_kinds! {
     InodeBeingFreed, "inode_being_freed", "inode being freed", 0;
     Flock, "flock", "file lock (flock)", PROGRAMS_LOCK;
     PosixLock, "posix_lock", "file lock (fcntl)", PROGRAMS_LOCK;
+    LockFile, "lock_file", "lock file", PROGRAMS_LOCK;
+    Listener, "listener", "server that does not listen yet", 0;
     FileLease, "file_lease", "file lease", PROGRAMS_LOCK;
     AnotherThread, "another_thread", "another thread", PROGRAMS_LOCK;
     BsdVnodeLock, "bsd_vnode_lock", "vnode lock (FreeBSD)", 0;

@@ -9,6 +9,7 @@ pub(crate) mod maybe;
 pub(crate) mod missing;
 pub(crate) mod names;
 pub(crate) mod phases;
+pub(crate) mod releases;
 pub(crate) mod rows;
 pub(crate) mod run_index;
 pub(crate) mod scope;

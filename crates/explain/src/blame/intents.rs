@@ -48,6 +48,8 @@ pub(crate) const RULES: &[(&Rule, Find)] = &[
     (&interrupted_waits::RULE, interrupted_waits::find),
     (&pollers::RULE, pollers::find),
     (&unanswered::RULE, unanswered::find),
+    (&unanswered::listeners::RULE, unanswered::listeners::find),
+    (&unanswered::retries::RULE, unanswered::retries::find),
     (&turns::RULE, turns::find),
     (&worker_waits::RULE, worker_waits::find),
     (&asked_by_pipe::RULE, asked_by_pipe::find),

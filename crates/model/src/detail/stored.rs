@@ -44,6 +44,7 @@ pub const DETAIL_TYPES: &[DetailType] = &[
     of("journal_commit", true, &["locked_ms", "flushing_ms", "logging_ms", "handles", "blocks"], &[]),
     of("cpu_quota", false, &["quota_ns", "period_ns"], &["cgroup"]),
     of("freezer", false, &["cgroup_version", "through_pid"], &["cgroup"]),
+    of("name", false, &[], &["name"]),
     of("words", false, &[], &["words"]),
 ];
 
@@ -68,6 +69,7 @@ impl Detail {
             Detail::CpuQuota(_) => "cpu_quota",
             Detail::Freezer(_) => "freezer",
             Detail::OtherEnd(end) => end.name(),
+            Detail::Name(_) => "name",
             Detail::Words(_) => "words",
         }
     }
@@ -81,7 +83,9 @@ impl Detail {
             Detail::JournalCommit(commit) => &commit.numbers(),
             Detail::CpuQuota(quota) => &[quota.quota_ns, quota.period_ns],
             Detail::Freezer(freezer) => &[if freezer.is_v2 { 2 } else { 1 }, u64::from(freezer.through)],
-            Detail::Device(_) | Detail::Shrinker { .. } | Detail::OtherEnd(_) | Detail::Words(_) => &[],
+            Detail::Device(_) | Detail::Shrinker { .. } | Detail::OtherEnd(_) | Detail::Name(_) | Detail::Words(_) => {
+                &[]
+            }
         };
         numbers.iter().copied().collect()
     }
@@ -100,7 +104,7 @@ impl Detail {
             Detail::OtherEnd(end) => {
                 end.progress().filter(|progress| *progress != Progress::Open).map(Progress::name).into_iter().collect()
             }
-            Detail::Words(words) => Names::from_iter([words.as_str()]),
+            Detail::Name(words) | Detail::Words(words) => Names::from_iter([words.as_str()]),
             _ => Names::new(),
         }
     }
@@ -129,6 +133,7 @@ impl Detail {
                 is_v2: number(0)? == 2,
                 through: u32::try_from(number(1).unwrap_or(0)).ok()?,
             }),
+            "name" => Detail::Name(name(0)?),
             "words" => Detail::Words(name(0)?),
             end => Detail::OtherEnd(OtherEnd::from_name(end, names.first().map(String::as_str))?),
         })

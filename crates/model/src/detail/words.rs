@@ -29,7 +29,7 @@ impl Detail {
             Detail::Freezer(Freezer { cgroup, is_v2: false, .. }) => format!("freezer cgroup {cgroup}"),
             Detail::Freezer(Freezer { cgroup, is_v2: true, .. }) => format!("frozen cgroup {cgroup}"),
             Detail::OtherEnd(end) => end.to_string(),
-            Detail::Words(words) => words.clone(),
+            Detail::Name(words) | Detail::Words(words) => words.clone(),
         }
     }
 }

@@ -32,6 +32,8 @@ pub enum SignalDetail {
     ThrottleReason,
     /// The phases of a journal's commit, in jiffies.
     JournalCommit,
+    /// A name that was tried, or, where that is empty, the number of a port in the second word.
+    Name,
 }
 
 /// A BPF program, the tracepoint that it is attached to, and the number of arguments of a tracepoint that fits.

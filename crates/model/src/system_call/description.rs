@@ -49,6 +49,19 @@ impl Traits {
     }
 }
 
+/// What a system call does with names as only one task can: which of its arguments they are, from 1; 0: none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct NameArguments {
+    /// The name that it creates. It fails where that exists.
+    pub created: u8,
+    /// The name that it removes.
+    pub removed: u8,
+    /// It fails where the name exists only with `O_CREAT | O_EXCL` in the argument after it.
+    pub if_exclusive: bool,
+    /// It makes a folder: programs also call it to be sure that there is one.
+    pub of_folder: bool,
+}
+
 /// A system call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SystemCall {
@@ -60,9 +73,27 @@ pub struct SystemCall {
     pub file: FileArgument,
     /// What it does.
     pub traits: Traits,
+    /// What it does with names.
+    pub names: NameArguments,
 }
 
 impl SystemCall {
+    pub(super) const fn creates(self, created: u8) -> SystemCall {
+        SystemCall { names: NameArguments { created, ..self.names }, ..self }
+    }
+
+    pub(super) const fn removes(self, removed: u8) -> SystemCall {
+        SystemCall { names: NameArguments { removed, ..self.names }, ..self }
+    }
+
+    pub(super) const fn if_exclusive(self) -> SystemCall {
+        SystemCall { names: NameArguments { if_exclusive: true, ..self.names }, ..self }
+    }
+
+    pub(super) const fn of_folder(self) -> SystemCall {
+        SystemCall { names: NameArguments { of_folder: true, ..self.names }, ..self }
+    }
+
     /// Whether its first argument is the descriptor of the file that it works on.
     pub const fn is_on_descriptor(&self) -> bool {
         matches!(self.file, FileArgument::Descriptor)

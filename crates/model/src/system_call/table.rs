@@ -5,7 +5,7 @@ use libc::*;
 use super::description::FileArgument::{
     self, At, Closed, Context, Descriptor, First, Nothing, Other, Program, Result, Second,
 };
-use super::description::{SystemCall, Traits};
+use super::description::{NameArguments, SystemCall, Traits};
 use super::traits::*;
 
 /// futex_wait(2), since Linux 6.7.
@@ -14,7 +14,13 @@ const SYS_FUTEX_WAIT: c_long = 455;
 const SYS_IO_PGETEVENTS: c_long = if cfg!(target_arch = "x86_64") { 333 } else { 292 };
 
 const fn call(name: &'static str, number: c_long, file: FileArgument, traits: u32) -> SystemCall {
-    SystemCall { name, number, file, traits: Traits(traits) }
+    SystemCall {
+        name,
+        number,
+        file,
+        traits: Traits(traits),
+        names: NameArguments { created: 0, removed: 0, if_exclusive: false, of_folder: false },
+    }
 }
 
 // tidy: table
@@ -137,7 +143,7 @@ pub(super) const COMMON: &[SystemCall] = &[
     call("landlock_create_ruleset", SYS_landlock_create_ruleset, Nothing, 0),
     call("landlock_restrict_self", SYS_landlock_restrict_self, Nothing, 0),
     call("lgetxattr", SYS_lgetxattr, First, FOLLOWED),
-    call("linkat", SYS_linkat, At, FOLLOWED),
+    call("linkat", SYS_linkat, At, FOLLOWED).creates(4),
     call("listen", SYS_listen, Nothing, 0),
     call("listxattr", SYS_listxattr, First, FOLLOWED),
     call("llistxattr", SYS_llistxattr, First, FOLLOWED),
@@ -152,7 +158,7 @@ pub(super) const COMMON: &[SystemCall] = &[
     call("memfd_secret", SYS_memfd_secret, Nothing, 0),
     call("migrate_pages", SYS_migrate_pages, Nothing, 0),
     call("mincore", SYS_mincore, Nothing, 0),
-    call("mkdirat", SYS_mkdirat, At, FOLLOWED),
+    call("mkdirat", SYS_mkdirat, At, FOLLOWED).creates(2).of_folder(),
     call("mknodat", SYS_mknodat, At, FOLLOWED),
     call("mlock", SYS_mlock, Nothing, 0),
     call("mlock2", SYS_mlock2, Nothing, 0),
@@ -184,7 +190,7 @@ pub(super) const COMMON: &[SystemCall] = &[
     call("newfstatat", SYS_newfstatat, At, FOLLOWED | READS_METADATA),
     call("open_by_handle_at", SYS_open_by_handle_at, Nothing, SELDOM),
     call("open_tree", SYS_open_tree, At, SELDOM),
-    call("openat", SYS_openat, Result, FOLLOWED | OPENS | MEETS_LEASE),
+    call("openat", SYS_openat, Result, FOLLOWED | OPENS | MEETS_LEASE).creates(2).if_exclusive(),
     call("openat2", SYS_openat2, Result, FOLLOWED | OPENS | MEETS_LEASE),
     call("perf_event_open", SYS_perf_event_open, Nothing, 0),
     call("personality", SYS_personality, Nothing, 0),
@@ -223,8 +229,8 @@ pub(super) const COMMON: &[SystemCall] = &[
     call("recvmsg", SYS_recvmsg, Other, RECEIVES | WAITS | IDLES),
     call("remap_file_pages", SYS_remap_file_pages, Nothing, 0),
     call("removexattr", SYS_removexattr, First, FOLLOWED),
-    call("renameat", SYS_renameat, At, FOLLOWED),
-    call("renameat2", SYS_renameat2, At, FOLLOWED),
+    call("renameat", SYS_renameat, At, FOLLOWED).removes(2).creates(4),
+    call("renameat2", SYS_renameat2, At, FOLLOWED).removes(2).creates(4),
     call("request_key", SYS_request_key, Nothing, 0),
     call("restart_syscall", SYS_restart_syscall, Nothing, IDLES),
     call("rseq", SYS_rseq, Nothing, 0),
@@ -295,7 +301,7 @@ pub(super) const COMMON: &[SystemCall] = &[
     call("statx", SYS_statx, At, FOLLOWED | READS_METADATA),
     call("swapoff", SYS_swapoff, First, SELDOM),
     call("swapon", SYS_swapon, First, SELDOM),
-    call("symlinkat", SYS_symlinkat, First, FOLLOWED),
+    call("symlinkat", SYS_symlinkat, First, FOLLOWED).creates(3),
     call("sync", SYS_sync, Nothing, FOLLOWED | CLEAN | SYNCS_OTHERS),
     call("sync_file_range", SYS_sync_file_range, Descriptor, FOLLOWED | CLEAN | SYNCS_FILE),
     call("syncfs", SYS_syncfs, Descriptor, FOLLOWED | CLEAN | SYNCS_FILE_SYSTEM | SYNCS_OTHERS),
@@ -317,7 +323,7 @@ pub(super) const COMMON: &[SystemCall] = &[
     call("umask", SYS_umask, Nothing, 0),
     call("umount2", SYS_umount2, First, FOLLOWED | CLEAN | SYNCS_OTHERS),
     call("uname", SYS_uname, Nothing, 0),
-    call("unlinkat", SYS_unlinkat, At, FOLLOWED),
+    call("unlinkat", SYS_unlinkat, At, FOLLOWED).removes(2),
     call("unshare", SYS_unshare, Nothing, 0),
     call("userfaultfd", SYS_userfaultfd, Nothing, 0),
     call("utimensat", SYS_utimensat, At, FOLLOWED),
@@ -351,25 +357,25 @@ pub(super) const OLD: &[SystemCall] = &[
     call("ioperm", SYS_ioperm, Nothing, 0),
     call("iopl", SYS_iopl, Nothing, 0),
     call("lchown", SYS_lchown, First, FOLLOWED),
-    call("link", SYS_link, First, FOLLOWED),
+    call("link", SYS_link, First, FOLLOWED).creates(2),
     call("lstat", SYS_lstat, First, FOLLOWED | READS_METADATA),
-    call("mkdir", SYS_mkdir, First, FOLLOWED),
+    call("mkdir", SYS_mkdir, First, FOLLOWED).creates(1).of_folder(),
     call("mknod", SYS_mknod, First, FOLLOWED),
     call("modify_ldt", SYS_modify_ldt, Nothing, 0),
-    call("open", SYS_open, First, FOLLOWED | OPENS | MEETS_LEASE),
+    call("open", SYS_open, First, FOLLOWED | OPENS | MEETS_LEASE).creates(1).if_exclusive(),
     call("pause", SYS_pause, Nothing, IDLES),
     call("pipe", SYS_pipe, Nothing, 0),
     call("poll", SYS_poll, Nothing, WAITS | IDLES | POLLS),
     call("readlink", SYS_readlink, First, FOLLOWED),
-    call("rename", SYS_rename, First, FOLLOWED),
-    call("rmdir", SYS_rmdir, First, FOLLOWED),
+    call("rename", SYS_rename, First, FOLLOWED).removes(1).creates(2),
+    call("rmdir", SYS_rmdir, First, FOLLOWED).removes(1),
     call("select", SYS_select, Nothing, WAITS | IDLES | POLLS),
     call("set_thread_area", SYS_set_thread_area, Nothing, 0),
     call("signalfd", SYS_signalfd, Nothing, 0),
     call("stat", SYS_stat, First, FOLLOWED | READS_METADATA),
-    call("symlink", SYS_symlink, Second, FOLLOWED),
+    call("symlink", SYS_symlink, Second, FOLLOWED).creates(2),
     call("time", SYS_time, Nothing, 0),
-    call("unlink", SYS_unlink, First, FOLLOWED),
+    call("unlink", SYS_unlink, First, FOLLOWED).removes(1),
     call("utime", SYS_utime, First, FOLLOWED),
     call("utimes", SYS_utimes, First, FOLLOWED),
     call("vfork", SYS_vfork, Nothing, IDLES | VFORKS),

@@ -4,6 +4,7 @@
 
 #include "bpf.h"
 #include "aio.h"
+#include "attempt.h"
 #include "call_path.h"
 #include "clock.h"
 #include "descriptor.h"
@@ -208,12 +209,18 @@ int BPF_PROG(sys_exit, struct pt_regs *regs, long result)
 	if (what == CLOSES)
 		what = 0;
 	how = settings.calls[id];
-	if (!what && !how && !adopted_calls && !owed_user_stacks)
+	if (!what && !how && !adopted_calls && !owed_user_stacks && id != settings.listen)
 		return 0;
 	task = bpf_get_current_task_btf();
 	note = what ? current_note(task) : note_of(task);
 	if (!note)
 		return 0;
+	if (changes_names(settings.names[id], regs, result))
+		note_names(note, regs, settings.names[id], result);
+	else if (id == settings.connect && is_unanswered(result))
+		note_unconnected(note, regs);
+	else if (id == settings.listen && !result)
+		note_listening(note, regs);
 	if (what & (SENDS | RECEIVES | CLOSES))
 		note_message(note, what, FIRST_ARGUMENT(regs), result);
 	else if (what & (QUEUES | DEQUEUES) && result >= 0)

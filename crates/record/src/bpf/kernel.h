@@ -41,6 +41,7 @@ enum {
 	BPF_LOCAL_STORAGE_GET_F_CREATE = 1,
 	BPF_RB_NO_WAKEUP = 1,
 	BPF_ANY = 0,
+	BPF_NOEXIST = 1,
 };
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
@@ -164,12 +165,25 @@ struct fs_context {
 	struct dentry *root;
 };
 
+struct ns_common {
+	unsigned int inum;
+};
+
+struct net {
+	struct ns_common ns;
+};
+
+typedef struct {
+	struct net *net;
+} possible_net_t;
+
 struct sock_common {
 	unsigned short skc_family;
 	u32 skc_daddr;
 	u32 skc_rcv_saddr;
 	u16 skc_dport;	/* in the order of the network */
 	u16 skc_num;
+	possible_net_t skc_net;
 };
 
 struct hlist_node {
@@ -194,6 +208,7 @@ struct sock {
 	struct sock_common __sk_common;
 	u16 sk_type;
 	u8 sk_userlocks:4;
+	int sk_err;
 	struct pid *sk_peer_pid;
 };
 
@@ -207,8 +222,14 @@ struct refcount_struct {
 	} refs;
 };
 
+struct sockaddr_un {
+	u16 sun_family;
+	char sun_path[108];
+};
+
 struct unix_address {
 	struct refcount_struct refcnt;
+	struct sockaddr_un name[0];
 };
 
 struct unix_sock {

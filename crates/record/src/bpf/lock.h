@@ -107,9 +107,21 @@ static __always_inline int is_file_lock(u32 mark)
 	return mark == FLOCK_LOCK_INODE || mark == POSIX_LOCK_INODE || mark == BREAK_LEASE_BLOCK;
 }
 
+/* Marks of attempts that failed (attempt.h). */
+static __always_inline int is_attempt(u32 mark)
+{
+	return mark == NAME_TAKEN || mark == FOLDER_TAKEN || mark == CONNECTION_REFUSED;
+}
+
 static __always_inline int is_lock(u32 mark)
 {
-	return mark == CONTENTION_BEGIN || is_file_lock(mark);
+	return mark == CONTENTION_BEGIN || is_file_lock(mark) || is_attempt(mark);
+}
+
+/* Whether the task was refused what it tried to get, and has not slept since. */
+static __always_inline int was_refused(struct task_note *note)
+{
+	return (is_file_lock(note->signal.mark) || is_attempt(note->signal.mark)) && note->lock.holder.was_tried;
 }
 
 /* A lock of a file, or a request for one. */

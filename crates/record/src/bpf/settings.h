@@ -40,6 +40,14 @@ enum with_others {
 	ACCEPTS = 1024,		/* a connection, or waits until a client connects */
 };
 
+/* What a system call does with names, as only one task can: bits. */
+enum with_names {
+	TAKES = 7,		/* number of the argument that is the name which it creates, from 1; 0: none */
+	FREES_AT = 3,		/* the same of the name that it removes, shifted by this */
+	IF_EXCLUSIVE = 64,	/* flag: it fails where the name exists only with O_CREAT | O_EXCL in the next argument */
+	TAKES_FOLDER = 128,	/* flag: programs also call it to be sure that a folder is there */
+};
+
 struct settings {
 	u64 slow_ns;		/* threshold of system calls and requests */
 	u64 interval_ns;	/* waits from this length on are recorded individually */
@@ -73,10 +81,13 @@ struct settings {
 	u8 unused;
 	u8 flush_bit;		/* numbers of RQF_FLUSH_SEQ and RQF_TIMED_OUT */
 	u8 timed_out_bit;
-	u16 unused_too[3];
+	u16 connect;		/* numbers of system calls */
+	u16 listen;
+	u16 unused_too;
 	u8 calls[CALLS];	/* enum names_file and flags by number of system call */
 	u8 codes[CODES];	/* the same by io_uring's operation code: 0, BY_NOTHING, BY_FD */
 	u16 others[CALLS];	/* enum with_others by number of system call */
+	u8 names[CALLS];	/* enum with_names by number of system call */
 };
 
 /* Set before loading: the verifier removes code that the settings disable. */

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "bpf.h"
+#include "attempt.h"
 #include "awaits.h"
 #include "call.h"
 #include "closed_file.h"
@@ -28,7 +29,7 @@
 
 /* An announced wait begins at once, or not at all. */
 #define MARK_WINDOW_NS 1000000ull
-/* A program that was refused a lock has something to do before it sleeps and tries again. */
+/* A program that was refused a lock has something to do before it sleeps and tries again, such as to start a program that sleeps for it. */
 #define TRY_WINDOW_NS 20000000ull
 
 /* A preempted kernel thread keeps the request that it acts on, and did not wait for it. */
@@ -68,11 +69,11 @@ static __always_inline int is_announced(struct task_struct *task, struct task_no
 
 	if (!note->signal.mark)
 		return 0;
-	if (is_file_lock(note->signal.mark) && note->lock.holder.was_tried) {
+	if (was_refused(note)) {
 		call = call_in_registers(task);
 		return now - note->signal.mark_ns < TRY_WINDOW_NS && call >= 0 &&
 		       (call == settings.nanosleep || call == settings.clock_nanosleep ||
-			(call < CALLS && settings.others[call] & WAITS));
+			(call < CALLS && settings.others[call] & (WAITS | WAITS_FOR_CHILD)));
 	}
 	return now - note->signal.mark_ns < MARK_WINDOW_NS && (is_blocked(state) || is_file_lock(note->signal.mark));
 }
@@ -103,6 +104,7 @@ static __always_inline void left_cpu(struct task_struct *task, u32 state, u64 no
 {
 	u64 submits = (u64)task->bio_list;
 	struct task_note *note;
+	int announced;
 
 	/* The verifier looks up the type of each pointer read from a task, in 0.4 ms: here once, not on each path. */
 	barrier_var(submits);
@@ -137,14 +139,17 @@ static __always_inline void left_cpu(struct task_struct *task, u32 state, u64 no
 		note_reader(note);
 	if (note->call.number && note->call.second && (how_followed(note->call.number) & NAMES) == BY_CLOSED)
 		save_closing(note);
-	if (is_announced(task, note, state, now)) {
+	announced = is_announced(task, note, state, now);
+	if (announced) {
 		note->wait.out_mark = note->signal.mark;
 	} else if (note->lock.flags) {
 		note->wait.out_mark = CONTENTION_BEGIN;
 		note->signal.detail.word[0] = note->lock.flags & ~LOCKED;
 		note_owner(note);
 	}
-	note->signal.mark = NO_MARK;
+	/* What starts a program that sleeps for it sleeps before that: until it runs. */
+	if (announced || !was_refused(note))
+		note->signal.mark = NO_MARK;
 }
 
 /* The task that was running before. The idle task has tid 0: none. */
@@ -291,6 +296,11 @@ static __always_inline u32 fate_of_other(struct task_struct *task, struct task_n
 	/* A worker that sleeps within its work, and not for storage, waits for a server: that of a disk of the network (NBD). */
 	if ((task->flags & PF_WQ_WORKER) && !(note->wait.out_state & TASK_NOLOAD))
 		return EMITTED;
+	/* As for a sleep that is emitted later, nobody is known that ended it. */
+	if (note->lock.name && is_wanted(note->lock.name)) {
+		note->wait.awaits = INTERRUPT;
+		return EMITTED;
+	}
 	return note->messages.channels.owed && rests(task) ? EMITTED : REMEMBERED;
 }
 
@@ -494,6 +504,7 @@ int BPF_PROG(sched_process_exit, struct task_struct *task)
 	remember_exited(task);
 	if (!note)
 		return 0;
+	leave_to_parent(note);
 	if (note->wait.queued_ns)
 		forget_bio(note);
 	if (note->lock.flags)

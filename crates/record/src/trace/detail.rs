@@ -5,6 +5,7 @@ use model::detail::{Detail, DirtyPages, JournalCommit};
 use model::signal::{Signal, SignalDetail};
 
 use super::event::EventDetail;
+use crate::bytes::shown;
 
 const PAGE_BYTES: u64 = 4096;
 
@@ -21,12 +22,20 @@ pub(super) fn of_mark(mark: Signal, detail: &EventDetail) -> Option<Detail> {
         SignalDetail::DirtyPages => Some(Detail::DirtyPages(dirty_pages(detail))),
         SignalDetail::Inode => (second != 0).then(|| Detail::Inode { inode: second, device: device(first) }),
         SignalDetail::Device => Some(Detail::Device(device(first))),
+        SignalDetail::Name => Some(Detail::Name(tried_name(detail))),
         SignalDetail::Nothing
         | SignalDetail::PagesReclaimed
         | SignalDetail::Shrinker
         | SignalDetail::ThrottleReason
         | SignalDetail::JournalCommit => None,
     }
+}
+
+/// Text fills the words; before the number of a port they are empty.
+fn tried_name(detail: &EventDetail) -> String {
+    let bytes: Vec<u8> = detail.words.iter().flat_map(|word| word.to_ne_bytes()).collect();
+    let text = bytes.split(|byte| *byte == 0).next().unwrap_or_default();
+    if text.is_empty() { format!("port {}", detail.words[1]) } else { shown(text) }
 }
 
 fn dirty_pages(detail: &EventDetail) -> DirtyPages {
@@ -65,6 +74,7 @@ pub(super) fn of_span(
         | SignalDetail::LockFlags
         | SignalDetail::DirtyPages
         | SignalDetail::Inode
+        | SignalDetail::Name
         | SignalDetail::JournalCommit => None,
     }
 }

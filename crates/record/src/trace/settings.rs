@@ -97,10 +97,12 @@ impl ProgramSettings {
         bytes.extend(numbers.flat_map(|number| (number as u16).to_ne_bytes()));
         // Up to a multiple of eight bytes.
         bytes.extend([u8::from(self.user_stacks), 0, self.request.flush_bit, self.request.timed_out_bit]);
-        bytes.extend([0; 6]);
+        let connections = [libc::SYS_connect, libc::SYS_listen, 0];
+        bytes.extend(connections.into_iter().flat_map(|number| (number as u16).to_ne_bytes()));
         bytes.extend(system_calls::operations());
         bytes.extend(asynchronous::table());
         bytes.extend(system_calls::with_others().into_iter().flat_map(u16::to_ne_bytes));
+        bytes.extend(system_calls::with_names());
         bytes
     }
 }

@@ -1,6 +1,6 @@
 //! What the programs know of system calls, by number.
 
-use model::system_call::{FileArgument, NUMBERS, SystemCall, all, traits};
+use model::system_call::{FileArgument, NUMBERS, NameArguments, SystemCall, all, traits};
 
 /// `IF_WAITED` of the programs.
 const IF_WAITED: u8 = 16;
@@ -20,6 +20,20 @@ pub(super) fn operations() -> [u8; NUMBERS] {
 /// What each call does with another task: `enum with_others` of the programs.
 pub(super) fn with_others() -> [u16; NUMBERS] {
     by_number(|call| u16::try_from(call.traits.of(traits::WITH_OTHERS)).expect("it has 11 bits"))
+}
+
+/// `enum with_names` of the programs: the argument that is the name which a call creates, and flags.
+const FREES_AT: u8 = 3;
+const IF_EXCLUSIVE: u8 = 64;
+const TAKES_FOLDER: u8 = 128;
+
+/// What each call does with names: `enum with_names` of the programs.
+pub(super) fn with_names() -> [u8; NUMBERS] {
+    by_number(|call| {
+        let NameArguments { created, removed, if_exclusive, of_folder } = call.names;
+        let flag = |is_set, flag| if is_set { flag } else { 0 };
+        created | removed << FREES_AT | flag(if_exclusive, IF_EXCLUSIVE) | flag(of_folder, TAKES_FOLDER)
+    })
 }
 
 fn by_number<T: Copy + Default>(of: impl Fn(&SystemCall) -> T) -> [T; NUMBERS] {

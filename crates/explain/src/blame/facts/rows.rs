@@ -1,6 +1,7 @@
 //! Rows of stalls in memory: checked, small, with each name stored once.
 
 pub(crate) mod arrived;
+pub(crate) mod joined;
 pub(crate) mod partial_rows;
 pub(crate) mod row_order;
 pub(crate) mod run_delays;
@@ -8,6 +9,7 @@ pub(crate) mod run_delays;
 use model::cause::Cause;
 use model::signal::{Signal, SignalMeaning};
 use model::stall::{StallKind, StallRecord, stall_flags};
+use model::system_call::traits;
 
 use crate::blame::facts::intent::Intent;
 use crate::blame::facts::maybe::Maybe;
@@ -81,6 +83,13 @@ pub(crate) struct Row {
 const STOPPED: u32 = 0x4 | 0x8 | 0x8000;
 
 impl Row {
+    /// Whether its task sleeps until it tries again what it was refused, and nobody ends that sleep because of it: by itself, or by a child that
+    /// sleeps for it.
+    pub(crate) fn is_between_attempts(&self, names: &Names) -> bool {
+        let sleeps = traits::SLEEPS | traits::WAITS | traits::WAITS_FOR_CHILD;
+        self.announced.is_some() && self.interruptible && self.call.is_some_and(|call| names.traits(call).has(sleeps))
+    }
+
     /// `None` for an inconsistent record.
     pub(crate) fn new(record: &StallRecord, names: &mut Names) -> Option<Row> {
         end_ns(record).map(|end_ns| Row {

@@ -17,7 +17,7 @@ use std::sync::{Mutex, OnceLock};
 use model::block::{DeviceNumber, Operation as BlockOperation};
 use model::container::Containers;
 use model::detail::Detail;
-use model::signal::SignalMeaning;
+use model::signal::{Signal, SignalMeaning};
 use model::stall::{RequestRecord, StallKind, StallRecord};
 
 use crate::blame::facts::cause::{self, Cause};
@@ -25,6 +25,7 @@ use crate::blame::facts::covered::Covered;
 use crate::blame::facts::intent::Intents;
 use crate::blame::facts::known::KnownTime;
 use crate::blame::facts::names::Names;
+use crate::blame::facts::releases::Releases;
 use crate::blame::facts::rows::Row;
 use crate::blame::facts::rows::arrived::Arrived;
 use crate::blame::facts::rows::row_order;
@@ -92,6 +93,8 @@ pub(crate) struct RunIndex {
     asynchronous: FastMap<u32, Vec<u32>>,
     /// Sleeps of the workers of each loop device, and of the server of each disk of the network; ordered and disjoint.
     workers: HashMap<DeviceNumber, Vec<Covered>>,
+    /// Who released what others had tried in vain.
+    pub(crate) releases: Releases,
     /// Who held which lock when.
     pub(crate) lock_turns: LockTurns,
     /// Which threads of servers answered whom.
@@ -137,6 +140,7 @@ impl RunIndex {
         self.find_requests();
         self.rows = std::mem::take(&mut self.arrived).in_order();
         self.number_rows();
+        self.releases = Releases::new(&self.rows);
         self.tasks.sort();
         self.containers = self.tasks.containers(&self.names);
         self.usage.sort();
@@ -165,7 +169,7 @@ impl RunIndex {
         self.find_asynchronous();
         self.find_workers();
         self.find_waiters();
-        self.lock_turns = LockTurns::new(&self.rows, &self.names, |row| self.whom(row));
+        self.lock_turns = LockTurns::new(&self.rows, &self.names, &self.releases, |row| self.whom(row));
         self.dirty_disks = DirtyDisks::new(&self.rows, &self.names);
         self.answers = Answers::new(&self.rows, |row| self.intent(row));
     }
@@ -303,7 +307,13 @@ impl RunIndex {
                 || self.stack(row.stack.get()).is_none_or(|stack| stack.agrees_with(announced))
         };
         let is_of_io = |announced: &&SignalMeaning| announced.cause == Cause::Lock && self.is_held_by_io(row);
-        row.announced.filter(|announced| agrees(announced) && !is_of_io(announced))
+        row.announced.filter(|announced| agrees(announced) && !is_of_io(announced) && self.is_for_lock(row, announced))
+    }
+
+    /// A folder is a lock if another task made or removed it: many programs only see to it that there is one.
+    fn is_for_lock(&self, row: &Row, announced: &SignalMeaning) -> bool {
+        let is_released = || row.lock.get().and_then(|lock| self.releases.first_after(lock, row.start_ns)).is_some();
+        announced.signal != Signal::FolderTaken || row.holder_tid.get().is_some() || is_released()
     }
 
     /// The rule that its stack meets.

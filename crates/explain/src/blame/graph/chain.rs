@@ -361,7 +361,7 @@ fn longest_wait(
         let idle = !holds && (awaits_work || index.stack(row.stack.get()).is_some_and(|stack| stack.idle));
         // An idle task had no work; from its wakeup on it was late.
         let (cause, since_ns) =
-            if idle { (row.runnable_cause(), row.runnable_ns) } else { (index.main_cause(at), row.start_ns) };
+            if idle { (row.runnable_cause(), row.runnable_ns) } else { (cause_of_wait(index, at), row.start_ns) };
         let ns = row.end_ns.min(to_ns).saturating_sub(since_ns.max(from_ns));
         match row.kind {
             StallKind::OffCpu | StallKind::Blocked => sleeps.add(cause, ns, at),
@@ -371,6 +371,14 @@ fn longest_wait(
     }
     // Spans contain sleeps, and sleeps have wakers.
     sleeps.longest().or_else(|| spans.longest()).map(|wait| WakerWait { ns: wait.ns.min(to_ns - from_ns), ..wait })
+}
+
+/// What a wait of the chain was for: by its row, or by the choice of its task.
+fn cause_of_wait(index: &RunIndex, at: u32) -> Cause {
+    match index.main_cause(at) {
+        Cause::Unexplained if is_by_choice(index, index.row(at)) => Cause::Sleep,
+        cause => cause,
+    }
 }
 
 /// The row that a segment's chain continues from: the sleep or, where the sleep was for another thread, that thread's row.

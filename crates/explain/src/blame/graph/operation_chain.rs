@@ -149,7 +149,8 @@ fn longest(index: &RunIndex, operation: &Operation, timeline: &TaskTimeline) -> 
         let key = (if piece.ran == 0 { wait_of(index, row) } else { 0 }, piece.cause, piece.ran);
         let (sum, longest_ns) = sums.entry(key).or_insert_with(|| (LongestWait { ns: 0, ..piece }, 0));
         sum.ns += piece.ns;
-        if piece.ns > *longest_ns {
+        // All attempts lie before the last one.
+        if piece.ns > *longest_ns || is_attempt(index, row) {
             (*longest_ns, sum.row, sum.follow) = (piece.ns, piece.row, piece.follow);
         }
     }
@@ -163,8 +164,12 @@ fn longest(index: &RunIndex, operation: &Operation, timeline: &TaskTimeline) -> 
 
 /// What rows of one wait have in common: its begin, where timers interrupt it. Others are waits of their own.
 fn wait_of(index: &RunIndex, row: u32) -> u64 {
-    let is_series = holder::is_of_user_space(index, index.row(row));
+    let is_series = holder::is_of_user_space(index, index.row(row)) || is_attempt(index, row);
     if is_series { holder::since_ns(index, index.row(row)) } else { u64::MAX - u64::from(row) }
+}
+
+fn is_attempt(index: &RunIndex, row: u32) -> bool {
+    index.lock_turns.tried_since_ns(index.row(row)).is_some()
 }
 
 fn piece(index: &RunIndex, row: u32, segment: &Segment) -> LongestWait {

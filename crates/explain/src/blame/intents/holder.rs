@@ -6,6 +6,7 @@ use crate::blame::facts::rows::Row;
 use crate::blame::facts::run_index::RunIndex;
 use crate::blame::graph::since::series_began_ns;
 use crate::blame::intents::lock_turns::{self, Held};
+use crate::blame::intents::unanswered::listeners::is_refused_connection;
 use crate::blame::rule::{Example, Rule};
 use crate::blame::verdict::explanation::{Holds, Link};
 use crate::hashing::FastMap;
@@ -23,7 +24,7 @@ pub(crate) const RELEASES_RULE: Rule = Rule {
             off 7 |      sssssss   | call=epoll_wait awaits=lock asked=1 waker=9 state=1
             off 9 |sssssssssss     | call=clock_nanosleep awaits=interrupt",
         causes: "lock 12",
-        chain: "thread 7: lock 12 < thread 9: unexplained 10",
+        chain: "thread 7: lock 12 < thread 9: sleep 10",
     },
 };
 
@@ -54,7 +55,7 @@ pub(crate) fn is_of_user_space(index: &RunIndex, row: &Row) -> bool {
 
 /// Whether a row is a wait for a lock whose holder may be known.
 pub(crate) fn is_for_lock(index: &RunIndex, row: &Row) -> bool {
-    row.lock.get().is_some() || index.awaits(row) == Some(Awaits::Lock)
+    (row.lock.get().is_some() && !is_refused_connection(row)) || index.awaits(row) == Some(Awaits::Lock)
 }
 
 /// The tasks that held the lock during a wait, the latest first or in order of time; empty where none is known.
@@ -64,7 +65,7 @@ pub(crate) fn all(index: &RunIndex, row: &Row) -> Vec<Held> {
     let held = match is_of_user_space {
         _ if !is_for_lock(index, row) || !index.applies(rule) => Vec::new(),
         true => by_releases(index, row),
-        false => index.lock_turns.during(row),
+        false => index.lock_turns.during(row, &index.releases),
     };
     let whole = held.into_iter().filter(|turn| turn.from_ns < turn.to_ns);
     whole.map(|turn| Held { tid: thread(index, row, turn.tid), ..turn }).collect()
@@ -95,9 +96,11 @@ fn thread(index: &RunIndex, row: &Row, holder: u32) -> u32 {
     index.waker(row).filter(of_holder).unwrap_or(holder)
 }
 
-/// When a wait began for which its task may have slept several times: a timer interrupts those for the locks of databases.
+/// When a wait began for which its task may have slept several times: a timer interrupts those for the locks of databases, and between attempts
+/// a task sleeps as it likes.
 pub(crate) fn since_ns(index: &RunIndex, row: &Row) -> u64 {
-    if index.awaits(row) == Some(Awaits::Lock) { series_began_ns(index, row) } else { row.start_ns }
+    let of_attempts = || index.lock_turns.tried_since_ns(row).unwrap_or(row.start_ns);
+    if index.awaits(row) == Some(Awaits::Lock) { series_began_ns(index, row) } else { of_attempts() }
 }
 
 /// The holder of a lock that waits in turn, through other locks, for one of the task that waits for it.

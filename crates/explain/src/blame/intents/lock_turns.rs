@@ -4,7 +4,9 @@ use model::stall::StallKind;
 use model::system_call::traits;
 
 use crate::blame::facts::names::Names;
+use crate::blame::facts::releases::Releases;
 use crate::blame::facts::rows::Row;
+use crate::blame::facts::rows::joined::{joined, until_next_attempt_ns};
 use crate::blame::rule::{Example, Rule};
 use crate::hashing::FastMap;
 use crate::thresholds::SOON_NS;
@@ -72,7 +74,7 @@ struct Wait {
 struct Waits(FastMap<(u32, u32), Vec<Wait>>);
 
 impl Waits {
-    fn new(rows: &[Row], names: &Names) -> Waits {
+    fn new(rows: &[Row], names: &Names, releases: &Releases) -> Waits {
         // It is in the way of others from then on, before it sleeps: the CPU may be busy.
         let queued_ns = |row: &Row| {
             let in_call =
@@ -80,10 +82,10 @@ impl Waits {
             if in_call { row.call_start_ns } else { row.start_ns }
         };
         let mut waits: FastMap<(u32, u32), Vec<Wait>> = FastMap::default();
-        for row in rows.iter().filter(|row| row.kind == StallKind::OffCpu) {
+        for row in rows.iter().filter(|row| is_wait(row)) {
             let Some(lock) = row.lock.get() else { continue };
             // Who was woken has it, or is the next to have it.
-            let (start_ns, end_ns, found) = (queued_ns(row), row.runnable_ns, row.holder_tid.get());
+            let (start_ns, end_ns, found) = (queued_ns(row), row.runnable_ns, found(row, releases));
             waits.entry((lock, row.tid)).or_default().push(Wait {
                 start_ns,
                 end_ns,
@@ -96,9 +98,9 @@ impl Waits {
 
     /// The holder that a task found when it went to sleep. For a file's lock, that may be the last of those who wait, too: then it
     /// is the one that this one waits for.
-    fn holder(&self, row: &Row) -> Option<(u32, bool)> {
+    fn holder(&self, row: &Row, releases: &Releases) -> Option<(u32, bool)> {
         let (lock, at_ns) = (row.lock.get()?, row.start_ns);
-        let mut holder = (row.holder_tid.get()?, row.holder_is_hint);
+        let mut holder = (found(row, releases)?, row.holder_is_hint);
         for _ in 0..QUEUE {
             let waits = self.0.get(&(lock, holder.0)).map_or(&[][..], Vec::as_slice);
             let after = waits.partition_point(|wait| wait.start_ns <= at_ns);
@@ -110,22 +112,47 @@ impl Waits {
     }
 }
 
+/// When the first attempt before each sleep between attempts failed.
+fn attempts(rows: &[Row], names: &Names) -> FastMap<u32, u64> {
+    let lock = |row: &Row| row.lock.get().filter(|_| is_wait(row) && row.is_between_attempts(names));
+    let series = joined(rows, lock, until_next_attempt_ns);
+    series.iter().flat_map(|rows| rows.iter().map(|row| (row.at, rows[0].start_ns))).collect()
+}
+
+/// A moment at which a task ran has the lock that it released.
+fn is_wait(row: &Row) -> bool {
+    row.kind == StallKind::OffCpu && !row.while_running
+}
+
+/// Whom a task found to have the lock; of a name that was there before the recording, the task that then removes it.
+fn found(row: &Row, releases: &Releases) -> Option<u32> {
+    let released = || releases.first_after(row.lock.get()?, row.start_ns).map(|(_, tid)| tid);
+    row.holder_tid.get().or_else(released)
+}
+
 /// The owners of each lock: those that the tasks found that went to sleep for it, and these tasks when they got it.
 #[derive(Debug, Default)]
 pub(crate) struct LockTurns {
     turns: FastMap<u32, Vec<Turn>>,
     waits: Waits,
+    /// Of sleeps between attempts, by row: when the first of the attempts failed.
+    attempts: FastMap<u32, u64>,
 }
 
 impl LockTurns {
     /// From rows that are ordered by task and start.
-    pub(crate) fn new(rows: &[Row], names: &Names, whom: impl Fn(&Row) -> Option<u32>) -> LockTurns {
+    pub(crate) fn new(
+        rows: &[Row],
+        names: &Names,
+        releases: &Releases,
+        whom: impl Fn(&Row) -> Option<u32>,
+    ) -> LockTurns {
         let mut turns: FastMap<u32, Vec<Turn>> = FastMap::default();
-        let waits = Waits::new(rows, names);
+        let waits = Waits::new(rows, names, releases);
         for (at, row) in rows.iter().enumerate() {
-            let Some(lock) = row.lock.get().filter(|_| row.kind == StallKind::OffCpu) else { continue };
+            let Some(lock) = row.lock.get().filter(|_| is_wait(row)) else { continue };
             let turns = turns.entry(lock).or_default();
-            turns.extend(waits.holder(row).map(|(tid, is_hint)| Turn { at_ns: row.start_ns, tid, is_hint }));
+            turns.extend(waits.holder(row, releases).map(|(tid, is_hint)| Turn { at_ns: row.start_ns, tid, is_hint }));
             // A task that finds the lock taken again sleeps again. No call ends while it has a lock of the kernel.
             let is_again = |next: &Row| {
                 next.tid == row.tid
@@ -134,22 +161,31 @@ impl LockTurns {
                     && next.call_start_ns <= row.end_ns
             };
             let goes_on = rows.get(at + 1).is_some_and(is_again);
-            if !goes_on && whom(row).is_some() {
+            // A timer ends the sleep between two attempts: the next one may fail, too.
+            if !goes_on && whom(row).is_some() && !row.is_between_attempts(names) {
                 turns.push(Turn { at_ns: row.runnable_ns, tid: row.tid, is_hint: false });
             }
         }
         turns.values_mut().for_each(|turns| turns.sort_by_key(|turn| turn.at_ns));
-        LockTurns { turns, waits }
+        LockTurns { turns, waits, attempts: attempts(rows, names) }
+    }
+
+    /// Since when a task tries to get the lock that a row is for; `None` where it waits in one call.
+    pub(crate) fn tried_since_ns(&self, row: &Row) -> Option<u64> {
+        self.attempts.get(&row.at).copied()
     }
 
     /// The times of a wait by holder, in order of time.
-    pub(crate) fn during(&self, row: &Row) -> Vec<Held> {
-        let (Some(lock), Some((tid, is_hint))) = (row.lock.get(), self.waits.holder(row)) else {
+    pub(crate) fn during(&self, row: &Row, releases: &Releases) -> Vec<Held> {
+        let (Some(lock), Some((tid, is_hint))) = (row.lock.get(), self.waits.holder(row, releases)) else {
             return Vec::new();
         };
-        let mut held = vec![Held { tid, from_ns: row.start_ns, to_ns: 0, is_hint }];
+        let from_ns = self.tried_since_ns(row).unwrap_or(row.start_ns);
         let turns = self.turns.get(&lock).map_or(&[][..], Vec::as_slice);
-        let next = turns.partition_point(|turn| turn.at_ns <= row.start_ns);
+        let next = turns.partition_point(|turn| turn.at_ns <= from_ns);
+        // The first of several attempts found the holder of that time.
+        let first = turns[..next].last().filter(|_| from_ns < row.start_ns).map_or(tid, |turn| turn.tid);
+        let mut held = vec![Held { tid: first, from_ns, to_ns: 0, is_hint }];
         for turn in turns[next..].iter().take_while(|turn| turn.at_ns < row.runnable_ns).take(TURNS) {
             let last = held.len() - 1;
             if turn.tid != held[last].tid && turn.tid != row.tid {

@@ -23,7 +23,7 @@ pub(crate) const RULE: Rule = Rule {
             off 9 |ssssssssssss    | call=clock_nanosleep state=1
             asked 8 |  ==============| waker=9 awaits=part_of_answer",
         causes: "lock 12",
-        chain: "thread 7: lock 12 < thread 9: unexplained 10",
+        chain: "thread 7: lock 12 < thread 9: sleep 10",
     },
 };
 

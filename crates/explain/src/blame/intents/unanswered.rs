@@ -1,5 +1,8 @@
 //! Clients whose wait for an answer a signal ended: by `timeout`, or at the end of a recording.
 
+pub(crate) mod listeners;
+pub(crate) mod retries;
+
 use model::stall::{Awaits, StallKind};
 
 use crate::blame::facts::intent::Intent;

@@ -6,9 +6,9 @@ use std::collections::HashMap;
 use model::stall::{Awaits, StallKind};
 
 use crate::blame::facts::names::Name;
+use crate::blame::facts::rows::joined::joined;
 use crate::blame::facts::rows::{LONGEST_NS, Row};
 use crate::blame::facts::run_index::RunIndex;
-use crate::blame::operations::series::joined;
 use crate::blame::operations::{Operation, of_rows};
 use crate::thresholds::SMALL_PART;
 
@@ -64,7 +64,7 @@ fn worked_on(index: &RunIndex) -> Vec<Vec<&Row>> {
         let (tid, idled_ns) = idled.get();
         received_ns(index, row).filter(|received_ns| tid != row.tid || idled_ns < *received_ns)
     };
-    joined(&index.rows, request, u64::MAX)
+    joined(&index.rows, request, |_| u64::MAX)
 }
 
 /// Drops the operations that are parts of a request in the list.

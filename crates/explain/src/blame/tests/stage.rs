@@ -7,6 +7,7 @@
 //!     off        7 |  sssssww   ppp       | stack=a,b        asleep, then runnable; preempted
 //!     span       7 |   =====              | tp=mm_shrink_slab
 //!     blocked    7 |    ====              | stack=a
+//!     freed      7 |    =                 | lock=1           it released a name, or began to listen, then
 //!     sleeps     7 | =======              | busy=3           short ones; also cpu_waits, spans, request_waits
 //!     request    3 |  Q I D   C           | tid=7            request number 3; its stages, as in `request.rs`
 //!     task       7 |   n                  | name=fio pid=5 cgroup=/a; `n`: time seen, default the start
@@ -224,6 +225,7 @@ impl Stage {
                 let kind = if kind == "blocked" { StallKind::Blocked } else { StallKind::Standing };
                 StallRecord { state: figure("state"), ..row(kind, from, to) }
             })),
+            ("freed", _) => self.stalls.extend(bars.iter().map(|&(_, from, to)| row(StallKind::OnCpu, from, to))),
             ("sleeps", _) => self.stalls.extend(sums(StallKind::ShortSleeps)),
             ("cpu_waits", _) => self.stalls.extend(sums(StallKind::ShortCpuWaits)),
             ("spans", _) => self.stalls.extend(sums(StallKind::ShortSpans)),

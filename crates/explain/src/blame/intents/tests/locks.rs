@@ -122,7 +122,7 @@ fn the_holder_of_a_mutex_may_sleep() {
     )
     .explain();
     assert_eq!(shares(&explanation), "lock 13");
-    assert_eq!(holders(&explanation), "< thread 9 holds: unexplained 12");
+    assert_eq!(holders(&explanation), "< thread 9 holds: sleep 12");
     assert_eq!(explanation.stalls[0].chain[1].detail.as_deref(), Some("asleep in clock_nanosleep"));
 }
 
@@ -297,9 +297,9 @@ fn who_is_in_the_queue_of_a_files_lock_does_not_hold_it() {
         off 7 |   ssssssssss   | call=flock tp=contention_begin lock=1 holder=8 waker=9
         off 8 |       ssssss   | call=flock tp=contention_begin lock=1 holder=9 waker=9 since=1
         off 9 |ssssssssssssss  | call=clock_nanosleep awaits=interrupt";
-    check(drawing, "< thread 9 holds: unexplained 10");
+    check(drawing, "< thread 9 holds: sleep 10");
     // Of a lock of the kernel, what is found is the owner: until 8 waits itself.
-    check(&drawing.replace("flock", "write"), "< thread 9 holds: unexplained 6");
+    check(&drawing.replace("flock", "write"), "< thread 9 holds: sleep 6");
 }
 
 #[test]
@@ -326,7 +326,7 @@ fn a_holder_keeps_a_wait_from_its_begin() {
         off 7 | sssss          | call=epoll_wait awaits=for_client asked=1 state=1
         off 7 |      sssssss   | call=epoll_wait awaits=lock asked=1 waker=9 state=1
         off 9 |sssssssssss     | call=clock_nanosleep awaits=interrupt";
-    check(drawing, "< thread 9 holds: unexplained 10");
+    check(drawing, "< thread 9 holds: sleep 10");
 }
 
 #[test]

@@ -23,7 +23,7 @@ const WAIT: &str = "
 
 #[test]
 fn a_statement_from_before_the_recording_holds_a_lock() {
-    check_stage(&with_old_request(WAIT, 15), "lock 12", "thread 7: lock 12 < thread 9: unexplained 10");
+    check_stage(&with_old_request(WAIT, 15), "lock 12", "thread 7: lock 12 < thread 9: sleep 10");
     // It was answered before.
     assert_eq!(with_old_request(WAIT, 5).explain().slow_operations, 0);
 }

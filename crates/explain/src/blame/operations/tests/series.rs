@@ -119,7 +119,7 @@ fn sleeps_between_attempts_are_a_wait_for_the_lock() {
         off 9 | sssssssssss    | stack=xfs_log_force"
         ),
         "lock 8, cpu_wait 1",
-        "thread 7: lock 4 < thread 9: fs_log 4",
+        "thread 7: lock 8 < thread 9: fs_log 8",
     );
     // It did not try again.
     check_quiet(&format!("off 7 | sssssssss      | {sleeps}"));
