@@ -4,9 +4,9 @@
 #![forbid(unsafe_code)]
 
 pub mod blame;
-pub mod glance;
 mod hashing;
 pub mod series;
+pub mod snapshot;
 pub mod summary;
 mod threads;
 mod thresholds;

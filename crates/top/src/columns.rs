@@ -1,7 +1,7 @@
 //! Fits a table's columns into a width.
 
 use ratatui_core::text::{Line, Span};
-use report::glance::{Align, Column, Table};
+use report::snapshot::{Align, Column, Table};
 use report::style::Style;
 
 /// Blanks between two columns.

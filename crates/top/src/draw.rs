@@ -1,13 +1,13 @@
 //! The screen: a title line, a memory line, the findings, six tables, and a line of keys.
 
-use explain::glance::Glance;
+use explain::snapshot::Snapshot;
 use model::quantity::Nanoseconds;
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 use ratatui_core::style::{Color, Modifier, Style as Paint};
 use ratatui_core::text::{Line, Span};
 use report::findings::Sentence;
-use report::glance::{Panel, Table, details, memory_line, table};
+use report::snapshot::{Panel, Table, details, memory_line, table};
 use report::style::{Style, printable};
 
 use crate::columns::{line, widths};
@@ -50,7 +50,7 @@ pub struct Scene<'a> {
     /// The current view.
     pub view: &'a View,
     /// The moment's data.
-    pub glance: &'a Glance,
+    pub snapshot: &'a Snapshot,
     /// Its findings.
     pub findings: &'a [Sentence],
     /// A remark in the bottom line.
@@ -61,7 +61,7 @@ pub struct Scene<'a> {
 
 /// A panel's table, sorted and filtered by the view.
 fn table_of(scene: &Scene<'_>, panel: Panel) -> Table {
-    table(panel, scene.glance, scene.view.order(panel), &scene.view.filter, scene.style)
+    table(panel, scene.snapshot, scene.view.order(panel), &scene.view.filter, scene.style)
 }
 
 impl Scene<'_> {
@@ -80,7 +80,7 @@ pub fn draw(scene: &Scene<'_>, area: Rect, buffer: &mut Buffer) {
     }
     let bottom = area.y + area.height - 1;
     put(buffer, area, area.y, &headline(scene, usize::from(area.width)));
-    put(buffer, area, area.y + 1, &Line::raw(memory_line(&scene.glance.memory)));
+    put(buffer, area, area.y + 1, &Line::raw(memory_line(&scene.snapshot.memory)));
     put(buffer, area, bottom, &footer(scene));
     let inside = Rect { y: area.y + 2, height: area.height - 3, ..area };
     if scene.view.help {
@@ -88,7 +88,7 @@ pub fn draw(scene: &Scene<'_>, area: Rect, buffer: &mut Buffer) {
     } else if let Some(from) = scene.view.details {
         let row = table_of(scene, scene.view.panel).rows.get(scene.view.row).map(|row| row.index);
         let plain = Style { color: false, ..scene.style };
-        let all = row.map_or_else(Vec::new, |index| details(scene.view.panel, index, scene.glance, plain));
+        let all = row.map_or_else(Vec::new, |index| details(scene.view.panel, index, scene.snapshot, plain));
         let from = from.min(all.len().saturating_sub(usize::from(inside.height)));
         lines(buffer, inside, all.into_iter(), from);
     } else {
@@ -124,7 +124,7 @@ fn lines(buffer: &mut Buffer, area: Rect, texts: impl Iterator<Item = String>, f
 }
 
 fn headline(scene: &Scene<'_>, width: usize) -> Line<'static> {
-    let window = scene.glance.window;
+    let window = scene.snapshot.window;
     let (word, color) = match (scene.view.mode, scene.extent.live) {
         (Mode::Follow, true) => ("LIVE", Color::Green),
         (Mode::Follow, false) => ("END", Color::Yellow),
@@ -132,7 +132,7 @@ fn headline(scene: &Scene<'_>, width: usize) -> Line<'static> {
         (Mode::Playing(_), _) => ("PLAYING", Color::Cyan),
     };
     let since = |ns: u64| Nanoseconds(ns.saturating_sub(scene.started_ns) / 10_000_000 * 10_000_000);
-    let phase = scene.glance.phase.as_ref().map_or_else(String::new, |phase| format!(" ({})", printable(phase)));
+    let phase = scene.snapshot.phase.as_ref().map_or_else(String::new, |phase| format!(" ({})", printable(phase)));
     let times = format!(
         "{}  {} of {}{phase}, last {}  ",
         scene.clock,
@@ -178,7 +178,7 @@ fn panels(scene: &Scene<'_>, area: Rect, buffer: &mut Buffer) {
     let wanted = tables.each_ref().map(|(_, table)| table.rows.len().max(1));
     let mut least = [1; 6];
     // A disk under test is never among those that are only counted.
-    let under_test = scene.glance.devices.iter().filter(|device| device.under_test).count();
+    let under_test = scene.snapshot.devices.iter().filter(|device| device.under_test).count();
     least[Panel::Devices as usize] = under_test.clamp(1, wanted[Panel::Devices as usize]);
     let heights = share_out((wanted, least), usize::from(area.height), scene.view.panel as usize);
     let mut y = area.y;

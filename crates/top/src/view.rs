@@ -1,7 +1,7 @@
 //! The view: time window, panel, order, filter. Only keys change it.
 
-use explain::glance::Window;
-use report::glance::Panel;
+use explain::snapshot::Window;
+use report::snapshot::Panel;
 
 use crate::key::Key;
 

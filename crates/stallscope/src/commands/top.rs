@@ -10,7 +10,7 @@ mod terminal;
 
 use std::time::{Duration, Instant};
 
-use explain::glance::Glance;
+use explain::snapshot::Snapshot;
 use model::quantity::Nanoseconds;
 use model::time::Moment;
 use report::findings::Sentence;
@@ -104,15 +104,15 @@ fn once(
     fill_window(args, interrupt, screen);
     let extent = source.refresh()?;
     let window = view(args, extent).window(extent);
-    let glance = source.glance(window);
+    let snapshot = source.snapshot(window);
     let integrity = source.integrity();
     if let Some(remark) = source.remark() {
         screen.remark(&remark);
     }
-    let document = Findings::new().document(source.description(), &glance);
+    let document = Findings::new().document(source.description(), &snapshot);
     if args.json {
         let run = args.run.as_ref().map(|run| run.display().to_string());
-        let mut value = report::glance::json(run.as_deref(), &glance);
+        let mut value = report::snapshot::json(run.as_deref(), &snapshot);
         value["findings"] = document["findings"].clone();
         value["what_if"] = document["what_if"].clone();
         screen.json(&integrity.added(value));
@@ -126,7 +126,7 @@ fn once(
         );
         let style = screen.style();
         let findings = report::findings::findings(&document);
-        let text = report::glance::text(&title, &glance, &findings, &args.filter, style);
+        let text = report::snapshot::text(&title, &snapshot, &findings, &args.filter, style);
         screen.result(&(integrity.banner(style) + &text));
     }
     Ok(if interrupt.requests() > 0 { Exit::Interrupted } else { integrity.exit() })
@@ -144,11 +144,11 @@ fn watch(args: &TopArgs, source: &mut dyn MomentSource, interrupt: &Interrupt, s
     let mut view = view(args, extent);
     let mut terminal = Terminal::enter()?;
     let writer = Findings::new();
-    let mut glance = source.glance(view.window(extent));
-    let mut findings = writer.of(source.description(), &glance);
+    let mut snapshot = source.snapshot(view.window(extent));
+    let mut findings = writer.of(source.description(), &snapshot);
     let mut refreshed = Instant::now();
     loop {
-        let rows = draw(&mut terminal, source, (extent, &view, &glance, &findings), style)?;
+        let rows = draw(&mut terminal, source, (extent, &view, &snapshot, &findings), style)?;
         let Some(key) = next_key(&mut terminal, interrupt, refreshed + every)? else {
             return Ok(Exit::Interrupted);
         };
@@ -166,9 +166,9 @@ fn watch(args: &TopArgs, source: &mut dyn MomentSource, interrupt: &Interrupt, s
         }
         let window = view.window(extent);
         // A paused window does not change, but a growing run may add to it.
-        if window != glance.window || (key.is_none() && extent.live) {
-            glance = source.glance(window);
-            findings = writer.of(source.description(), &glance);
+        if window != snapshot.window || (key.is_none() && extent.live) {
+            snapshot = source.snapshot(window);
+            findings = writer.of(source.description(), &snapshot);
         }
     }
 }
@@ -177,17 +177,17 @@ fn watch(args: &TopArgs, source: &mut dyn MomentSource, interrupt: &Interrupt, s
 fn draw(
     terminal: &mut Terminal,
     source: &dyn MomentSource,
-    (extent, view, glance, findings): (Extent, &View, &Glance, &[Sentence]),
+    (extent, view, snapshot, findings): (Extent, &View, &Snapshot, &[Sentence]),
     style: Style,
 ) -> Result<usize, Failure> {
     let (title, started, remark) = (source.title(), source.started(), source.remark());
     let scene = Scene {
         title: &title,
         started_ns: started.monotonic_ns,
-        clock: &clock(started, glance.window.to_ns),
+        clock: &clock(started, snapshot.window.to_ns),
         extent,
         view,
-        glance,
+        snapshot,
         findings,
         remark: remark.as_deref(),
         style,

@@ -4,8 +4,8 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use explain::blame::Scope;
-use explain::glance::{Glance, Glancer, Window, wanted_metric};
 use explain::series::SeriesSet;
+use explain::snapshot::{Snapshot, SnapshotBuilder, Window, wanted_metric};
 use model::metric::{MetricChange, MetricDescriptor, MetricId, SampleHeader};
 use model::operation::OperationRecord;
 use model::run::RunDescription;
@@ -101,7 +101,7 @@ impl RecentHistory {
         seen.trim(self.most_rows);
     }
 
-    /// Whether an operation was slow that ended after a moment. It costs next to nothing, which a glance does not.
+    /// Whether an operation was slow that ended after a moment. It costs next to nothing, which a snapshot does not.
     pub fn has_slow_since(&self, at_ns: u64) -> bool {
         let seen = self.lock();
         let is_recent = |record: &OperationRecord| record.start_ns.saturating_add(record.duration_ns) >= at_ns;
@@ -110,30 +110,30 @@ impl RecentHistory {
     }
 
     /// A moment. Blocks the recorder only while the window's rows are read.
-    pub fn glance(&self, run: &RunDescription, scope: &Scope, window: Window) -> Glance {
-        let mut glancer = Glancer::new(run, window).scoped(scope.clone());
+    pub fn snapshot(&self, run: &RunDescription, scope: &Scope, window: Window) -> Snapshot {
+        let mut builder = SnapshotBuilder::new(run, window).scoped(scope.clone());
         let seen = self.lock();
         let Window { to_ns, .. } = window;
         let (history_ns, reach_ns) = (window.history_from_ns(), window.reach_from_ns());
         for row in seen.request_intervals.iter().filter(|row| row.end_ns > history_ns && row.start_ns < to_ns) {
-            glancer.request_intervals(std::slice::from_ref(row));
+            builder.request_intervals(std::slice::from_ref(row));
         }
-        seen.operations.iter().for_each(|row| glancer.operations(std::slice::from_ref(row)));
+        seen.operations.iter().for_each(|row| builder.operations(std::slice::from_ref(row)));
         for row in seen.stalls.iter().filter(|row| row.end_ns() >= reach_ns && row.start_ns < to_ns) {
-            glancer.stalls(std::slice::from_ref(row));
+            builder.stalls(std::slice::from_ref(row));
         }
-        glancer.standing(&seen.standing);
+        builder.standing(&seen.standing);
         for row in seen.requests.iter().filter(|row| row.completed_ns >= window.from_ns) {
-            glancer.requests(std::slice::from_ref(row));
+            builder.requests(std::slice::from_ref(row));
         }
         for row in seen.usage.iter().filter(|row| row.end_ns > reach_ns && row.start_ns < to_ns) {
-            glancer.usage(std::slice::from_ref(row));
+            builder.usage(std::slice::from_ref(row));
         }
-        glancer.tasks(seen.tasks.iter().map(|(_, task)| task));
-        glancer.stacks(seen.stacks.iter().map(|(_, stack)| stack));
+        builder.tasks(seen.tasks.iter().map(|(_, task)| task));
+        builder.stacks(seen.stacks.iter().map(|(_, stack)| stack));
         let series = seen.series(window);
         drop(seen);
-        glancer.finish(&series)
+        builder.finish(&series)
     }
 }
 
@@ -253,9 +253,9 @@ mod tests {
     use super::RecentHistory;
     use crate::recording::tap::Tap;
 
-    /// A glance at many rows each tenth of a second may take 5 % of a CPU while nothing is slow.
+    /// A snapshot of many rows each tenth of a second may take 5 % of a CPU while nothing is slow.
     #[test]
-    fn only_slow_operations_are_worth_a_glance() {
+    fn only_slow_operations_are_worth_a_snapshot() {
         let history = RecentHistory::bounded(10, 1000);
         let see = |kind, start_ns, end_ns| {
             let row = StallRecord::new(kind, 7, start_ns, end_ns);

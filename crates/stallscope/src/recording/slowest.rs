@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use explain::blame::Scope;
-use explain::glance::Window;
+use explain::snapshot::Window;
 use model::operation::OperationRecord;
 use model::run::RunDescription;
-use report::glance::SlowestNow;
+use report::snapshot::SlowestNow;
 
 use super::recent_history::RecentHistory;
 use super::tap::Tap;
@@ -77,8 +77,8 @@ impl Slowest {
             let began = Instant::now();
             let window = Window { from_ns: now_ns.saturating_sub(WINDOW_NS), to_ns: now_ns };
             let is_slow = self.history.has_slow_since(window.from_ns);
-            let glance = is_slow.then(|| self.history.glance(run, &self.scope, window));
-            let slowest = glance.and_then(|glance| report::glance::slowest(&glance));
+            let snapshot = is_slow.then(|| self.history.snapshot(run, &self.scope, window));
+            let slowest = snapshot.and_then(|snapshot| report::snapshot::slowest(&snapshot));
             let (every, rests) = if slowest.is_some() { (EVERY, RESTS) } else { (EVERY_BEFORE, RESTS_BEFORE) };
             self.line = slowest.map_or_else(String::new, |slowest| self.shown(&slowest, screen));
             self.due = Instant::now() + every.max(began.elapsed() * rests);

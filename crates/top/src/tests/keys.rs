@@ -1,4 +1,4 @@
-use report::glance::Panel;
+use report::snapshot::Panel;
 
 use crate::{Extent, Key, Mode, Request, View};
 

@@ -1,13 +1,13 @@
 use explain::blame::TaskId;
-use explain::glance::{DeviceLoad, Glance, Glancer, Memory, PressureShare, Stuck, Window, Work};
 use explain::series::SeriesSet;
+use explain::snapshot::{DeviceLoad, Memory, PressureShare, Snapshot, SnapshotBuilder, Stuck, Window, Work};
 use explain::whatif::Advice;
 use model::run::RunDescription;
 use model::stall::{StackRecord, StallKind, StallRecord, TaskRecord, TraceSettings};
 use model::time::Moment;
 use ratatui_core::backend::TestBackend;
 use ratatui_core::terminal::Terminal;
-use report::glance::Panel;
+use report::snapshot::Panel;
 use report::style::Style;
 
 use crate::{Extent, Key, Scene, View, draw};
@@ -16,13 +16,13 @@ const S: u64 = 1_000_000_000;
 const EXTENT: Extent = Extent { first_ns: 100 * S, last_ns: 160 * S, live: true };
 
 /// Two tasks wait for the log of an XFS, one of them still; a slow loop device; memory is short.
-fn glance() -> Glance {
+fn snapshot() -> Snapshot {
     let run = RunDescription {
         slower_than_ns: S,
         trace: Some(TraceSettings { slow_ns: S, interval_ns: S / 100, all_requests: false }),
         ..RunDescription::new("simoop", Moment { monotonic_ns: 100 * S, wall_ns: 0 })
     };
-    let mut glancer = Glancer::new(&run, Window { from_ns: 150 * S, to_ns: 160 * S });
+    let mut builder = SnapshotBuilder::new(&run, Window { from_ns: 150 * S, to_ns: 160 * S });
     let mut rows = Vec::new();
     for tid in 20..28 {
         let (from, to) = (140 * S + u64::from(tid) * S / 2, 155 * S);
@@ -31,7 +31,7 @@ fn glance() -> Glance {
         rows.extend([off, StallRecord { call, path, ..StallRecord::new(StallKind::SystemCall, tid, from, to) }]);
     }
     rows.push(StallRecord { stack: Some(2), ..StallRecord::new(StallKind::StillBlocked, 30, 151 * S, 159 * S) });
-    glancer.stalls(&rows);
+    builder.stalls(&rows);
     let task = |tid: u32| TaskRecord {
         tid,
         pid: tid,
@@ -43,17 +43,17 @@ fn glance() -> Glance {
         io_cgroup: None,
         seen_ns: 0,
     };
-    glancer.tasks((20..31).map(task).collect::<Vec<_>>().iter());
+    builder.tasks((20..31).map(task).collect::<Vec<_>>().iter());
     let stack =
         |stack, frames: &[&str]| StackRecord { stack, frames: frames.iter().map(|&name| name.into()).collect() };
-    glancer.stacks(
+    builder.stacks(
         [
             stack(1, &["schedule", "xlog_wait_on_iclog", "xfs_log_force_seq", "xfs_file_fsync", "do_fsync"]),
             stack(2, &["schedule", "percpu_rwsem_wait", "__percpu_down_read", "mnt_want_write", "path_openat"]),
         ]
         .iter(),
     );
-    let seen = glancer.finish(&SeriesSet::default());
+    let seen = builder.finish(&SeriesSet::default());
     let history = (0..30).map(|step| (step != 3).then(|| f64::from(step % 10) * 7.0)).collect();
     let work = |name: &str, stuck| Work {
         name: name.into(),
@@ -103,12 +103,12 @@ fn glance() -> Glance {
     };
     let mut stuck = seen.stuck.clone();
     stuck.push(blocked);
-    Glance { work: vec![work("write", 3)], devices: vec![device], phase: Some("run".into()), memory, stuck, ..seen }
+    Snapshot { work: vec![work("write", 3)], devices: vec![device], phase: Some("run".into()), memory, stuck, ..seen }
 }
 
 fn screen(view: &View, size: (u16, u16), style: Style) -> String {
-    let glance = glance();
-    let document = report::findings::document("", &glance.explanation, &Advice::default());
+    let snapshot = snapshot();
+    let document = report::findings::document("", &snapshot.explanation, &Advice::default());
     let findings = report::findings::findings(&document);
     let mut terminal = Terminal::new(TestBackend::new(size.0, size.1)).unwrap();
     let scene = Scene {
@@ -117,7 +117,7 @@ fn screen(view: &View, size: (u16, u16), style: Style) -> String {
         clock: "14:01:00",
         extent: EXTENT,
         view,
-        glance: &glance,
+        snapshot: &snapshot,
         findings: &findings,
         remark: None,
         style,

@@ -1,6 +1,6 @@
 //! What is said of a moment: its findings.
 
-use explain::glance::Glance;
+use explain::snapshot::Snapshot;
 use explain::whatif::advise;
 use model::run::RunDescription;
 use remedy::Remedies;
@@ -16,12 +16,12 @@ impl Findings {
     }
 
     /// The document of `explain --json` of the moment, with what would help.
-    pub(super) fn document(&self, run: &RunDescription, glance: &Glance) -> Value {
-        let advice = advise(&glance.explanation, &glance.waits, &self.0, run);
-        report::findings::document("", &glance.explanation, &advice)
+    pub(super) fn document(&self, run: &RunDescription, snapshot: &Snapshot) -> Value {
+        let advice = advise(&snapshot.explanation, &snapshot.waits, &self.0, run);
+        report::findings::document("", &snapshot.explanation, &advice)
     }
 
-    pub(super) fn of(&self, run: &RunDescription, glance: &Glance) -> Vec<Sentence> {
-        report::findings::findings(&self.document(run, glance))
+    pub(super) fn of(&self, run: &RunDescription, snapshot: &Snapshot) -> Vec<Sentence> {
+        report::findings::findings(&self.document(run, snapshot))
     }
 }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use archive::{ArchiveError, FlushState, Writer};
 use explain::blame::Scope;
-use explain::glance::{Glance, Window};
+use explain::snapshot::{Snapshot, Window};
 use model::event::Ending;
 use model::preflight::Finding;
 use model::run::{Limits, RunDescription};
@@ -108,8 +108,8 @@ impl MomentSource for Live {
         Ok(Extent { first_ns, last_ns, live: true })
     }
 
-    fn glance(&mut self, window: Window) -> Glance {
-        self.history.glance(&self.description, &self.scope, window)
+    fn snapshot(&mut self, window: Window) -> Snapshot {
+        self.history.snapshot(&self.description, &self.scope, window)
     }
 
     fn remark(&self) -> Option<String> {

@@ -6,8 +6,8 @@
 use std::collections::HashMap;
 
 use archive::{BatchLocation, Run};
-use explain::glance::{Window, wanted_metric};
 use explain::series::SeriesSet;
+use explain::snapshot::{Window, wanted_metric};
 use model::metric::{MetricChange, MetricDescriptor, MetricId};
 
 /// Samples before the window that are searched for the last one.

@@ -1,6 +1,6 @@
 //! Sources of moments: a live recording, or a run.
 
-use explain::glance::{Glance, Window};
+use explain::snapshot::{Snapshot, Window};
 use model::run::RunDescription;
 use model::time::Moment;
 use top::Extent;
@@ -21,7 +21,7 @@ pub(super) trait MomentSource {
     /// Reads new data, and returns the available time.
     fn refresh(&mut self) -> Result<Extent, Failure>;
     /// What happened in a window.
-    fn glance(&mut self, window: Window) -> Glance;
+    fn snapshot(&mut self, window: Window) -> Snapshot;
     /// What of it is damaged.
     fn integrity(&self) -> Integrity {
         Integrity::default()

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use archive::{BatchLocation, Batches, Run, RunState};
 use explain::blame::Scope;
-use explain::glance::{Glance, Glancer, Window};
+use explain::snapshot::{Snapshot, SnapshotBuilder, Window};
 use model::damage::Damage;
 use model::run::RunDescription;
 use model::stall::{StackRecord, TaskRecord};
@@ -129,32 +129,32 @@ impl MomentSource for Stored {
         Ok(Extent { first_ns: self.started().monotonic_ns, last_ns: self.last_ns(), live: self.live })
     }
 
-    fn glance(&mut self, window: Window) -> Glance {
+    fn snapshot(&mut self, window: Window) -> Snapshot {
         let Stored { run, metrics, tasks, stacks, scope, .. } = self;
         let Window { from_ns, to_ns } = window;
-        let mut glancer = Glancer::new(run.description(), window).scoped(scope.clone());
-        glancer.events(run.events());
+        let mut builder = SnapshotBuilder::new(run.description(), window).scoped(scope.clone());
+        builder.events(run.events());
         let (history_ns, reach_ns) = (window.history_from_ns(), window.reach_from_ns());
-        each(run.intervals().within(history_ns, to_ns), |rows| glancer.intervals(rows));
-        each(run.request_intervals().within(history_ns, to_ns), |rows| glancer.request_intervals(rows));
-        each(run.operations().within(reach_ns, to_ns), |rows| glancer.operations(rows));
+        each(run.intervals().within(history_ns, to_ns), |rows| builder.intervals(rows));
+        each(run.request_intervals().within(history_ns, to_ns), |rows| builder.request_intervals(rows));
+        each(run.operations().within(reach_ns, to_ns), |rows| builder.operations(rows));
         let mut until_ns = to_ns;
         each(run.stalls().within(reach_ns, to_ns), |rows| {
             let overlapping = rows.iter().filter(|row| row.start_ns < to_ns && row.request.is_some());
             until_ns = overlapping.map(model::stall::StallRecord::end_ns).max().unwrap_or(0).max(until_ns);
-            glancer.stalls(rows);
+            builder.stalls(rows);
         });
         let ended = run.requests().within(from_ns.saturating_sub(LATE_NS), until_ns.saturating_add(LATE_NS));
-        each(ended, |rows| glancer.requests(rows));
-        each(run.usage().within(reach_ns, to_ns), |rows| glancer.usage(rows));
+        each(ended, |rows| builder.requests(rows));
+        each(run.usage().within(reach_ns, to_ns), |rows| builder.usage(rows));
         tasks.read(run.tasks());
         stacks.read(run.stacks());
-        glancer.tasks(tasks.rows.iter());
-        glancer.stacks(stacks.rows.iter());
+        builder.tasks(tasks.rows.iter());
+        builder.stacks(stacks.rows.iter());
         let series = metrics.series(run, window);
         self.note_damage();
-        glancer.damage(&self.damage);
-        glancer.finish(&series)
+        builder.damage(&self.damage);
+        builder.finish(&series)
     }
 
     fn integrity(&self) -> Integrity {

@@ -1,36 +1,36 @@
 //! A moment as JSON: the document of `top --once --json`.
 
-use explain::glance::{DeviceLoad, Glance, Stuck, Work};
+use explain::snapshot::{DeviceLoad, Snapshot, Stuck, Work};
 use serde_json::{Value, json};
 
 use crate::json::{causes, culprit, scoped, stall};
 
 /// The whole moment. Times are monotonic, in ns; unknown values are null.
-pub fn json(run: Option<&str>, glance: &Glance) -> Value {
-    let explanation = &glance.explanation;
-    let stalls = explanation.stalls.iter().zip(&glance.whole).map(|(one, (start_ns, duration_ns))| {
+pub fn json(run: Option<&str>, snapshot: &Snapshot) -> Value {
+    let explanation = &snapshot.explanation;
+    let stalls = explanation.stalls.iter().zip(&snapshot.whole).map(|(one, (start_ns, duration_ns))| {
         let mut value = stall(one);
         value["whole"] = json!({"start_ns": start_ns, "duration_ns": duration_ns});
         value
     });
-    let memory = &glance.memory;
+    let memory = &snapshot.memory;
     let pressure = memory.pressure.iter();
     json!({
         "run": run,
         "simulated": explanation.simulated.as_ref(),
-        "from_ns": glance.window.from_ns,
-        "to_ns": glance.window.to_ns,
-        "phase": glance.phase,
+        "from_ns": snapshot.window.from_ns,
+        "to_ns": snapshot.window.to_ns,
+        "phase": snapshot.phase,
         "traced": explanation.trace.is_some(),
-        "work": glance.work.iter().map(work).collect::<Vec<_>>(),
+        "work": snapshot.work.iter().map(work).collect::<Vec<_>>(),
         "wall_ns": explanation.wall_ns,
         "slow_operations": explanation.slow_operations,
         "causes": causes(&explanation.causes, explanation.wall_ns),
         "scope": explanation.scoped.as_ref().map(scoped),
         "culprits": explanation.culprits.iter().map(culprit).collect::<Vec<_>>(),
         "stalls": stalls.collect::<Vec<_>>(),
-        "stuck": glance.stuck.iter().map(stuck).collect::<Vec<_>>(),
-        "devices": glance.devices.iter().map(device).collect::<Vec<_>>(),
+        "stuck": snapshot.stuck.iter().map(stuck).collect::<Vec<_>>(),
+        "devices": snapshot.devices.iter().map(device).collect::<Vec<_>>(),
         "memory": {
             "total_bytes": memory.total_bytes,
             "available_bytes": memory.available_bytes,

@@ -1,7 +1,7 @@
 //! The tables of a moment.
 
 use explain::blame::{Culprit, Stall};
-use explain::glance::{DeviceLoad, Glance, Stuck, Work};
+use explain::snapshot::{DeviceLoad, Snapshot, Stuck, Work};
 use model::quantity::{Bytes, Nanoseconds};
 
 use crate::number::{grouped, latency, rate, share};
@@ -132,7 +132,7 @@ pub struct Row {
     pub keys: Vec<f64>,
     /// Text that a filter matches besides the cells.
     pub also: String,
-    /// Index in the glance.
+    /// Index in the snapshot.
     pub index: usize,
 }
 
@@ -157,14 +157,14 @@ pub struct Table {
 }
 
 /// A table of a moment: rows that match `filter`, in an order of [`Panel::orders`].
-pub fn table(panel: Panel, glance: &Glance, order: usize, filter: &str, style: Style) -> Table {
+pub fn table(panel: Panel, snapshot: &Snapshot, order: usize, filter: &str, style: Style) -> Table {
     let mut rows: Vec<Row> = match panel {
-        Panel::Work => rows(&glance.work, |one| work(one, style)),
-        Panel::Causes => causes(glance, style),
-        Panel::Stuck => rows(&glance.stuck, stuck),
-        Panel::Culprits => rows(&glance.explanation.culprits, culprit),
-        Panel::Stalls => stalls(glance),
-        Panel::Devices => rows(&glance.devices, device),
+        Panel::Work => rows(&snapshot.work, |one| work(one, style)),
+        Panel::Causes => causes(snapshot, style),
+        Panel::Stuck => rows(&snapshot.stuck, stuck),
+        Panel::Culprits => rows(&snapshot.explanation.culprits, culprit),
+        Panel::Stalls => stalls(snapshot),
+        Panel::Devices => rows(&snapshot.devices, device),
     };
     rows.retain(|row| row.matches(filter));
     if order > 0 {
@@ -174,11 +174,11 @@ pub fn table(panel: Panel, glance: &Glance, order: usize, filter: &str, style: S
             _ => a.cells.first().cmp(&b.cells.first()),
         });
     }
-    Table { columns: panel.columns(), rows, empty: empty(panel, glance) }
+    Table { columns: panel.columns(), rows, empty: empty(panel, snapshot) }
 }
 
-fn empty(panel: Panel, glance: &Glance) -> &'static str {
-    let traced = glance.explanation.trace.is_some();
+fn empty(panel: Panel, snapshot: &Snapshot) -> &'static str {
+    let traced = snapshot.explanation.trace.is_some();
     match panel {
         Panel::Work if traced => "no operation finished",
         Panel::Work => "no load, and no trace of requests",
@@ -225,9 +225,9 @@ fn work(one: &Work, style: Style) -> RowParts {
     (cells, vec![one.per_s.unwrap_or(-1.0), one.p99_ns.map_or(-1.0, |ns| ns as f64)], String::new())
 }
 
-fn causes(glance: &Glance, style: Style) -> Vec<Row> {
-    let wall_ns = glance.explanation.wall_ns.max(1) as f64;
-    rows(&glance.explanation.causes, |one| {
+fn causes(snapshot: &Snapshot, style: Style) -> Vec<Row> {
+    let wall_ns = snapshot.explanation.wall_ns.max(1) as f64;
+    rows(&snapshot.explanation.causes, |one| {
         let part = one.time_ns as f64 / wall_ns;
         let full = ((part * BAR as f64).round() as usize).max(1);
         let cells = vec![
@@ -288,8 +288,8 @@ fn culprit(one: &Culprit) -> RowParts {
     (cells, vec![f64::from(one.cause as u8)], one.cause.name().to_owned())
 }
 
-fn stalls(glance: &Glance) -> Vec<Row> {
-    let all: Vec<(&Stall, &(u64, u64))> = glance.explanation.stalls.iter().zip(&glance.whole).collect();
+fn stalls(snapshot: &Snapshot) -> Vec<Row> {
+    let all: Vec<(&Stall, &(u64, u64))> = snapshot.explanation.stalls.iter().zip(&snapshot.whole).collect();
     rows(&all, |(stall, (start_ns, duration_ns))| {
         let took = Nanoseconds(*duration_ns);
         let mostly = stall.causes.first();

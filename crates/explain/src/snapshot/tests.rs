@@ -9,7 +9,7 @@ use model::stall::{
 };
 use model::time::Moment;
 
-use super::{Glance, Glancer, Window, wanted_metric};
+use super::{Snapshot, SnapshotBuilder, Window, wanted_metric};
 use crate::blame::{Cause, Scope};
 use crate::series::SeriesSet;
 
@@ -55,9 +55,9 @@ fn stalls() -> Vec<StallRecord> {
     vec![off, call, still(105), still(106), still(107)]
 }
 
-fn glance(window: Window, rows: &[StallRecord]) -> Glance {
-    let mut glancer = Glancer::new(&run(), window);
-    glancer.stalls(rows);
+fn snapshot(window: Window, rows: &[StallRecord]) -> Snapshot {
+    let mut builder = SnapshotBuilder::new(&run(), window);
+    builder.stalls(rows);
     let task = |tid: u32, name: &str| TaskRecord {
         tid,
         pid: tid,
@@ -69,33 +69,33 @@ fn glance(window: Window, rows: &[StallRecord]) -> Glance {
         io_cgroup: None,
         seen_ns: 100 * S,
     };
-    glancer.tasks([task(7, "dd"), task(8, "tar"), task(9, "other")].iter());
+    builder.tasks([task(7, "dd"), task(8, "tar"), task(9, "other")].iter());
     let frames = ["xlog_cil_force_seq", "xfs_log_force_seq", "xfs_file_fsync"];
-    glancer.stacks([StackRecord { stack: 1, frames: frames.map(str::to_owned).into() }].iter());
-    glancer.finish(&SeriesSet::default())
+    builder.stacks([StackRecord { stack: 1, frames: frames.map(str::to_owned).into() }].iter());
+    builder.finish(&SeriesSet::default())
 }
 
 #[test]
 fn only_the_windows_part_of_a_stall_counts_and_the_whole_is_reported() {
-    let seen = glance(window(104, 108), &stalls()[..2]);
+    let seen = snapshot(window(104, 108), &stalls()[..2]);
     assert_eq!((seen.explanation.wall_ns, seen.explanation.slow_operations), (4 * S, 1));
     assert_eq!(seen.explanation.time_ns(Cause::FsLog), 4 * S);
     assert_eq!(seen.explanation.culprits.iter().map(|culprit| culprit.time_ns).sum::<u64>(), 4 * S);
     assert_eq!(seen.whole, [(102 * S, 10 * S)]);
     assert!(!seen.explanation.stalls[0].finished);
-    let after = glance(window(112, 120), &stalls()[..2]);
+    let after = snapshot(window(112, 120), &stalls()[..2]);
     assert_eq!((after.explanation.slow_operations, after.stuck.len()), (0, 0));
 }
 
 #[test]
 fn stuck_tasks_are_known_at_any_moment_with_call_file_and_stack() {
-    let seen = glance(window(100, 107), &stalls());
+    let seen = snapshot(window(100, 107), &stalls());
     let words: Vec<_> = seen.stuck.iter().map(|one| (one.task.to_string(), one.lasts_ns / S)).collect();
     assert_eq!(words, [("dd/7".to_owned(), 5), ("tar/8".to_owned(), 3)]);
     assert_eq!((seen.stuck[0].operation.as_deref(), seen.stuck[0].path.as_deref()), (Some("fsync"), Some("/mnt/f")));
     assert_eq!(seen.stuck[1].frames[0], "xlog_cil_force_seq");
     // The wait last reported at 107 still counts at 110, but not much later.
-    let is_stuck = |at_s| glance(window(100, at_s), &stalls()).stuck.iter().any(|one| one.task.tid == 8);
+    let is_stuck = |at_s| snapshot(window(100, at_s), &stalls()).stuck.iter().any(|one| one.task.tid == 8);
     assert!(is_stuck(110) && !is_stuck(115));
 }
 
@@ -107,7 +107,7 @@ fn a_task_that_is_stuck_in_an_interruptible_wait_for_a_lock_has_the_holder() {
         call: Some("flock".into()),
         ..StallRecord::new(StallKind::StillBlocked, 7, 104 * S, 106 * S)
     };
-    let stuck = |state| glance(window(100, 107), &[wait(state)]).stuck;
+    let stuck = |state| snapshot(window(100, 107), &[wait(state)]).stuck;
     let [one] = &stuck(1)[..] else { panic!("{:?}", stuck(1)) };
     assert_eq!((one.operation.as_deref(), one.lasts_ns), (Some("flock"), 3 * S));
     assert_eq!(one.holder.as_ref().map(ToString::to_string).as_deref(), Some("other/9"));
@@ -119,16 +119,16 @@ fn a_task_that_is_stuck_in_an_interruptible_wait_for_a_lock_has_the_holder() {
 fn a_wait_that_is_over_is_over_at_once() {
     let mut rows = stalls();
     rows.push(StallRecord::new(StallKind::Blocked, 8, 104 * S, 107 * S + S / 2));
-    assert!(glance(window(100, 107), &rows).stuck.iter().any(|one| one.task.tid == 8));
-    assert!(glance(window(100, 108), &rows).stuck.iter().all(|one| one.task.tid != 8));
+    assert!(snapshot(window(100, 107), &rows).stuck.iter().any(|one| one.task.tid == 8));
+    assert!(snapshot(window(100, 108), &rows).stuck.iter().all(|one| one.task.tid != 8));
     let mut ran = stalls();
     ran.push(StallRecord { state: Some(1), ..StallRecord::new(StallKind::SystemCall, 8, 104 * S, 107 * S + S / 2) });
-    assert!(glance(window(100, 108), &ran).stuck.iter().all(|one| one.task.tid != 8));
+    assert!(snapshot(window(100, 108), &ran).stuck.iter().all(|one| one.task.tid != 8));
 }
 
 #[test]
 fn a_loads_stuck_operation_has_its_class_and_the_stack_of_its_thread() {
-    let mut glancer = Glancer::new(&run(), window(100, 107));
+    let mut builder = SnapshotBuilder::new(&run(), window(100, 107));
     let mut record = OperationRecord {
         kind: OperationKind::Stuck,
         class: "write".into(),
@@ -141,16 +141,16 @@ fn a_loads_stuck_operation_has_its_class_and_the_stack_of_its_thread() {
         offset_bytes: None,
         fault: None,
     };
-    glancer.operations(std::slice::from_ref(&record));
-    glancer.stalls(&stalls()[2..]);
-    let seen = glancer.finish(&SeriesSet::default());
+    builder.operations(std::slice::from_ref(&record));
+    builder.stalls(&stalls()[2..]);
+    let seen = builder.finish(&SeriesSet::default());
     let stuck = &seen.stuck[0];
     assert_eq!((stuck.operation.as_deref(), stuck.path.as_deref()), (Some("write"), Some("/mnt/w")));
     assert_eq!((stuck.lasts_ns, stuck.task.to_string().as_str()), (4 * S, "thread 8"));
     (record.kind, record.duration_ns) = (OperationKind::Slow, 3 * S + S / 2);
-    let mut glancer = Glancer::new(&run(), window(100, 107));
-    glancer.operations(&[record]);
-    assert_eq!(glancer.finish(&SeriesSet::default()).stuck, []);
+    let mut builder = SnapshotBuilder::new(&run(), window(100, 107));
+    builder.operations(&[record]);
+    assert_eq!(builder.finish(&SeriesSet::default()).stuck, []);
 }
 
 #[test]
@@ -177,18 +177,18 @@ fn work_is_that_of_the_load_or_of_the_devices() {
         queue: Vec::new(),
         device_time: vec![Bucket { index: request_bucket(S / 10), count: 20 }],
     };
-    let mut glancer = Glancer::new(&run(), window(105, 110));
-    glancer
+    let mut builder = SnapshotBuilder::new(&run(), window(105, 110));
+    builder
         .intervals(&(80..115).map(|second| interval(second, if second < 105 { 10 } else { 30 })).collect::<Vec<_>>());
-    glancer.request_intervals(&(105..110).map(requests).collect::<Vec<_>>());
-    let seen = glancer.finish(&SeriesSet::default());
+    builder.request_intervals(&(105..110).map(requests).collect::<Vec<_>>());
+    let seen = builder.finish(&SeriesSet::default());
     let write = &seen.work[0];
     assert_eq!((write.name.as_str(), write.per_s, write.stuck, write.max_ns), ("write", Some(30.0), 1, Some(1000)));
     assert_eq!((write.history[0], write.history[20], write.history[29]), (None, Some(10.0), Some(30.0)));
 
-    let mut glancer = Glancer::new(&run(), window(105, 110));
-    glancer.request_intervals(&(105..110).map(requests).collect::<Vec<_>>());
-    let seen = glancer.finish(&SeriesSet::default());
+    let mut builder = SnapshotBuilder::new(&run(), window(105, 110));
+    builder.request_intervals(&(105..110).map(requests).collect::<Vec<_>>());
+    let seen = builder.finish(&SeriesSet::default());
     assert_eq!((seen.work[0].name.as_str(), seen.work[0].per_s), ("loop0 reads", Some(20.0)));
     assert!(seen.work[0].p99_ns.is_some_and(|ns| ns.abs_diff(S / 10) < S / 50));
 }
@@ -219,7 +219,7 @@ fn devices_and_memory_come_from_counters_and_absent_is_not_zero() {
         series.sample(SampleHeader { sample, at, late_ns: 0, cpu_ns: 0, took_ns: 0 });
     }
     series.feed(&changes);
-    let seen = Glancer::new(&run(), window(100, 104)).finish(&series);
+    let seen = SnapshotBuilder::new(&run(), window(100, 104)).finish(&series);
     let disk = &seen.devices[0];
     assert_eq!((disk.name.as_str(), disk.mount.as_deref(), disk.in_flight), ("loop0", Some("xfs on /mnt"), Some(5)));
     assert_eq!((disk.busy, disk.writes_per_s, disk.mean_ns), (Some(0.5), Some(100.0), Some(20_000_000)));
@@ -260,7 +260,7 @@ fn disks_under_test_come_first_even_where_they_are_idle() {
     series.sample(SampleHeader { sample: 0, at, late_ns: 0, cpu_ns: 0, took_ns: 0 });
     series.feed(&changes);
     let names = |scope: Scope| -> Vec<String> {
-        let seen = Glancer::new(&run, window(100, 104)).scoped(scope).finish(&series);
+        let seen = SnapshotBuilder::new(&run, window(100, 104)).scoped(scope).finish(&series);
         seen.devices.into_iter().map(|load| load.name).collect()
     };
     assert_eq!(names(Scope::default()), ["sdb", "sda", "sdbc"]);

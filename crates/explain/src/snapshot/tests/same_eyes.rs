@@ -6,28 +6,28 @@ use model::usage::{Resource, UsageRecord};
 
 use crate::blame::tests::stage::{MS, Stage, description, stage};
 use crate::blame::{Culprit, Explanation, rules};
-use crate::glance::{Glance, Glancer, Window};
 use crate::series::SeriesSet;
+use crate::snapshot::{Snapshot, SnapshotBuilder, Window};
 
 const AFTER_ALL_NS: u64 = 100 * MS;
 
-fn at_a_glance(stage: &Stage) -> Explanation {
+fn in_snapshot(stage: &Stage) -> Explanation {
     from(stage, 0, AFTER_ALL_NS).explanation
 }
 
-fn from(stage: &Stage, from_ns: u64, to_ns: u64) -> Glance {
-    let mut glancer = Glancer::new(&description(true), Window { from_ns, to_ns });
-    glancer.events(&stage.events);
-    glancer.operations(&stage.operations);
+fn from(stage: &Stage, from_ns: u64, to_ns: u64) -> Snapshot {
+    let mut builder = SnapshotBuilder::new(&description(true), Window { from_ns, to_ns });
+    builder.events(&stage.events);
+    builder.operations(&stage.operations);
     let (standing, rows): (Vec<_>, Vec<_>) =
         stage.stalls.iter().cloned().partition(|row| row.kind == StallKind::Standing);
-    glancer.stalls(&rows);
-    glancer.standing(&standing);
-    glancer.usage(&stage.usage);
-    glancer.requests(&stage.requests);
-    glancer.tasks(stage.tasks.iter());
-    glancer.stacks(stage.stacks.iter());
-    glancer.finish(&SeriesSet::default())
+    builder.stalls(&rows);
+    builder.standing(&standing);
+    builder.usage(&stage.usage);
+    builder.requests(&stage.requests);
+    builder.tasks(stage.tasks.iter());
+    builder.stacks(stage.stacks.iter());
+    builder.finish(&SeriesSet::default())
 }
 
 /// What both say: causes, culprits, stalls with their chains and rules.
@@ -40,7 +40,7 @@ fn said(explanation: &Explanation) -> String {
 fn the_examples_of_all_rules_look_the_same() {
     for rule in rules() {
         let stage = stage(rule.example.timeline);
-        assert_eq!(said(&at_a_glance(&stage)), said(&stage.explain()), "{}", rule.id);
+        assert_eq!(said(&in_snapshot(&stage)), said(&stage.explain()), "{}", rule.id);
     }
 }
 
@@ -64,7 +64,7 @@ fn the_neighbour_that_used_the_disk_is_named() {
         ..UsageRecord::new(Resource::DeviceWrite, 0, 22 * MS)
     };
     stage.usage = vec![used(7, 1), used(9, 19)];
-    let seen = at_a_glance(&stage);
+    let seen = in_snapshot(&stage);
     let name = |culprit: &Culprit| culprit.task.as_ref().map(ToString::to_string);
     assert_eq!(seen.culprits.first().and_then(name).as_deref(), Some("tar/9"));
     assert_eq!(said(&seen), said(&stage.explain()));

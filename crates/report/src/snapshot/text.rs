@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use explain::glance::{Glance, Memory};
+use explain::snapshot::{Memory, Snapshot};
 use model::quantity::{Bytes, Nanoseconds};
 
 use super::tables::{Align, Column, Panel, Table, table};
@@ -17,17 +17,17 @@ const GAP: usize = 2;
 const LEAST: usize = 8;
 
 /// The whole moment; `title` names the run and the time, `findings` are its sentences.
-pub fn text(title: &str, glance: &Glance, findings: &[Sentence], filter: &str, style: Style) -> String {
-    let mut text = format!("{}\n{}\n", style.heading(title), memory_line(&glance.memory));
+pub fn text(title: &str, snapshot: &Snapshot, findings: &[Sentence], filter: &str, style: Style) -> String {
+    let mut text = format!("{}\n{}\n", style.heading(title), memory_line(&snapshot.memory));
     if !findings.is_empty() {
         let _ = write!(text, "\n{}", crate::findings::text(findings, style));
     }
-    scope(&mut text, &glance.explanation, style);
+    scope(&mut text, &snapshot.explanation, style);
     for panel in Panel::ALL {
         text.push('\n');
-        write_table(&mut text, &table(panel, glance, 0, filter, style), style);
+        write_table(&mut text, &table(panel, snapshot, 0, filter, style), style);
     }
-    for (what, why, remedy) in &glance.explanation.losses.missing {
+    for (what, why, remedy) in &snapshot.explanation.losses.missing {
         let words = [why.as_deref(), remedy.as_deref()].into_iter().flatten().collect::<Vec<_>>().join("; ");
         let _ = writeln!(text, "\n{}", style.remark(&printable(&format!("missing: {what}: {words}"))));
     }
@@ -108,18 +108,18 @@ pub fn memory_line(memory: &Memory) -> String {
 }
 
 /// All known facts of a row, one per line.
-pub fn details(panel: Panel, index: usize, glance: &Glance, style: Style) -> Vec<String> {
+pub fn details(panel: Panel, index: usize, snapshot: &Snapshot, style: Style) -> Vec<String> {
     let cells = || {
-        let table = table(panel, glance, 0, "", style);
+        let table = table(panel, snapshot, 0, "", style);
         let row = table.rows.iter().find(|row| row.index == index);
         let cells = row.map_or_else(Vec::new, |row| row.cells.clone());
         let named = table.columns.iter().zip(cells).filter(|(_, cell)| !cell.is_empty());
         named.map(|(column, cell)| format!("{:<12} {cell}", column.name)).collect::<Vec<String>>()
     };
-    let containers = &glance.explanation.containers;
+    let containers = &snapshot.explanation.containers;
     match panel {
-        Panel::Stalls => glance.explanation.stalls.get(index).map_or_else(Vec::new, |stall| {
-            let (_, whole_ns) = glance.whole.get(index).copied().unwrap_or((0, stall.duration_ns));
+        Panel::Stalls => snapshot.explanation.stalls.get(index).map_or_else(Vec::new, |stall| {
+            let (_, whole_ns) = snapshot.whole.get(index).copied().unwrap_or((0, stall.duration_ns));
             let mut lines: Vec<String> = one_stall(stall, containers, style).lines().map(str::to_owned).collect();
             if whole_ns != stall.duration_ns {
                 lines.push(String::new());
@@ -131,7 +131,7 @@ pub fn details(panel: Panel, index: usize, glance: &Glance, style: Style) -> Vec
         }),
         Panel::Stuck => {
             let mut lines = cells();
-            if let Some(one) = glance.stuck.get(index) {
+            if let Some(one) = snapshot.stuck.get(index) {
                 lines.retain(|line| !line.starts_with("at "));
                 let cgroup = one.cgroup.iter().map(|cgroup| cgroup_words(cgroup, containers));
                 lines.extend(cgroup.map(|cgroup| format!("{:<12} {cgroup}", "cgroup")));

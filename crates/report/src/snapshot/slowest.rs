@@ -1,7 +1,7 @@
 //! The slowest operation of a moment, and why, in one line.
 
 use explain::blame::{STOPPED, Stall};
-use explain::glance::{Glance, Stuck};
+use explain::snapshot::{Snapshot, Stuck};
 use model::quantity::Nanoseconds;
 
 use crate::number::share;
@@ -17,11 +17,11 @@ pub struct SlowestNow {
 }
 
 /// The operation that lasts or lasted longest, of the recorded command if it has one; `None` where none was slow.
-pub fn slowest(glance: &Glance) -> Option<SlowestNow> {
+pub fn slowest(snapshot: &Snapshot) -> Option<SlowestNow> {
     let is_own = |stall: &Stall| stall.of_command == Some(true);
-    let known = glance.explanation.stalls.iter().zip(&glance.whole);
+    let known = snapshot.explanation.stalls.iter().zip(&snapshot.whole);
     let known = known.max_by_key(|(stall, (_, duration_ns))| (is_own(stall), *duration_ns));
-    let stuck = glance.stuck.first();
+    let stuck = snapshot.stuck.first();
     match (known, stuck) {
         (Some((stall, (_, duration_ns))), stuck)
             if is_own(stall) || stuck.is_none_or(|stuck| stuck.lasts_ns <= *duration_ns) =>

@@ -53,7 +53,7 @@ impl Window {
 
 /// A run at one moment.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Glance {
+pub struct Snapshot {
     /// The window.
     pub window: Window,
     /// The load's phase.
@@ -74,7 +74,7 @@ pub struct Glance {
     pub memory: Memory,
 }
 
-/// Whether the metric is needed for a glance.
+/// Whether the metric is needed for a snapshot.
 pub fn wanted_metric(metric: &MetricDescriptor) -> bool {
     devices::wants(metric) || memory::wants(metric) || metric.name == STEAL || is_of_limits(&metric.name)
 }
@@ -82,7 +82,7 @@ pub fn wanted_metric(metric: &MetricDescriptor) -> bool {
 /// Collects the rows: stalls, operations, usage and requests first, then tasks and stacks, of which only those that the others
 /// name are kept.
 #[derive(Debug)]
-pub struct Glancer {
+pub struct SnapshotBuilder {
     run: RunDescription,
     window: Window,
     blame: Blame,
@@ -98,10 +98,10 @@ pub struct Glancer {
     scope: Scope,
 }
 
-impl Glancer {
-    /// A glance at a run in a window.
-    pub fn new(run: &RunDescription, window: Window) -> Glancer {
-        Glancer {
+impl SnapshotBuilder {
+    /// A snapshot of a run in a window.
+    pub fn new(run: &RunDescription, window: Window) -> SnapshotBuilder {
+        SnapshotBuilder {
             blame: Blame::new(None, run).within(window.from_ns, window.to_ns),
             work: WorkBuilder::new(run, window),
             stuck: StuckBuilder::new(run, window.to_ns),
@@ -118,8 +118,8 @@ impl Glancer {
 
     /// Stalls and stuck tasks in scope only.
     #[must_use]
-    pub fn scoped(self, scope: Scope) -> Glancer {
-        Glancer { blame: self.blame.scoped(scope.clone()), scope, ..self }
+    pub fn scoped(self, scope: Scope) -> SnapshotBuilder {
+        SnapshotBuilder { blame: self.blame.scoped(scope.clone()), scope, ..self }
     }
 
     /// Adds events of the journal, in order.
@@ -251,9 +251,9 @@ impl Glancer {
         start_ns < self.window.to_ns && end_ns > self.window.from_ns
     }
 
-    /// The glance. The series hold [`wanted_metric`]s at the samples from the last before the window to the last in it.
-    pub fn finish(self, series: &SeriesSet) -> Glance {
-        let Glancer { run, window, mut blame, phase, work, stuck, devices, whole, scope, .. } = self;
+    /// The snapshot. The series hold [`wanted_metric`]s at the samples from the last before the window to the last in it.
+    pub fn finish(self, series: &SeriesSet) -> Snapshot {
+        let SnapshotBuilder { run, window, mut blame, phase, work, stuck, devices, whole, scope, .. } = self;
         blame.steal(series);
         blame.limits(series, run.host.page_size_bytes);
         let (mut explanation, accounting) = blame.finish_with_accounting();
@@ -265,7 +265,7 @@ impl Glancer {
         let samples = samples(series, window);
         let mut stuck = stuck.finish(&explanation.stalls, &whole);
         stuck.retain(|one| scope.has_named(&one.task, one.cgroups()) && scope.has_path(one.path.as_deref()));
-        Glance {
+        Snapshot {
             window,
             phase,
             work: work.finish(&devices::under_test(&run, &scope)),

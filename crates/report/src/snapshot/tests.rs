@@ -1,6 +1,6 @@
 use explain::blame::TaskId;
-use explain::glance::{Glance, Glancer, Stuck, Window};
 use explain::series::SeriesSet;
+use explain::snapshot::{Snapshot, SnapshotBuilder, Stuck, Window};
 use model::run::RunDescription;
 use model::stall::{StackRecord, StallKind, StallRecord, TraceSettings};
 use model::time::Moment;
@@ -23,26 +23,26 @@ fn stuck(tid: u32, name: &str, lasts_ns: u64) -> Stuck {
     }
 }
 
-fn glance() -> Glance {
+fn snapshot() -> Snapshot {
     let run = RunDescription::new("test", Moment::default());
-    let seen = Glancer::new(&run, Window { from_ns: 0, to_ns: 10 }).finish(&SeriesSet::default());
-    Glance { stuck: vec![stuck(1, "dd", 3_000_000_000), stuck(2, "a\x1b[2Jb", 1_000_000_000)], ..seen }
+    let seen = SnapshotBuilder::new(&run, Window { from_ns: 0, to_ns: 10 }).finish(&SeriesSet::default());
+    Snapshot { stuck: vec![stuck(1, "dd", 3_000_000_000), stuck(2, "a\x1b[2Jb", 1_000_000_000)], ..seen }
 }
 
 #[test]
 fn names_that_came_from_the_machine_cannot_steer_the_terminal() {
-    let glance = glance();
-    let shown = text("run", &glance, &[], "", Style::PLAIN);
-    let full = details(Panel::Stuck, 1, &glance, Style::PLAIN).join("\n");
+    let snapshot = snapshot();
+    let shown = text("run", &snapshot, &[], "", Style::PLAIN);
+    let full = details(Panel::Stuck, 1, &snapshot, Style::PLAIN).join("\n");
     assert!(shown.contains("a\\u{1b}[2Jb/2") && full.contains("a\\u{1b}[2Jb/2"), "{shown}{full}");
     assert!([shown, full].iter().all(|text| !text.contains(['\x1b', '\x07'])));
 }
 
 #[test]
 fn rows_are_sorted_and_filtered_also_by_what_is_not_shown() {
-    let glance = glance();
+    let snapshot = snapshot();
     let rows = |order, filter| -> Vec<usize> {
-        let table = table(Panel::Stuck, &glance, order, filter, Style::PLAIN);
+        let table = table(Panel::Stuck, &snapshot, order, filter, Style::PLAIN);
         table.rows.iter().map(|row| row.index).collect()
     };
     assert_eq!((rows(0, ""), rows(1, "")), (vec![0, 1], vec![1, 0]));
@@ -51,23 +51,23 @@ fn rows_are_sorted_and_filtered_also_by_what_is_not_shown() {
 
 #[test]
 fn the_sleeping_place_is_without_scheduler_frames() {
-    let table = table(Panel::Stuck, &glance(), 0, "", Style::PLAIN);
+    let table = table(Panel::Stuck, &snapshot(), 0, "", Style::PLAIN);
     assert_eq!(table.rows[0].cells[3], "folio_wait_bit < do_fsync");
-    assert_eq!(details(Panel::Stuck, 0, &glance(), Style::PLAIN).last().map(String::as_str), Some("  do_fsync"));
+    assert_eq!(details(Panel::Stuck, 0, &snapshot(), Style::PLAIN).last().map(String::as_str), Some("  do_fsync"));
 }
 
 #[test]
 fn what_is_not_known_is_null() {
-    let document = json(None, &glance());
+    let document = json(None, &snapshot());
     assert!(document["run"].is_null() && document["memory"]["dirty_bytes"].is_null());
     assert_eq!(document["stuck"][0]["operation"], "fsync");
 }
 
 #[test]
 fn the_slowest_now_is_the_longest_whether_it_ended_or_not() {
-    let mut glance = glance();
+    let mut snapshot = snapshot();
     assert_eq!(
-        slowest(&glance).unwrap().text,
+        slowest(&snapshot).unwrap().text,
         "slowest now: fsync by dd/1 of /mnt/a\\u{1b}]0;owned\\u{7}, 3.00 s so far: in folio_wait_bit"
     );
     let call =
@@ -78,13 +78,13 @@ fn the_slowest_now_is_the_longest_whether_it_ended_or_not() {
         trace: Some(TraceSettings { slow_ns: 1_000_000, interval_ns: 1_000_000, all_requests: false }),
         ..RunDescription::new("test", Moment::default())
     };
-    let mut glancer = Glancer::new(&run, Window { from_ns: 0, to_ns: 6_000_000_000 });
-    glancer.stalls(&[wait, call]);
-    glancer.stacks([StackRecord { stack: 1, frames: vec!["jbd2_log_wait_commit".into()] }].iter());
-    let ended = glancer.finish(&SeriesSet::default());
-    (glance.explanation, glance.whole) = (ended.explanation, ended.whole);
-    assert_eq!(slowest(&glance).unwrap().text, "slowest now: read by thread 7, 5.00 s: 80 % journal");
-    glance.stuck.clear();
-    glance.explanation.stalls.clear();
-    assert_eq!(slowest(&glance), None);
+    let mut builder = SnapshotBuilder::new(&run, Window { from_ns: 0, to_ns: 6_000_000_000 });
+    builder.stalls(&[wait, call]);
+    builder.stacks([StackRecord { stack: 1, frames: vec!["jbd2_log_wait_commit".into()] }].iter());
+    let ended = builder.finish(&SeriesSet::default());
+    (snapshot.explanation, snapshot.whole) = (ended.explanation, ended.whole);
+    assert_eq!(slowest(&snapshot).unwrap().text, "slowest now: read by thread 7, 5.00 s: 80 % journal");
+    snapshot.stuck.clear();
+    snapshot.explanation.stalls.clear();
+    assert_eq!(slowest(&snapshot), None);
 }
