@@ -109,7 +109,7 @@ pub fn stall(names: &mut Names, row: StallRecord) -> StallRecord {
     } = row;
     let fact = fact.map(|fact| detail(names, fact));
     // A workqueue of the kernel, or what a process says of itself.
-    let work = work.map(|work| if kind == StallKind::Standing { title(names, &work) } else { work });
+    let work = work.map(|work| if kind == StallKind::LastingWait { title(names, &work) } else { work });
     let file = file.map(|file| path(names, &file));
     #[rustfmt::skip]
     let row = StallRecord {
@@ -255,12 +255,12 @@ mod tests {
             texts.map(|text| text.as_deref().unwrap()),
             ["/system.slice/n1.service", "/n1", "n1.sh/6", "n1", "n1"]
         );
-        let standing = StallRecord {
+        let lasting = StallRecord {
             work: Some("postgres: acme shop [local] idle in transaction".into()),
             path: Some("/srv/acme".into()),
-            ..StallRecord::new(StallKind::Standing, 7, 0, 1)
+            ..StallRecord::new(StallKind::LastingWait, 7, 0, 1)
         };
-        let after = stall(&mut names, standing);
+        let after = stall(&mut names, lasting);
         assert_eq!(after.work.as_deref(), Some("postgres: n1 n2 [local] idle in transaction"));
         assert_eq!(after.path.as_deref(), Some("/srv/n1"));
         let worker = StallRecord { work: Some("xfs-conv/sda1".into()), ..StallRecord::new(StallKind::OffCpu, 7, 0, 1) };

@@ -192,7 +192,7 @@ impl SnapshotBuilder {
                     | StallKind::Asynchronous
                     | StallKind::Blocked
                     | StallKind::StillBlocked
-                    | StallKind::Standing
+                    | StallKind::LastingWait
             );
             if is_inside && is_whole {
                 self.whole.push((record.tid, record.start_ns, record.end_ns()));
@@ -204,10 +204,10 @@ impl SnapshotBuilder {
     }
 
     /// Adds what threads waited for when /proc was looked at last, after all other rows of the table `stalls`: what lasts of it.
-    pub fn standing(&mut self, records: &[StallRecord]) {
+    pub fn lasting_waits(&mut self, records: &[StallRecord]) {
         let until_ns = self.window.to_ns.saturating_add(stuck::LATE_NS);
         for record in records.iter().filter(|record| record.start_ns < until_ns) {
-            if self.stuck.standing(record) {
+            if self.stuck.lasting_wait(record) {
                 self.stalls(std::slice::from_ref(record));
             }
         }

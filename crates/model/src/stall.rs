@@ -75,7 +75,7 @@ pub struct StallRecord {
     /// Of a span: its tracepoint's name, without `_begin`, `_end`, `_start` (`mm_vmscan_direct_reclaim`). Of time off the
     /// CPU: the tracepoint that announced the wait (`balance_dirty_pages`, `contention_begin`). See [`crate::signal`].
     pub tracepoint: Option<String>,
-    /// What the tracepoint's fields say, which cgroup held the task, or what a standing wait is for.
+    /// What the tracepoint's fields say, which cgroup held the task, or what a lasting wait is for.
     pub detail: Option<Detail>,
     /// The system call that it happened in, by the kernel's name; of an asynchronous operation its name (`io_uring_write`).
     pub call: Option<String>,

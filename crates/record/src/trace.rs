@@ -23,6 +23,7 @@ mod freezers;
 mod issues;
 mod kernel_types;
 mod kinds;
+mod lasting_waits;
 mod lock_numbers;
 mod long_waits;
 mod modules;
@@ -36,7 +37,6 @@ mod roles;
 mod row_builder;
 mod running_kernel;
 mod settings;
-mod standing;
 mod starters;
 mod symbols;
 mod system_calls;
@@ -67,6 +67,7 @@ pub use cost::TraceCost;
 use drivers::Drivers;
 pub use follow::Followed;
 use follow::Follower;
+use lasting_waits::LastingWaits;
 use long_waits::LongWaits;
 use modules::ModuleWatch;
 pub use options::TraceOptions;
@@ -74,7 +75,6 @@ pub use programs::CAPABILITY as TRACE_CAPABILITY;
 use programs::Kernel;
 use row_builder::RowBuilder;
 use settings::ProgramSettings;
-use standing::StandingWaits;
 use symbols::Symbols;
 use threads::process_of;
 use tracepoints::TraceSource;
@@ -90,7 +90,7 @@ pub struct Tracing {
     modules: ModuleWatch,
     /// What modules that were loaded later brought, until it is taken.
     found: Vec<Finding>,
-    standing: StandingWaits,
+    lasting_waits: LastingWaits,
     user_stacks: UserStacks,
     long_waits: LongWaits,
     events: u64,
@@ -105,7 +105,7 @@ impl Tracing {
 
     fn open_with(roots: &Roots, options: &TraceOptions, sources: &[TraceSource]) -> (Tracing, Vec<Finding>) {
         let mut findings = Vec::new();
-        let standing = StandingWaits::begin(roots.proc.clone(), std::process::id());
+        let lasting_waits = LastingWaits::begin(roots.proc.clone(), std::process::id());
         let symbols = Background::start("kallsyms", {
             let path = roots.proc.join("kallsyms");
             move || Symbols::read(&path)
@@ -134,7 +134,7 @@ impl Tracing {
             roots: roots.clone(),
             modules,
             found: Vec::new(),
-            standing,
+            lasting_waits,
             user_stacks,
             long_waits,
             events: 0,
@@ -159,7 +159,8 @@ impl Tracing {
 
     /// Takes the events since the last poll. The kernel wakes no reader: call this every 20 ms or so.
     pub fn poll(&mut self, traced: &mut Traced) {
-        let Tracing { attachment: Some(attachment), rows, user_stacks, long_waits, standing, events, .. } = self else {
+        let Tracing { attachment: Some(attachment), rows, user_stacks, long_waits, lasting_waits, events, .. } = self
+        else {
             return;
         };
         let began_ns = thread_cpu_ns();
@@ -173,7 +174,7 @@ impl Tracing {
             requests.iter().for_each(|request| rows.add_each_request(request, traced));
         });
         attachment.usage(false, rows, traced);
-        standing.note_asking(&traced.stalls[before..]);
+        lasting_waits.note_asking(&traced.stalls[before..]);
         self.consumer_cpu_ns += thread_cpu_ns() - began_ns;
     }
 
@@ -226,7 +227,7 @@ impl Tracing {
     /// What was to be followed and never found, and what was left out, in words; call this at the end.
     pub fn left_out(&self) -> Vec<String> {
         let not_followed = self.attachment.iter().flat_map(|_| self.follower.unmatched());
-        not_followed.chain(self.standing.left_out()).collect()
+        not_followed.chain(self.lasting_waits.left_out()).collect()
     }
 
     /// Call this once, at the end: adds all that is pending, also waits that have not ended.
@@ -247,31 +248,31 @@ impl Tracing {
         let is_watched = |row: &StallRecord| row.flags.is_some_and(|flags| flags & stall_flags::WATCHED != 0);
         let (watched, others): (Vec<&StallRecord>, Vec<&StallRecord>) = last.partition(|row| is_watched(row));
         let first = [watched, others].concat().into_iter().map(|row| row.tid).collect::<Vec<u32>>();
-        let waits = self.standing.finish(&first, monotonic_ns());
-        self.add_standing(waits, traced);
+        let waits = self.lasting_waits.finish(&first, monotonic_ns());
+        self.add_lasting_waits(waits, traced);
         self.user_stacks.finish(traced);
     }
 
     /// What threads wait for that have not been woken for a second, for those who watch: not a part of the recording, whose end shows what
     /// lasts. The tasks and stacks that these rows name are. Costs nothing while a pause lasts; `None` then.
-    pub fn look_at_standing(&mut self, traced: &mut Traced) -> Option<Vec<StallRecord>> {
+    pub fn look_at_lasting_waits(&mut self, traced: &mut Traced) -> Option<Vec<StallRecord>> {
         let now_ns = monotonic_ns();
-        if !self.standing.is_due(now_ns) {
+        if !self.lasting_waits.is_due(now_ns) {
             return None;
         }
         let began_ns = thread_cpu_ns();
-        let waits = self.standing.look(now_ns);
+        let waits = self.lasting_waits.look(now_ns);
         let before = traced.stalls.len();
-        self.add_standing(waits, traced);
+        self.add_lasting_waits(waits, traced);
         let rows = traced.stalls.split_off(before);
         let cost_ns = thread_cpu_ns() - began_ns;
-        self.standing.looked(now_ns, cost_ns);
+        self.lasting_waits.looked(now_ns, cost_ns);
         self.consumer_cpu_ns += cost_ns;
         Some(rows)
     }
 
     /// Adds what threads wait for that have not been woken.
-    fn add_standing(&mut self, waits: Vec<BlockedWait>, traced: &mut Traced) {
+    fn add_lasting_waits(&mut self, waits: Vec<BlockedWait>, traced: &mut Traced) {
         for wait in waits {
             if let Some(peer) = wait.row.holder_tid {
                 // The task at the other end may have no row of its own.

@@ -48,7 +48,7 @@ impl Table for StallTable {
         request: Option<u32>, "id";
         /// tracepoint pair that bounds the span, or tracepoint that announced the wait
         tracepoint: Option<String>, "text";
-        /// type of what the tracepoint's fields say, of the limit or freezer that held the task, or of what a standing wait is for
+        /// type of what the tracepoint's fields say, of the limit or freezer that held the task, or of what a lasting wait is for
         /// ([types](#details)); in older runs words
         detail: Option<String> = |row| row.detail.as_ref().map(Detail::type_name), "text";
         /// device of the detail
@@ -61,7 +61,7 @@ impl Table for StallTable {
         call: Option<String>, "text";
         /// file of that system call
         path: Option<String>, "text";
-        /// bytes that the system call moved; of a standing wait, those that the other end has received and not read
+        /// bytes that the system call moved; of a lasting wait, those that the other end has received and not read
         bytes: Option<u64>, "bytes";
         /// of a system call that failed
         errno: Option<i32>, "errno";
@@ -80,7 +80,7 @@ impl Table for StallTable {
         flags: Later<u32>, "flags";
         /// of an asynchronous operation: the kernel's thread that executed it
         worker_tid: Later<u32>, "id";
-        /// workqueue whose work a kernel worker did while it slept; of a standing wait, what the process says in its title that it does
+        /// workqueue whose work a kernel worker did while it slept; of a lasting wait, what the process says in its title that it does
         work: Later<String>, "text";
         /// whom a sleep outside of storage waited for: `answer` `answer_of_child` `message` `thread` `interrupt` `part_of_answer`
         /// `room` `lock` `work` `child` `for_client`
@@ -93,7 +93,7 @@ impl Table for StallTable {
         /// lock that the task waited for: a number within the run
         lock: Later<u32>, "id";
         /// thread that held the lock when the wait began; of a file's locks, the process; of a stopped task, who stopped it; of a
-        /// standing wait, who has the other end
+        /// lasting wait, who has the other end
         holder_tid: Later<u32>, "id";
         read { kind: kind_of(kind, duration_ns, detail_names.is_some()), detail: detail_of(detail, detail_device, &detail_numbers, detail_names) }
     }

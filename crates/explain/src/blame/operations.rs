@@ -190,7 +190,7 @@ pub(crate) fn of_row(row: &Row, unnamed: Name) -> Operation {
         end_ns: row.end_ns,
         class: row.call.unwrap_or(unnamed),
         path: row.path,
-        finished: !row.standing,
+        finished: !row.unfinished,
         cut: row.cut,
         own: false,
         asynchronous: None,
@@ -208,7 +208,7 @@ pub(crate) fn of_rows(index: &RunIndex, rows: &[&Row], unnamed: Name) -> Operati
     Operation {
         start_ns: first.start_ns,
         end_ns: last.end_ns,
-        finished: !last.standing,
+        finished: !last.unfinished,
         cut: first.cut,
         awaits: lock.or(index.awaits(longest)),
         has_gaps: true,
@@ -370,8 +370,8 @@ impl Search<'_> {
                     end_ns: ended.map_or(end_ns, |row| row.end_ns.max(end_ns)),
                     class: of_operation.iter().find_map(|row| row.call).unwrap_or(class),
                     path: of_operation.iter().find_map(|row| row.path),
-                    finished: (kind == StallKind::OffCpu && !of_operation.iter().any(|row| row.standing))
-                        || ended.is_some_and(|row| !row.standing),
+                    finished: (kind == StallKind::OffCpu && !of_operation.iter().any(|row| row.unfinished))
+                        || ended.is_some_and(|row| !row.unfinished),
                     cut: of_operation.iter().any(|row| row.cut) || ended.is_some_and(|row| row.cut),
                     awaits: of_operation.iter().find_map(|row| self.index.awaits(row)),
                     ..of_row(&rows[0], class)

@@ -80,7 +80,7 @@ pub(super) struct StuckBuilder {
     /// Of threads that wait for an answer: when they asked, and when that was seen last.
     asking_ns: HashMap<u32, (u64, u64)>,
     /// When /proc showed last that a thread had not been woken.
-    standing_ns: HashMap<u32, u64>,
+    lasting_ns: HashMap<u32, u64>,
     tasks: HashMap<u32, TaskRecord>,
     stacks: HashMap<u32, Vec<String>>,
 }
@@ -94,7 +94,7 @@ impl StuckBuilder {
             waits: HashMap::new(),
             moved_ns: HashMap::new(),
             asking_ns: HashMap::new(),
-            standing_ns: HashMap::new(),
+            lasting_ns: HashMap::new(),
             tasks: HashMap::new(),
             stacks: HashMap::new(),
         }
@@ -150,7 +150,7 @@ impl StuckBuilder {
     }
 
     /// Whether a wait that /proc showed may last: after all rows of stalls. A thread that polls for its answer is woken now and then.
-    pub(super) fn standing(&mut self, record: &StallRecord) -> bool {
+    pub(super) fn lasting_wait(&mut self, record: &StallRecord) -> bool {
         let seen_ns = record.end_ns();
         let moved_ns = self.moved_ns.get(&record.tid).copied().unwrap_or(0);
         let asking = self
@@ -160,7 +160,7 @@ impl StuckBuilder {
         let lasts = moved_ns <= seen_ns || asking.is_some();
         if lasts {
             let until_ns = asking.map_or(seen_ns, |(_, until_ns)| seen_ns.max(*until_ns));
-            self.standing_ns.insert(record.tid, until_ns.min(self.at_ns));
+            self.lasting_ns.insert(record.tid, until_ns.min(self.at_ns));
         }
         lasts
     }
@@ -212,7 +212,7 @@ impl StuckBuilder {
 
     fn add_explained(&self, found: &mut HashMap<u32, Stuck>, stall: &Stall, since_ns: u64) {
         let tid = stall.task.tid;
-        let Some(until_ns) = self.standing_ns.get(&tid).copied() else { return };
+        let Some(until_ns) = self.lasting_ns.get(&tid).copied() else { return };
         let seen =
             Seen { until_ns, operation: Some(stall.operation.clone()), path: stall.path.clone(), ..Seen::default() };
         if self.at_ns - since_ns < LEAST_NS || until_ns + LATE_NS < self.at_ns {

@@ -35,7 +35,8 @@ pub enum StallKind {
     ServerRequest,
     /// What a thread still waited for when the recording ended, as /proc showed it then: [`StallRecord::detail`](super::StallRecord::detail) is the object (a
     /// connection, a pipe, a FUSE server), [`StallRecord::holder_tid`](super::StallRecord::holder_tid) who has its other end. The wait lasted at least since the start.
-    Standing,
+    #[serde(rename = "standing")]
+    LastingWait,
     /// No loss, but a moment at which a task ran, of 1 ns: it woke another one, or answered a request that had come before the recording.
     /// [`StallRecord::cpu_ns`](super::StallRecord::cpu_ns) is what it had used until then; `awaits` and `asked_ns` say whose request it worked on.
     OnCpu,
@@ -55,7 +56,7 @@ impl StallKind {
         StallKind::ShortRequestWaits,
         StallKind::Asynchronous,
         StallKind::ServerRequest,
-        StallKind::Standing,
+        StallKind::LastingWait,
         StallKind::OnCpu,
     ];
 
@@ -73,7 +74,7 @@ impl StallKind {
             StallKind::ShortRequestWaits => "short_request_waits",
             StallKind::Asynchronous => "asynchronous",
             StallKind::ServerRequest => "server_request",
-            StallKind::Standing => "standing",
+            StallKind::LastingWait => "standing",
             StallKind::OnCpu => "on_cpu",
         }
     }
@@ -81,5 +82,20 @@ impl StallKind {
     /// The kind of that name.
     pub fn from_name(name: &str) -> Option<StallKind> {
         StallKind::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::StallKind;
+
+    /// Archives hold these names, whatever the kinds are called here.
+    #[test]
+    fn stored_names_stay_readable() {
+        for kind in StallKind::ALL {
+            assert_eq!(StallKind::from_name(kind.name()), Some(kind));
+            assert_eq!(serde_json::to_value(kind).unwrap(), kind.name());
+        }
+        assert_eq!(StallKind::from_name("standing"), Some(StallKind::LastingWait));
     }
 }

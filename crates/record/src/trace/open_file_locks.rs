@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 
 use super::bounded_cache::BoundedCache;
-use super::standing::descriptors::{info, target};
+use super::lasting_waits::descriptors::{info, target};
 
 /// Locks whose holders are remembered.
 const KEPT: usize = 1024;

@@ -50,7 +50,7 @@ struct Seen {
     operations: VecDeque<OperationRecord>,
     stalls: VecDeque<StallRecord>,
     /// What threads wait for that had not been woken at the last look.
-    standing: Vec<StallRecord>,
+    lasting: Vec<StallRecord>,
     requests: VecDeque<RequestRecord>,
     request_intervals: VecDeque<RequestIntervalRecord>,
     usage: VecDeque<UsageRecord>,
@@ -106,7 +106,7 @@ impl RecentHistory {
         let seen = self.lock();
         let is_recent = |record: &OperationRecord| record.start_ns.saturating_add(record.duration_ns) >= at_ns;
         let lasts = |row: &StallRecord| row.end_ns() >= at_ns && is_asked_for_long(row, self.slow_ns);
-        seen.slow_until_ns >= at_ns || seen.operations.back().is_some_and(is_recent) || seen.standing.iter().any(lasts)
+        seen.slow_until_ns >= at_ns || seen.operations.back().is_some_and(is_recent) || seen.lasting.iter().any(lasts)
     }
 
     /// A moment. Blocks the recorder only while the window's rows are read.
@@ -122,7 +122,7 @@ impl RecentHistory {
         for row in seen.stalls.iter().filter(|row| row.end_ns() >= reach_ns && row.start_ns < to_ns) {
             builder.stalls(std::slice::from_ref(row));
         }
-        builder.standing(&seen.standing);
+        builder.lasting_waits(&seen.lasting);
         for row in seen.requests.iter().filter(|row| row.completed_ns >= window.from_ns) {
             builder.requests(std::slice::from_ref(row));
         }
@@ -231,12 +231,12 @@ impl Tap for RecentHistory {
         seen.trim(self.most_rows);
     }
 
-    fn wants_standing(&self) -> bool {
+    fn wants_lasting_waits(&self) -> bool {
         true
     }
 
-    fn standing(&self, rows: Vec<StallRecord>) {
-        self.lock().standing = rows;
+    fn lasting_waits(&self, rows: Vec<StallRecord>) {
+        self.lock().lasting = rows;
     }
 
     /// Blocked tasks also come as rows.

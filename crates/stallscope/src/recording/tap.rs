@@ -11,12 +11,12 @@ pub trait Tap: Send + Sync {
     /// The tracer has rows; each stall is passed once.
     fn traced(&self, traced: &Traced);
     /// Whether it wants to know what threads wait for that have not been woken.
-    fn wants_standing(&self) -> bool {
+    fn wants_lasting_waits(&self) -> bool {
         false
     }
-    /// What threads wait for that have not been woken, all of it, as far as that is known: rows of the kind `Standing`. What was passed
+    /// What threads wait for that have not been woken, all of it, as far as that is known: rows of the kind `LastingWait`. What was passed
     /// before is over. The tasks and stacks that the rows name come with [`Tap::traced`].
-    fn standing(&self, _rows: Vec<StallRecord>) {}
+    fn lasting_waits(&self, _rows: Vec<StallRecord>) {}
     /// These tasks are blocked now.
     fn blocked(&self, now_ns: u64, tasks: &[BlockedNow]);
     /// From the next sample on, metrics have new ids.

@@ -109,7 +109,7 @@ impl Tracer {
         if due.interval.is_due(now) {
             let blocked = self.tracing.interval(clock::monotonic_ns(), &mut self.traced);
             self.show_blocked(blocked);
-            self.show_standing();
+            self.show_lasting_waits();
             self.report_found();
             self.count_losses();
         }
@@ -139,10 +139,10 @@ impl Tracer {
         self.blocked.set(blocked);
     }
 
-    fn show_standing(&mut self) {
-        let Some(tap) = self.tap.as_ref().filter(|tap| tap.wants_standing()) else { return };
-        if let Some(rows) = self.tracing.look_at_standing(&mut self.traced) {
-            tap.standing(rows);
+    fn show_lasting_waits(&mut self) {
+        let Some(tap) = self.tap.as_ref().filter(|tap| tap.wants_lasting_waits()) else { return };
+        if let Some(rows) = self.tracing.look_at_lasting_waits(&mut self.traced) {
+            tap.lasting_waits(rows);
         }
     }
 

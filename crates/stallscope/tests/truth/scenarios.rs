@@ -5,10 +5,10 @@ mod beneath;
 mod calls;
 mod clients;
 mod culprits;
+mod lasting_waits;
 mod limits;
 mod locks;
 mod processes;
-mod standing;
 mod storage;
 mod unified;
 
@@ -68,7 +68,7 @@ pub fn tests() -> impl Iterator<Item = &'static Test> {
         limits::TESTS,
         locks::TESTS,
         processes::TESTS,
-        standing::TESTS,
+        lasting_waits::TESTS,
         culprits::TESTS,
         unified::TESTS,
     ]

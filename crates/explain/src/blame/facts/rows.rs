@@ -40,7 +40,7 @@ pub(crate) struct Row {
     /// The scheduler's tracepoints saw it; not a poll.
     pub(crate) switched: bool,
     /// It had not ended with the recording; its waker is the task that it waited for.
-    pub(crate) standing: bool,
+    pub(crate) unfinished: bool,
     /// It, or its system call, began before the recording.
     pub(crate) cut: bool,
     /// While it was runnable, the CPU quota of its cgroup held it.
@@ -104,7 +104,7 @@ impl Row {
             interruptible: record.state.is_some_and(|state| state & 3 == 1),
             switched: record.state.is_some(),
             stop: is_stopped(record).then(|| Stop::of(record.state.unwrap_or(0))),
-            standing: false,
+            unfinished: false,
             cut: is(record, stall_flags::CUT | stall_flags::CALL_CUT),
             held: is(record, stall_flags::CPU_QUOTA),
             watched: is(record, stall_flags::WATCHED),

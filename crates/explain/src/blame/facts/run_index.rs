@@ -76,7 +76,7 @@ pub(crate) struct RunIndex {
     /// By task, made when it is needed.
     pub(crate) known: Mutex<HashMap<u32, KnownTime>>,
     /// What threads still waited for at the end.
-    pub(crate) standing: FastMap<u32, StallRecord>,
+    pub(crate) lasting: FastMap<u32, StallRecord>,
     /// Until they are put in order.
     pub(crate) arrived: Arrived,
     /// Ordered by task and start.
@@ -136,7 +136,7 @@ impl RunIndex {
     /// Puts the rows in order. Call after the last row.
     pub(crate) fn sort(&mut self, disk_names: HashMap<DeviceNumber, String>) {
         self.disk_names = disk_names;
-        self.add_standing();
+        self.add_lasting_waits();
         self.find_requests();
         self.rows = std::mem::take(&mut self.arrived).in_order();
         self.number_rows();

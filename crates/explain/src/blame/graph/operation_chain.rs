@@ -101,7 +101,7 @@ fn note_other_ends(index: &RunIndex, operation: &Operation, chain: &mut [Link]) 
     let begin = if operation.finished { chain.len() } else { 1 };
     for at in begin..chain.len() {
         let tid = |link: &Link| link.task.as_ref().map(|task| task.tid);
-        let has_it = tid(&chain[at - 1]).and_then(|before| index.standing.get(&before)?.holder_tid);
+        let has_it = tid(&chain[at - 1]).and_then(|before| index.lasting.get(&before)?.holder_tid);
         if chain[at].holds.is_none() && has_it.is_some() && has_it == tid(&chain[at]) {
             chain[at].holds = Some(Holds::OtherEnd);
         }

@@ -63,8 +63,8 @@ fn order(record: &StallRecord) -> impl Ord + '_ {
 impl RunIndex {
     /// `false` for an inconsistent record.
     pub(crate) fn insert(&mut self, record: &StallRecord) -> bool {
-        if record.kind == StallKind::Standing {
-            let known = self.standing.entry(record.tid).or_insert_with(|| record.clone());
+        if record.kind == StallKind::LastingWait {
+            let known = self.lasting.entry(record.tid).or_insert_with(|| record.clone());
             if order(known) < order(record) {
                 known.clone_from(record);
             }
@@ -79,9 +79,9 @@ impl RunIndex {
     }
 
     /// Adds rows of those that lasted throughout and that the tracer did not report itself. Call this before the rows are sorted.
-    pub(crate) fn add_standing(&mut self) {
+    pub(crate) fn add_lasting_waits(&mut self) {
         let mut missing: Vec<&StallRecord> =
-            self.standing.values().filter(|known| has(known, stall_flags::CUT)).collect();
+            self.lasting.values().filter(|known| has(known, stall_flags::CUT)).collect();
         missing.sort_unstable_by_key(|known| known.tid);
         for row in self.arrived.iter().filter(|row| row.kind == StallKind::Blocked && row.switched) {
             if let Ok(at) = missing.binary_search_by_key(&row.tid, |known| known.tid)
@@ -100,7 +100,7 @@ impl RunIndex {
     /// that last.
     pub(crate) fn find_hangs(&mut self, is_everything: bool) {
         let all = is_everything && !self.has_command;
-        let mut tids: Vec<u32> = self.standing.keys().copied().collect();
+        let mut tids: Vec<u32> = self.lasting.keys().copied().collect();
         tids.retain(|tid| all || self.subjects.contains(tid) || self.is_for_file_system(*tid));
         tids.sort_unstable();
         let chains = |tid: u32| [self.hang(tid), self.circle(tid).unwrap_or_default(), self.unanswered(tid)];
@@ -108,7 +108,7 @@ impl RunIndex {
         for tid in hung {
             let Some(at) = self.last_wait(tid) else { continue };
             let row = &mut self.rows[at as usize];
-            (row.kind, row.standing, row.runnable_ns) = (StallKind::OffCpu, true, row.end_ns);
+            (row.kind, row.unfinished, row.runnable_ns) = (StallKind::OffCpu, true, row.end_ns);
         }
     }
 
@@ -130,16 +130,16 @@ impl RunIndex {
 
     /// The task itself, if the tracer saw that it asked its peer and got no answer. What the peer did shows whether the task idled.
     fn unanswered(&self, tid: u32) -> Vec<u32> {
-        let known = self.standing.get(&tid).filter(|known| !is_stopped(known) && self.has_asked(tid));
+        let known = self.lasting.get(&tid).filter(|known| !is_stopped(known) && self.has_asked(tid));
         known.and_then(|known| self.asked(known)).map(|_| vec![tid]).unwrap_or_default()
     }
 
     /// The tasks of a chain that ends with a stuck one, without that; empty where none is known to be.
     fn hang(&self, tid: u32) -> Vec<u32> {
         let (mut chain, mut is_hung) = (vec![tid], false);
-        let Some(mut known) = self.standing.get(&tid).filter(|known| !is_stopped(known)) else { return Vec::new() };
+        let Some(mut known) = self.lasting.get(&tid).filter(|known| !is_stopped(known)) else { return Vec::new() };
         while let Some(peer) = self.asked(known).filter(|peer| !chain.contains(peer) && chain.len() < CHAIN_TASKS) {
-            let next = self.standing.get(&peer);
+            let next = self.lasting.get(&peer);
             // It has not read what it was sent, or a file system waits for it.
             is_hung |=
                 known.bytes.is_some() || self.is_for_file_system(known.tid) || is_unread_while_resting(known, next);
@@ -161,7 +161,7 @@ impl RunIndex {
     pub(crate) fn circle(&self, tid: u32) -> Option<Vec<u32>> {
         let (mut chain, mut sends) = (vec![tid], false);
         while chain.len() < CHAIN_TASKS {
-            let known = self.standing.get(chain.last()?).filter(|known| !is_stopped(known))?;
+            let known = self.lasting.get(chain.last()?).filter(|known| !is_stopped(known))?;
             sends |= known.awaits == Some(Awaits::Room);
             match self.asked(known).filter(|_| !has(known, stall_flags::ANY_THREAD))? {
                 peer if peer == tid => return Some(chain).filter(|_| sends),
@@ -182,16 +182,16 @@ impl RunIndex {
 
     /// The row of the wait that had not ended when /proc was read: the end of the recording may have ended it by a signal.
     fn last_wait(&self, tid: u32) -> Option<u32> {
-        let seen_ns = self.standing.get(&tid).map_or(u64::MAX, StallRecord::end_ns);
+        let seen_ns = self.lasting.get(&tid).map_or(u64::MAX, StallRecord::end_ns);
         let spans = |row: &Row| row.kind == StallKind::OffCpu && row.start_ns < seen_ns && seen_ns < row.runnable_ns;
-        let lasts = |row: &Row| row.standing || (row.kind == StallKind::Blocked && row.switched) || spans(row);
+        let lasts = |row: &Row| row.unfinished || (row.kind == StallKind::Blocked && row.switched) || spans(row);
         self.rows_of(tid).filter(|(_, row)| lasts(row)).max_by_key(|(_, row)| row.end_ns).map(|(at, _)| at)
     }
 
     /// Whether a thread waits, or one that it waits for, for a lock or for somebody who has not read what it was sent.
     pub(crate) fn is_hardly_idle(&self, tid: u32) -> bool {
         let (mut seen, mut at) = (Vec::new(), tid);
-        while let Some(known) = self.standing.get(&at).filter(|_| !seen.contains(&at) && seen.len() < CHAIN_TASKS) {
+        while let Some(known) = self.lasting.get(&at).filter(|_| !seen.contains(&at) && seen.len() < CHAIN_TASKS) {
             if known.bytes.is_some() || known.awaits == Some(Awaits::Lock) || says_that_it_waits(known) {
                 return true;
             }
@@ -207,12 +207,12 @@ impl RunIndex {
     /// Who has the other end of what a thread waits on, who has the other end of what that one waits on, and so on.
     pub(crate) fn other_ends(&self, tid: u32) -> Vec<OtherEnd> {
         let (mut seen, mut ends) = (vec![tid], Vec::new());
-        let mut known = self.standing.get(&tid);
+        let mut known = self.lasting.get(&tid);
         while let Some((from, peer)) = known.and_then(|from| Some((from, from.holder_tid?))) {
             if ends.len() == CHAIN_TASKS {
                 break;
             }
-            let next = self.standing.get(&peer);
+            let next = self.lasting.get(&peer);
             let any_thread = has(from, stall_flags::ANY_THREAD);
             ends.push(OtherEnd {
                 task: self.tasks.who(peer, from.end_ns(), &self.names),
@@ -242,8 +242,8 @@ pub(crate) const RULE: Rule = Rule {
     unless: "Any of several tasks may have the other end, or the last one sleeps for a message: it may be idle.",
     example: Example {
         timeline: "
-            standing 7 |==========| cut state=1 awaits=answer call=recvfrom holder=9
-            standing 9 |==========| cut state=4",
+            lasting  7 |==========| cut state=1 awaits=answer call=recvfrom holder=9
+            lasting  9 |==========| cut state=4",
         causes: "stopped 10",
         chain: "thread 7: stopped 10 < thread 9: stopped 10",
     },
@@ -251,9 +251,9 @@ pub(crate) const RULE: Rule = Rule {
 
 /// Of the rows that [`RunIndex::find_hangs`] found.
 pub(super) fn find(index: &RunIndex) -> Vec<(u32, Intent)> {
-    let hung = index.rows.iter().filter(|row| row.standing);
+    let hung = index.rows.iter().filter(|row| row.unfinished);
     let intent = |row: &Row| {
-        let known = index.standing.get(&row.tid)?;
+        let known = index.lasting.get(&row.tid)?;
         // Its cause is the file system, whatever the server does.
         let is_answer = is_idle(known) && row.noted.what == Some(Awaits::Answer);
         let what = if is_answer { Some(Awaits::Answer) } else { known.awaits };

@@ -86,7 +86,7 @@ fn idles_in_futex(index: &RunIndex, row: &Row) -> bool {
 /// Whether it is a wait that lasts, of a task that is asked about; where nobody is, of one that surely has not idled.
 fn is_asked_about(index: &RunIndex, row: &Row) -> bool {
     let nobody = index.subjects.is_empty() && index.is_hardly_idle(row.tid);
-    is_unfinished(row) && index.standing.contains_key(&row.tid) && (nobody || index.subjects.contains(&row.tid))
+    is_unfinished(row) && index.lasting.contains_key(&row.tid) && (nobody || index.subjects.contains(&row.tid))
 }
 
 /// Those of which it is known best that they are no idle sleeps come first.
@@ -125,12 +125,12 @@ fn is_throughout(row: &Row) -> bool {
 /// Whether it had asked a server for something, or its reader did not make room: it did not idle, whatever the other one did.
 fn is_for_other(index: &RunIndex, row: &Row) -> bool {
     let is_other = |awaits: Option<Awaits>| matches!(awaits, Some(Awaits::Answer | Awaits::Room | Awaits::Lock));
-    let at_end = index.standing.get(&row.tid).filter(|_| is_unfinished(row));
+    let at_end = index.lasting.get(&row.tid).filter(|_| is_unfinished(row));
     is_other(index.awaits(row)) || at_end.is_some_and(|known| is_other(known.awaits))
 }
 
 fn is_unfinished(row: &Row) -> bool {
-    row.kind == StallKind::Blocked || row.standing
+    row.kind == StallKind::Blocked || row.unfinished
 }
 
 /// Time without a CPU quota counts too: a program that computes has no operation that could hold it.
@@ -153,7 +153,7 @@ fn sleep(index: &RunIndex, row: &Row) -> Sleep {
         waits_for: waits_for(index, row),
         waker: index
             .waker(row)
-            .filter(|_| !row.standing)
+            .filter(|_| !row.unfinished)
             .map(|tid| index.tasks.who(tid, row.runnable_ns, &index.names)),
         other_ends: if is_unfinished(row) { index.other_ends(row.tid) } else { Vec::new() },
     }
@@ -169,7 +169,7 @@ const OBJECTS: [(&str, OtherEnd); 5] = [
 ];
 
 fn waits_for(index: &RunIndex, row: &Row) -> Option<OtherEnd> {
-    let at_end = index.standing.get(&row.tid).filter(|known| is_unfinished(row) && known.holder_tid.is_none());
+    let at_end = index.lasting.get(&row.tid).filter(|known| is_unfinished(row) && known.holder_tid.is_none());
     if let Some(end) = at_end.and_then(other_end) {
         return Some(end.clone());
     }

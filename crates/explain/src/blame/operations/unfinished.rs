@@ -40,7 +40,7 @@ pub(crate) fn silent(index: &RunIndex, operations: &[SlowOperation]) -> HashMap<
     let mut silent = HashMap::new();
     for operation in operations.iter().filter(|operation| !operation.finished) {
         // The tracer recorded its last wait when the recording ended.
-        let is_last = |row: &Row| row.standing || (row.kind == StallKind::Blocked && row.switched);
+        let is_last = |row: &Row| row.unfinished || (row.kind == StallKind::Blocked && row.switched);
         if index.rows_of(operation.tid).any(|(_, row)| is_last(row) && row.end_ns >= operation.end_ns) {
             continue;
         }

@@ -221,8 +221,8 @@ impl Stage {
                 }))
             }
             ("span", _) => self.stalls.extend(bars.iter().map(|&(_, from, to)| row(StallKind::Span, from, to))),
-            ("blocked" | "standing", _) => self.stalls.extend(bars.iter().map(|&(_, from, to)| {
-                let kind = if kind == "blocked" { StallKind::Blocked } else { StallKind::Standing };
+            ("blocked" | "lasting", _) => self.stalls.extend(bars.iter().map(|&(_, from, to)| {
+                let kind = if kind == "blocked" { StallKind::Blocked } else { StallKind::LastingWait };
                 StallRecord { state: figure("state"), ..row(kind, from, to) }
             })),
             ("freed", _) => self.stalls.extend(bars.iter().map(|&(_, from, to)| row(StallKind::OnCpu, from, to))),

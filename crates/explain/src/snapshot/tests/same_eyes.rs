@@ -19,10 +19,10 @@ fn from(stage: &Stage, from_ns: u64, to_ns: u64) -> Snapshot {
     let mut builder = SnapshotBuilder::new(&description(true), Window { from_ns, to_ns });
     builder.events(&stage.events);
     builder.operations(&stage.operations);
-    let (standing, rows): (Vec<_>, Vec<_>) =
-        stage.stalls.iter().cloned().partition(|row| row.kind == StallKind::Standing);
+    let (lasting, rows): (Vec<_>, Vec<_>) =
+        stage.stalls.iter().cloned().partition(|row| row.kind == StallKind::LastingWait);
     builder.stalls(&rows);
-    builder.standing(&standing);
+    builder.lasting_waits(&lasting);
     builder.usage(&stage.usage);
     builder.requests(&stage.requests);
     builder.tasks(stage.tasks.iter());
@@ -87,9 +87,9 @@ fn a_client_that_polls_is_stuck_while_its_server_is_stopped() {
         off      7 |sss        | call=poll state=1 awaits=answer asked=0 waker=5 waker_stack=hrtimer_wakeup
         off      7 |   sss     | call=poll state=1 awaits=answer asked=0 waker=5 waker_stack=hrtimer_wakeup
         blocked  7 |      ==   | call=poll state=1 awaits=answer asked=0
-        standing 7 |    =      | call=poll state=1 awaits=message holder=9 hint
+        lasting  7 |    =      | call=poll state=1 awaits=message holder=9 hint
         blocked  9 |========   | state=4
-        standing 9 |    =      | state=4";
+        lasting  9 |    =      | state=4";
     let scaled = |mut stage: Stage| {
         for row in &mut stage.stalls {
             (row.start_ns, row.duration_ns) = (100 * row.start_ns, 100 * row.duration_ns);

@@ -47,7 +47,7 @@ pub enum Verdict {
 
 /// State of a condition on counters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-enum Standing {
+enum ConditionState {
     /// It does not hold.
     #[default]
     Off,
@@ -64,15 +64,15 @@ pub struct Limiter {
     every_ns: u64,
     last_ns: Option<u64>,
     pending: Option<Keeping>,
-    standings: Vec<Standing>,
+    states: Vec<ConditionState>,
     too_soon: u64,
 }
 
 impl Limiter {
     /// Keeps `after_ns` after a trigger, with at least `every_ns` between two.
     pub fn new(after_ns: u64, every_ns: u64, conditions: usize) -> Limiter {
-        let standings = vec![Standing::Off; conditions];
-        Limiter { after_ns, every_ns, last_ns: None, pending: None, standings, too_soon: 0 }
+        let states = vec![ConditionState::Off; conditions];
+        Limiter { after_ns, every_ns, last_ns: None, pending: None, states, too_soon: 0 }
     }
 
     /// Decides on a trigger.
@@ -85,19 +85,19 @@ impl Limiter {
     /// Updates a condition on counters. While it holds, the ring is kept once: at once, or as soon as it is no longer too
     /// soon. Returns a verdict only if it is new.
     pub fn level(&mut self, level: &Level, word: &str, at_ns: u64) -> Option<(Trigger, Verdict)> {
-        let standing = self.standings[level.condition];
+        let before = self.states[level.condition];
         let Some(reason) = level.reason.clone() else {
-            self.standings[level.condition] = Standing::Off;
+            self.states[level.condition] = ConditionState::Off;
             return None;
         };
-        if standing == Standing::Kept {
+        if before == ConditionState::Kept {
             return None;
         }
         let trigger = Trigger { at_ns, word: word.to_owned(), reason, by_hand: false };
         let verdict = self.decide(trigger.clone());
         let refused = matches!(verdict, Verdict::TooSoon { .. });
-        self.standings[level.condition] = if refused { Standing::Waiting } else { Standing::Kept };
-        if refused && standing == Standing::Waiting {
+        self.states[level.condition] = if refused { ConditionState::Waiting } else { ConditionState::Kept };
+        if refused && before == ConditionState::Waiting {
             return None;
         }
         self.too_soon += u64::from(refused);

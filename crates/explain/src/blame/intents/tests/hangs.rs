@@ -23,32 +23,32 @@ fn check(drawing: &str, expected: &str) {
 #[test]
 fn a_client_of_a_stopped_server_hangs() {
     check(
-        "standing 7 |==========| cut state=1 awaits=answer call=recvfrom holder=9
-         standing 9 |==========| cut state=4",
+        "lasting  7 |==========| cut state=1 awaits=answer call=recvfrom holder=9
+         lasting  9 |==========| cut state=4",
         "stopped 10: client/7: stopped 10 < server/9: stopped 10",
     );
     // Through a proxy, and from the moment on at which the server was stopped.
     check(
-        "standing 7 |==========| cut state=1 awaits=answer call=recvfrom holder=8
-         standing 8 |==========| cut state=1 awaits=answer call=recvfrom holder=9
+        "lasting  7 |==========| cut state=1 awaits=answer call=recvfrom holder=8
+         lasting  8 |==========| cut state=1 awaits=answer call=recvfrom holder=9
          blocked 9 |   =======| state=4
-         standing 9 |         =| state=4",
+         lasting  9 |         =| state=4",
         "stopped 7, unexplained 3: client/7: stopped 7 < server/9: stopped 7",
     );
 }
 
 #[test]
 fn who_may_idle_does_not_hang() {
-    let stopped = "standing 9 |==========| cut state=4";
+    let stopped = "lasting  9 |==========| cut state=4";
     for quiet in [
         // A server of a stopped client, one of many that it may wait for, its own stop, and a server that sleeps.
-        "standing 7 |==========| cut state=1 awaits=message call=recvfrom holder=9",
-        "standing 7 |==========| cut state=1 awaits=answer call=epoll_wait holder=9 hint",
-        "standing 7 |==========| cut state=4 awaits=answer call=recvfrom holder=9",
-        "standing 7 |==========| cut state=1 awaits=answer call=recvfrom holder=8
-         standing 8 |==========| cut state=1 call=epoll_wait",
+        "lasting  7 |==========| cut state=1 awaits=message call=recvfrom holder=9",
+        "lasting  7 |==========| cut state=1 awaits=answer call=epoll_wait holder=9 hint",
+        "lasting  7 |==========| cut state=4 awaits=answer call=recvfrom holder=9",
+        "lasting  7 |==========| cut state=1 awaits=answer call=recvfrom holder=8
+         lasting  8 |==========| cut state=1 call=epoll_wait",
         // Nothing is known of how long it has slept.
-        "standing 7 |         =| state=1 awaits=answer call=recvfrom holder=9",
+        "lasting  7 |         =| state=1 awaits=answer call=recvfrom holder=9",
     ] {
         let explanation = explained(&format!("{quiet}\n{stopped}"), &[]);
         assert_eq!(explanation.slow_operations, 0, "{quiet}");
@@ -62,8 +62,8 @@ fn a_client_that_polls_hangs_since_it_asked() {
         "off      7 |sss       | call=poll state=1 awaits=answer asked=0 waker=5 waker_stack=hrtimer_wakeup
          off      7 |   sss    | call=poll state=1 awaits=answer asked=0 waker=5 waker_stack=hrtimer_wakeup
          blocked  7 |      ====| call=poll state=1 awaits=answer asked=0
-         standing 7 |         =| call=poll state=1 awaits=message holder=9 hint
-         standing 9 |==========| cut state=4",
+         lasting  7 |         =| call=poll state=1 awaits=message holder=9 hint
+         lasting  9 |==========| cut state=4",
         "stopped 10: client/7: stopped 10 < server/9: stopped 10",
     );
 }
@@ -72,8 +72,8 @@ fn a_client_that_polls_hangs_since_it_asked() {
 #[test]
 fn a_client_hangs_as_long_as_its_server_works() {
     let client = "blocked  7 |==========| call=recvfrom state=1 awaits=answer asked=0
-         standing 7 |         =| state=1 awaits=answer call=recvfrom holder=9
-         standing 9 |         =| state=2";
+         lasting  7 |         =| state=1 awaits=answer call=recvfrom holder=9
+         lasting  9 |         =| state=2";
     let at_the_disk = "off 9 |ssssssss  | stack=xfs_log_force\n blocked 9 |        ==| stack=xfs_log_force state=2";
     check(&format!("{client}\n {at_the_disk}"), "fs_log 10: client/7: fs_log 8 < server/9: fs_log 8");
     assert_eq!(explained(client, &[]).slow_operations, 0);
@@ -83,21 +83,21 @@ fn a_client_hangs_as_long_as_its_server_works() {
 #[test]
 fn a_writer_hangs_while_its_reader_rests() {
     let writer = "blocked 7 |==========| call=write state=1 awaits=room asked=0 stack=anon_pipe_write
-         standing 7 |         =| state=1 awaits=room call=write holder=9 detail=pipe_room";
+         lasting  7 |         =| state=1 awaits=room call=write holder=9 detail=pipe_room";
     check(
-        &format!("{writer}\n standing 9 |         =| state=1 call=clock_nanosleep detail=timer"),
+        &format!("{writer}\n lasting  9 |         =| state=1 call=clock_nanosleep detail=timer"),
         "peer 10: client/7: peer 10 < server/9: unexplained 10",
     );
-    let pager = format!("{writer}\n standing 9 |         =| state=1 call=read detail=terminal");
+    let pager = format!("{writer}\n lasting  9 |         =| state=1 call=read detail=terminal");
     assert_eq!(explained(&pager, &[]).slow_operations, 0);
 }
 
 #[test]
 fn a_listed_sleep_says_for_whom_it_was() {
     let drawing = "
-        standing 7 |==========| cut state=1 awaits=answer call=poll holder=8 detail=unix_socket
-        standing 8 |==========| cut state=1 awaits=lock call=epoll_wait holder=9 hint work=waiting
-        standing 9 |==========| cut state=1 awaits=message call=read holder=7 detail=pipe";
+        lasting  7 |==========| cut state=1 awaits=answer call=poll holder=8 detail=unix_socket
+        lasting  8 |==========| cut state=1 awaits=lock call=epoll_wait holder=9 hint work=waiting
+        lasting  9 |==========| cut state=1 awaits=message call=read holder=7 detail=pipe";
     let explanation = explained(drawing, &[7]);
     let [sleep] = &explanation.sleeps.longest[..] else { panic!("{:?}", explanation.sleeps) };
     let ends: Vec<_> = sleep.other_ends.iter().map(|end| (end.task.to_string(), end.is_certain, end.state)).collect();
@@ -115,8 +115,8 @@ fn a_listed_sleep_says_for_whom_it_was() {
 fn who_waits_for_one_that_says_that_it_waits_does_not_idle() {
     let hangs = |of_server: &str| {
         let drawing = format!(
-            "standing 7 |==========| cut state=1 awaits=answer call=poll holder=8
-             standing 8 |==========| cut state=1 call=epoll_wait {of_server}"
+            "lasting  7 |==========| cut state=1 awaits=answer call=poll holder=8
+             lasting  8 |==========| cut state=1 call=epoll_wait {of_server}"
         );
         let sleeps = explained(&drawing, &[]).sleeps;
         sleeps.longest.iter().filter(|sleep| sleep.hangs).map(|sleep| sleep.task.tid).collect::<Vec<_>>()
@@ -131,8 +131,8 @@ fn who_waits_for_one_that_says_that_it_waits_does_not_idle() {
 fn who_may_hold_the_lock_of_a_server_with_threads_is_said() {
     let ends = |of_connection: &str, of_server: &str| {
         let drawing = format!(
-            "standing 7 |==========| cut any state=1 awaits=answer call=recvfrom holder=8 detail=unix_socket{of_connection}
-             standing 8 |==========| cut state=1 call=futex {of_server}"
+            "lasting  7 |==========| cut any state=1 awaits=answer call=recvfrom holder=8 detail=unix_socket{of_connection}
+             lasting  8 |==========| cut state=1 call=futex {of_server}"
         );
         let sleeps = explained(&drawing, &[]).sleeps;
         let hung = sleeps.longest.iter().filter(|sleep| sleep.hangs && sleep.task.tid == 7);
@@ -152,8 +152,8 @@ fn who_waits_for_each_other_to_read_hangs() {
         let drawing = format!(
             "blocked  7 |==========| call=write stack=anon_pipe_write,vfs_write state=1
              blocked  9 |==========| call=write stack=anon_pipe_write,vfs_write state=1
-             standing 7 |==========| cut state=1 awaits={mine} call=write holder=9
-             standing 9 |==========| cut state=1 awaits={other} call=write holder=7"
+             lasting  7 |==========| cut state=1 awaits={mine} call=write holder=9
+             lasting  9 |==========| cut state=1 awaits={other} call=write holder=7"
         );
         explained(&drawing, &[7])
     };
@@ -169,7 +169,7 @@ fn who_waits_for_each_other_to_read_hangs() {
 /// Nobody can be named, but what it is for.
 #[test]
 fn a_sleep_for_an_end_that_nobody_has_says_what_it_is_for() {
-    let explanation = explained("standing 7 |==========| cut state=1 call=openat detail=fifo;;;/a", &[7]);
+    let explanation = explained("lasting  7 |==========| cut state=1 call=openat detail=fifo;;;/a", &[7]);
     let [sleep] = &explanation.sleeps.longest[..] else { panic!("{:?}", explanation.sleeps) };
     assert_eq!((sleep.waits_for.clone(), sleep.other_ends.len()), (Some(OtherEnd::Fifo(Some("/a".into()))), 0));
     assert_eq!((sleep.throughout, explanation.slow_operations), (true, 0));
@@ -183,7 +183,7 @@ fn damaged_rows_of_the_end_are_no_circle() {
         holder_tid: Some(peer),
         bytes: Some(1),
         awaits: Some(model::stall::Awaits::Answer),
-        ..StallRecord::new(model::stall::StallKind::Standing, tid, 0, 10_000_000)
+        ..StallRecord::new(model::stall::StallKind::LastingWait, tid, 0, 10_000_000)
     };
     let mut stage = stage("");
     stage.stalls = vec![of(7, 8), of(8, 7), of(9, 9)];

@@ -58,7 +58,7 @@ struct Seen {
 }
 
 /// Knows which threads have not run for long, and what they wait for.
-pub(super) struct StandingWaits {
+pub(super) struct LastingWaits {
     proc: PathBuf,
     own_pid: u32,
     /// When the recording began.
@@ -72,13 +72,13 @@ pub(super) struct StandingWaits {
     left_out: bool,
 }
 
-impl StandingWaits {
+impl LastingWaits {
     /// Call this when the recording begins.
-    pub(super) fn begin(proc: PathBuf, own_pid: u32) -> StandingWaits {
+    pub(super) fn begin(proc: PathBuf, own_pid: u32) -> LastingWaits {
         let folder = proc.clone();
         // Of very many threads this takes longer than the recorded command should wait.
-        let begun = Background::start("standing", move || Runs::count(&folder, own_pid));
-        StandingWaits { proc, own_pid, begun, seen: None, asking: Vec::new(), pace: Pace::new(PAUSES), left_out: false }
+        let begun = Background::start("lasting-waits", move || Runs::count(&folder, own_pid));
+        LastingWaits { proc, own_pid, begun, seen: None, asking: Vec::new(), pace: Pace::new(PAUSES), left_out: false }
     }
 
     /// Remembers the threads of rows that wait for what they have asked for, as far as there is room.
@@ -311,7 +311,7 @@ impl<'a> Walk<'a> {
             let start_ns = known.since_ns.unwrap_or(now_ns.saturating_sub(1));
             let row = StallRecord {
                 work: machine.title(*pid),
-                ..row(&known, StallRecord::new(StallKind::Standing, tid, start_ns, now_ns))
+                ..row(&known, StallRecord::new(StallKind::LastingWait, tid, start_ns, now_ns))
             };
             Some(BlockedWait { row, pid: *pid, name: name.clone(), frames: known.frames })
         });
