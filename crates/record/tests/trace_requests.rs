@@ -202,7 +202,7 @@ fn a_command_to_the_device_is_counted_and_has_no_life_that_was_another_requests(
 
 /// Direct I/O of a loop device on a disk without a file system between them: kernel workers submit most of it.
 #[test]
-fn what_workers_write_beneath_a_loop_device_counts_for_the_task_that_writes_above() {
+fn what_workers_write_below_a_loop_device_counts_for_the_task_that_writes_above() {
     let Some(stage) = Stage::new(&[], 64) else { return };
     let upper = Upper::new(&stage);
     let load = format!(

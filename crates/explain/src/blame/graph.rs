@@ -1,4 +1,4 @@
-//! What was behind a wait: the waits of those that it was for, and what is beneath a disk.
+//! What was behind a wait: the waits of those that it was for, and what is below a disk.
 
 pub(crate) mod chain;
 pub(crate) mod choice;

@@ -23,11 +23,11 @@ fn draw(drawing: &str) -> Waits {
     let lines: Vec<(&str, &str)> = drawing.lines().filter_map(|line| line.split_once('|')).collect();
     let mut at = 0;
     while at < lines.len() {
-        let beneath = lines[at + 1..].iter().take_while(|(head, _)| head.trim().is_empty()).count();
+        let below = lines[at + 1..].iter().take_while(|(head, _)| head.trim().is_empty()).count();
         let tid: u32 = lines[at].0.trim().parse().expect("a task");
         let mut operation = Waiting { tid, task: Some(tid), ..Waiting::default() };
         let columns: Vec<Vec<char>> =
-            lines[at..=at + beneath].iter().map(|(_, drawn)| drawn.trim_end_matches('|').chars().collect()).collect();
+            lines[at..=at + below].iter().map(|(_, drawn)| drawn.trim_end_matches('|').chars().collect()).collect();
         let begin = columns[0].iter().position(|letter| *letter != ' ').expect("an operation");
         operation.start_ns = begin as u64 * MS;
         for column in begin..columns[0].len() {
@@ -42,7 +42,7 @@ fn draw(drawing: &str) -> Waits {
             }
         }
         waits.operations.push(operation);
-        at += beneath + 1;
+        at += below + 1;
     }
     waits.paths = paths.into_values();
     waits.names = (0..20).map(|number| format!("task{number}")).collect();
@@ -260,7 +260,7 @@ fn another_process_of_the_same_program_is_not_absent() {
     assert_eq!(left_ms(&waits, None), 2, "all neighbours of that name");
 }
 
-/// A wait for a loop device is blamed on those who use the disk beneath.
+/// A wait for a loop device is blamed on those who use the disk below.
 #[test]
 fn an_absent_culprit_takes_its_share_of_the_disk_that_it_used() {
     let mut waits = draw("7 |dddddddddd|");
@@ -293,7 +293,7 @@ proptest! {
     #[test]
     fn a_change_only_shortens(rows in proptest::collection::vec(("[tdsLjmcr?]{1,30}", "[tdsjmcr? ]{0,30}"), 1..20)) {
         let drawing: String = rows.iter().enumerate()
-            .map(|(at, (own, beneath))| format!("{} |{own}|\n |{beneath}|\n", at % 4)).collect();
+            .map(|(at, (own, below))| format!("{} |{own}|\n |{below}|\n", at % 4)).collect();
         let waits = draw(&drawing);
         for edge in [Edge::IoLimit, Edge::Device, Edge::Lock, Edge::Journal, Edge::Memory, Edge::Cpu] {
             for change in [gone(edge), faster(edge, 3.0)] {

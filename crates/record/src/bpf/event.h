@@ -90,7 +90,7 @@ struct request_note {
 	u64 preflush_ns;	/* since when a flush was at the device that its data waited for */
 	u64 data_ns;	/* its data was transferred */
 	u64 postflush_ns;	/* since when the flush after its data was at the device */
-	/* The request of the disk beneath that completed it. */
+	/* The request of the disk below that completed it. */
 	u64 lower_key;
 	u64 lower_completed_ns;
 	u32 lower_number;

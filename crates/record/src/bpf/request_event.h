@@ -17,7 +17,7 @@ struct {
 	__uint(max_entries, 4096);
 } each_request SEC(".maps");
 
-/* The request of the disk beneath that completed a loop device's. */
+/* The request of the disk below that completed a loop device's. */
 struct lower {
 	u64 key;	/* 0: unknown */
 	u64 completed_ns;

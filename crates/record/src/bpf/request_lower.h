@@ -1,4 +1,4 @@
-/* Requests of loop devices and of the device mapper's multipath, and the requests of the disk beneath that complete them. */
+/* Requests of loop devices and of the device mapper's multipath, and the requests of the disk below that complete them. */
 #pragma once
 
 #include "bpf.h"
@@ -14,7 +14,7 @@
 
 #define LOWERS 1024
 
-/* By request of a loop device: the one beneath that completed last for it. */
+/* By request of a loop device: the one below that completed last for it. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, LOWERS);
@@ -28,7 +28,7 @@ static __always_inline int is_direct(u64 end_io)
 	return end_io == settings.iomap_end_io || end_io == settings.device_end_io_async || end_io == settings.device_end_io;
 }
 
-/* The request of a loop device that a bio beneath, by its address, serves by direct I/O; 0: none. */
+/* The request of a loop device that a bio below, by its address, serves by direct I/O; 0: none. */
 static __always_inline u64 upper_of(struct bio *bio)
 {
 	struct kiocb *call;
@@ -97,7 +97,7 @@ static __always_inline int is_clone_of(struct request_note *note, struct slot *s
 #define NO_DISK 0xffffffffu
 
 /* The disk of the file system that holds a loop device's file; 0: unknown. */
-__noinline u32 disk_beneath(u64 key)
+__noinline u32 lower_disk(u64 key)
 {
 	struct request *request = (struct request *)key;
 	u64 loop = (u64)BPF_CORE_READ(request, q, disk, private_data);
@@ -119,12 +119,12 @@ __noinline u32 disk_beneath(u64 key)
 /* Where the kernel's types do not lead from one to the other. */
 static __always_inline int may_serve(struct request_note *note, struct slot *slot)
 {
-	u32 beneath;
+	u32 lower;
 
 	if (!note->key || note->completed_ns < slot->issued_ns || note->device == slot->device)
 		return 0;
-	beneath = disk_beneath(slot->key);
-	return !beneath || note->device == beneath;
+	lower = lower_disk(slot->key);
+	return !lower || note->device == lower;
 }
 
 static __always_inline void take_lower(struct lower *lower, struct request_note *note)
@@ -137,7 +137,7 @@ static __always_inline void take_lower(struct lower *lower, struct request_note 
 		emit_request(note);
 }
 
-/* The request beneath that was completed last, here or by the worker that runs here. */
+/* The request below that was completed last, here or by the worker that runs here. */
 __noinline int find_lower(struct lower *lower, struct slot *slot, struct view *view)
 {
 	struct on_cpu *cpu = this_cpu();

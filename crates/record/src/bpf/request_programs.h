@@ -306,7 +306,7 @@ static __always_inline void note_timing(struct device *device, struct view *view
 		device->is_timed = is_timed;
 }
 
-/* What only some requests have: flushes around them, a disk beneath, others that were merged into them. */
+/* What only some requests have: flushes around them, a disk below, others that were merged into them. */
 static __always_inline void add_details(struct request_note *note, struct device *device, struct view *view, u32 slow)
 {
 	if (is_after_data(view))
@@ -316,7 +316,7 @@ static __always_inline void add_details(struct request_note *note, struct device
 	note->merges = settings.all_requests || slow ? merges_of(view) : 0;
 }
 
-/* Whether it takes long enough for the request beneath to matter. */
+/* Whether it takes long enough for the request below to matter. */
 static __always_inline int lasts(struct view *view, u64 began)
 {
 	return began && view->now_ns - began >= settings.interval_ns;
@@ -341,7 +341,7 @@ static __always_inline void emit_done(struct request_note *note, struct slot *sl
 
 	if (any_operation && (slow || note->throttled || note->completed_ns - began >= settings.slow_ns / 4))
 		link_operations(note);
-	if (may_be_beneath_loop(note->device) && (is_direct(view->bio_end_io) || view->is_merged))
+	if (may_be_below_loop(note->device) && (is_direct(view->bio_end_io) || view->is_merged))
 		serve_upper(note, view, slow || settings.all_requests);
 	if (slow)
 		emit_slow_request(note, slot, view->queue);
@@ -377,7 +377,7 @@ static __always_inline void complete(struct view *view)
 	began = began_at(slot);
 	if (is_before_data(view)) {
 		note_data(view);
-		/* Of a loop device the last one beneath counts, that of a flush after the data as well. */
+		/* Of a loop device the last one below counts, that of a flush after the data as well. */
 		if (is_mapped(slot) && lasts(view, began))
 			find_lower_of_data(slot, view);
 		return;

@@ -227,7 +227,7 @@ static __always_inline void note_loop(u32 device)
 }
 
 /* Whether a disk's requests may serve those of a loop device, which it cannot be itself. */
-static __always_inline int may_be_beneath_loop(u32 device)
+static __always_inline int may_be_below_loop(u32 device)
 {
 	return loop_seen && loop_seen != device;
 }

@@ -52,7 +52,7 @@ pub(super) struct RequestNote {
     pub(super) preflush_ns: u64,
     pub(super) data_ns: u64,
     pub(super) postflush_ns: u64,
-    /// The request of the disk beneath that completed it. 0: unknown.
+    /// The request of the disk below that completed it. 0: unknown.
     pub(super) lower_key: u64,
     pub(super) lower_completed_ns: u64,
     pub(super) lower_number: u32,

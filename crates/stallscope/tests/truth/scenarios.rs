@@ -1,7 +1,7 @@
 //! The known stalls, by area.
 
 mod asynchronous;
-mod beneath;
+mod below;
 mod calls;
 mod clients;
 mod culprits;
@@ -64,7 +64,7 @@ pub fn tests() -> impl Iterator<Item = &'static Test> {
         calls::TESTS,
         clients::TESTS,
         asynchronous::TESTS,
-        beneath::TESTS,
+        below::TESTS,
         limits::TESTS,
         locks::TESTS,
         processes::TESTS,

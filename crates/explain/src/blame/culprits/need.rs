@@ -148,7 +148,7 @@ fn without_cpu(index: &RunIndex, row: u32, cause: Cause, end: &End<'_>) -> Optio
     (last.tid != waited.tid && 2 * ns(last) >= ns(waited)).then(|| cpu_of(index, end.row))
 }
 
-/// Whether a chain ends at a task that its cgroup's CPU quota holds, such as a server, perhaps beneath a loop device.
+/// Whether a chain ends at a task that its cgroup's CPU quota holds, such as a server, perhaps below a loop device.
 fn is_out_of_quota(index: &RunIndex, end: &End<'_>) -> bool {
     index.main_cause(end.row) == Cause::CpuThrottle
 }

@@ -89,7 +89,7 @@ fn a_flush_takes_as_long_as_what_was_written() {
 #[test]
 fn metadata_is_of_those_who_filled_the_journal() {
     use Resource::{DeviceMetadata, DeviceWrite, Journal};
-    // A task that makes room submits the writes, beneath the loop device too.
+    // A task that makes room submits the writes, below the loop device too.
     let filled = [(Journal, LOOP, 9, 90, 18), (Journal, LOOP, 7, 10, 20)];
     let writes = [(DeviceMetadata, BASE, 7, 80, 20), (DeviceWrite, BASE, 8, 20, 20)];
     check(&Need::Device(BASE), &[&filled[..], &writes].concat(), &[(7, 8), (8, 20), (9, 72)]);
@@ -208,11 +208,11 @@ fn an_outsider_is_innocent_of_what_workers_read_and_write() {
 
 /// Workers serve a loop device, and dispatch what a limit delayed: who wrote is known of the device above.
 #[test]
-fn what_workers_write_beneath_a_loop_device_is_of_those_who_write_above() {
+fn what_workers_write_below_a_loop_device_is_of_those_who_write_above() {
     use Resource::DeviceWrite;
-    let beneath = [(DeviceWrite, BASE, KWORKER, 500, 20), (DeviceWrite, BASE, 7, 50, 20)];
+    let lower = [(DeviceWrite, BASE, KWORKER, 500, 20), (DeviceWrite, BASE, 7, 50, 20)];
     let above = [(DeviceWrite, LOOP, 7, 50, 20), (DeviceWrite, LOOP, 9, 450, 20)];
-    check(&Need::Device(BASE), &[&beneath[..], &above].concat(), &[(7, 18), (9, 82)]);
+    check(&Need::Device(BASE), &[&lower[..], &above].concat(), &[(7, 18), (9, 82)]);
 }
 
 #[test]
@@ -506,9 +506,9 @@ fn check_limited(known: &[(Resource, u32, Option<&str>)], expected: u32) {
     assert_eq!(users(&index, &need, (20 * S, 21 * S)).into_keys().collect::<Vec<_>>(), [Some(expected)]);
 }
 
-/// The limit of a disk beneath a loop device delays what workers submit for the tasks that write above.
+/// The limit of a disk below a loop device delays what workers submit for the tasks that write above.
 #[test]
-fn what_a_limit_beneath_a_loop_device_delayed_is_of_those_in_its_cgroup_above() {
+fn what_a_limit_below_a_loop_device_delayed_is_of_those_in_its_cgroup_above() {
     let mut index = RunIndex::default();
     insert_worker(&mut index);
     let used = |device, pid, cgroup: &str, count| UsageRecord {

@@ -175,19 +175,18 @@ impl RunIndex {
     }
 
     /// Kernel threads that submit what others gave to them: by the cgroup that their writes count for, or, where the kernel does not keep that
-    /// (6.12), because they use what lies beneath a mapped device that does not pass bios on itself. File systems use the device above.
+    /// (6.12), because they use what lies below a mapped device that does not pass bios on itself. File systems use the device above.
     fn find_submitters(&mut self) {
         let by_cgroup = self.tasks.submitters(self.usage.all_writers(), &self.names);
-        let beneath: FastSet<u32> = self.mappers.beneath().flat_map(|disk| self.usage.users_of(disk)).collect();
+        let users: FastSet<u32> = self.mappers.lower_devices().flat_map(|disk| self.usage.users_of(disk)).collect();
         let is_kernels = |row: &Row| self.stack(row.stack.get()).is_some_and(|stack| stack.kernel_thread);
-        let of_mappers =
-            self.rows.iter().filter(|row| beneath.contains(&row.tid) && is_kernels(row)).map(|row| row.tid);
+        let of_mappers = self.rows.iter().filter(|row| users.contains(&row.tid) && is_kernels(row)).map(|row| row.tid);
         let of_mappers: FastSet<u32> = of_mappers.collect();
         self.tasks.know_submitters(by_cgroup.into_iter().chain(of_mappers));
     }
 
     /// A task that waits for a device's request is known to use the device, also where a kernel worker submits for it. A request that completes
-    /// with those of another device may be taken for one of these, which is seldom. Its requests also show which disk is beneath a loop device.
+    /// with those of another device may be taken for one of these, which is seldom. Its requests also show which disk is below a loop device.
     fn find_waiters(&mut self) {
         let waits = self.rows.iter().filter_map(|row| Some((row, self.request(row)?)));
         let mut waiters: FastMap<(u32, DeviceNumber), (u64, bool)> = FastMap::default();
@@ -198,7 +197,7 @@ impl RunIndex {
             *reads |= request.kind.operation() == BlockOperation::Read;
         }
         let pairs = self.rows.iter().filter_map(|row| self.request(row));
-        // In a damaged run a request may be beneath itself.
+        // In a damaged run a request may be below itself.
         let pairs =
             pairs.flat_map(|upper| std::iter::successors(Some(upper), |upper| self.lower(upper)).take(DEVICE_LAYERS));
         let pairs = pairs.filter_map(|upper| Some((upper.device, self.lower(upper)?.device)));
@@ -285,7 +284,7 @@ impl RunIndex {
         self.queues.get_or_init(|| Queues::new(self.requests.all()))
     }
 
-    /// The request of the disk beneath that completed a request.
+    /// The request of the disk below that completed a request.
     pub(crate) fn lower(&self, request: &RequestRecord) -> Option<&RequestRecord> {
         self.requests.get(request.parts.as_deref()?.lower?)
     }

@@ -300,12 +300,12 @@ fn is_followed(index: &RunIndex, row: &Row, cause: Cause) -> bool {
     is_wait && !is_timer && cause != Cause::Stopped && !cause.has(traits::FOR_CPU | traits::CHOSEN)
 }
 
-/// Whether most of a request's time was in a stage before the device: what is beneath the device did not matter.
+/// Whether most of a request's time was in a stage before the device: what is below the device did not matter.
 fn is_own_stage(request: &RequestRecord, cause: Cause) -> bool {
     cause != Cause::Device && request::main_cause(request) == cause
 }
 
-/// Visits a request, and what is beneath that of a loop device. Returns the wait of its worker, from which the chain goes on.
+/// Visits a request, and what is below that of a loop device. Returns the wait of its worker, from which the chain goes on.
 fn step_request<'a>(
     index: &'a RunIndex,
     (request, described): (&'a RequestRecord, bool),

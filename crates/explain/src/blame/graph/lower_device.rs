@@ -1,4 +1,4 @@
-//! What is beneath a loop device: the worker that serves it, and the file system and the disk that hold its file. So it is with a disk of
+//! What is below a loop device: the worker that serves it, and the file system and the disk that hold its file. So it is with a disk of
 //! the network (NBD), whose server is on this machine, and with a path of multipath.
 
 use model::stall::RequestRecord;
@@ -21,20 +21,20 @@ pub(crate) struct Part<'a> {
 pub(crate) enum Served<'a> {
     /// The device's worker, which slept: its row.
     Worker(u32),
-    /// A request of the disk beneath, in this stage.
+    /// A request of the disk below, in this stage.
     Lower(Cause, &'a RequestRecord),
     /// Neither is known.
     Device,
 }
 
-/// Whether something beneath may be known.
+/// Whether something below may be known.
 pub(crate) fn is_served(request: &RequestRecord) -> bool {
     let has_lower = request.parts.as_deref().is_some_and(|parts| parts.lower.is_some());
     has_lower || matches!(request.device.major(), LOOP_MAJOR | NETWORK_MAJOR)
 }
 
 /// What served a request between two moments at which it was at its device. The parts are in order of time and without gaps.
-/// Empty where nothing beneath is known.
+/// Empty where nothing below is known.
 pub(crate) fn parts<'a>(index: &'a RunIndex, request: &'a RequestRecord, from_ns: u64, to_ns: u64) -> Vec<Part<'a>> {
     let mut parts = Vec::new();
     if is_served(request) {
@@ -72,7 +72,7 @@ fn add_parts<'a>(
     }
 }
 
-/// The request beneath knows more than the worker, which may sleep for another request by then. Before the request beneath
+/// The request below knows more than the worker, which may sleep for another request by then. Before the request below
 /// existed, the worker had not submitted it, or a limit held it.
 fn served_at(lower: Option<&RequestRecord>, asleep: Option<u32>, at_ns: u64) -> Served<'_> {
     let began = lower.filter(|lower| (lower.began_ns()..lower.completed_ns).contains(&at_ns));
@@ -86,15 +86,15 @@ fn served_at(lower: Option<&RequestRecord>, asleep: Option<u32>, at_ns: u64) -> 
     }
 }
 
-/// The request whose stages had that cause: this one, or one beneath it.
+/// The request whose stages had that cause: this one, or one below it.
 pub(crate) fn with_cause<'a>(index: &'a RunIndex, request: &'a RequestRecord, cause: Cause) -> &'a RequestRecord {
-    let mut beneath = request;
+    let mut served = request;
     for _ in 0..DEVICE_LAYERS {
-        if cause == Cause::Device || (cause == Cause::IoThrottle && beneath.throttled) {
-            return beneath;
+        if cause == Cause::Device || (cause == Cause::IoThrottle && served.throttled) {
+            return served;
         }
-        let Some(lower) = index.lower(beneath) else { break };
-        beneath = lower;
+        let Some(lower) = index.lower(served) else { break };
+        served = lower;
     }
     request
 }

@@ -221,7 +221,7 @@ impl<'a, 'b> Graph<'a, 'b> {
         let syncs = segment.row().is_some_and(|row| sync_calls::is_in_sync(index, row));
         let is_limited = segment.cause == Cause::IoThrottle;
         let blamed = if path.is_empty() || is_limited { blamed_disk(index, self.disks, segment) } else { None };
-        // A limit is one on the disk beneath, where that is a loop device's.
+        // A limit is one on the disk below, where that is a loop device's.
         let device = blamed.filter(|_| is_limited).or_else(|| self.device(segment));
         let blamed = blamed.filter(|_| path.is_empty());
         path.push(Step { cause: segment.cause, kind, device, blamed, tid, syncs });

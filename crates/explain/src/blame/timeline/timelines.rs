@@ -83,14 +83,14 @@ impl<'a> TaskTimelines<'a> {
         } else {
             let worker = self.index.row(row).worker_tid.get().and_then(|worker| self.need(worker));
             let timeline = asynchronous::timeline(self.index, row, worker.as_deref());
-            Arc::new(self.with_beneath(timeline, row))
+            Arc::new(self.with_lower_requests(timeline, row))
         };
         self.asynchronous.insert(row, timeline.clone());
         timeline
     }
 
-    /// The time of an asynchronous operation, in which its request at a loop device takes the causes of what is beneath it.
-    fn with_beneath(&mut self, timeline: TaskTimeline, row: u32) -> TaskTimeline {
+    /// The time of an asynchronous operation, in which its request at a loop device takes the causes of what is below it.
+    fn with_lower_requests(&mut self, timeline: TaskTimeline, row: u32) -> TaskTimeline {
         let index = self.index;
         let Some(request) = index.request(index.row(row)).filter(|request| is_served(request)) else { return timeline };
         let mut segments = Vec::with_capacity(timeline.segments().len());
@@ -255,7 +255,7 @@ impl<'a> TaskTimelines<'a> {
         let (cause, evidence) = index.asleep(row, at_ns);
         let other = match cause {
             Cause::IoWorker => self.awaited(row, at_ns, to_ns),
-            Cause::Device => self.beneath(row, at_ns, to_ns),
+            Cause::Device => self.lower_requests(row, at_ns, to_ns),
             Cause::WritebackWait => self.written_back(row, at_ns, to_ns),
             _ => None,
         };
@@ -289,8 +289,8 @@ impl<'a> TaskTimelines<'a> {
         Some(did)
     }
 
-    /// Time of a request at a loop device takes the causes of what is beneath it.
-    fn beneath(&mut self, row: &Row, from_ns: u64, to_ns: u64) -> Option<Did> {
+    /// Time of a request at a loop device takes the causes of what is below it.
+    fn lower_requests(&mut self, row: &Row, from_ns: u64, to_ns: u64) -> Option<Did> {
         let index = self.index;
         let request = index.request(row).filter(|_| index.is_of_request(row, Cause::Device))?;
         let (mut did, mut times) = (Did::default(), Vec::new());

@@ -232,7 +232,7 @@ impl Blame {
         self.last_requests.drain(..rest);
     }
 
-    /// The requests beneath one that is kept come before it, with few exceptions.
+    /// The requests below one that is kept come before it, with few exceptions.
     fn keep_lower(&mut self, record: &RequestRecord, before: &[RequestRecord]) {
         let mut number = lower_of(record);
         while let Some(wanted) = number {

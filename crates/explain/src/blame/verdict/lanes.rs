@@ -88,7 +88,7 @@ pub(crate) fn lanes(
     Lanes { tasks, requests: records.into_iter().map(lane).collect(), more_requests }
 }
 
-/// The requests that these tasks waited for within the operation, and those beneath them.
+/// The requests that these tasks waited for within the operation, and those below them.
 fn requests<'a>(index: &'a RunIndex, operation: &Operation, tids: &[u32]) -> Vec<&'a RequestRecord> {
     let (from_ns, to_ns) = (operation.start_ns, operation.end_ns);
     let of_task = |tid: &u32| index.rows_between(*tid, from_ns, to_ns).take(ROWS).map(|(_, row)| row);

@@ -18,8 +18,8 @@ pub(crate) struct Mappers {
     /// `dm-3 (crypt)`: the uppermost such device on the way down from this one.
     held_in: HashMap<DeviceNumber, String>,
     mounts: Vec<Mount>,
-    /// What lies right beneath such devices of the device mapper.
-    beneath: BTreeSet<DeviceNumber>,
+    /// What lies right below such devices of the device mapper.
+    lower: BTreeSet<DeviceNumber>,
     /// By file that is the device itself.
     nodes: HashMap<String, DeviceNumber>,
 }
@@ -37,19 +37,19 @@ impl Mappers {
         if held_in.is_empty() {
             return Mappers::default();
         }
-        let beneath = devices.iter().filter(|of| hands_over(of)).flat_map(|of| below(devices, of)).collect();
+        let lower = devices.iter().filter(|of| hands_over(of)).flat_map(|of| below(devices, of)).collect();
         // A btrfs has a number of its own.
         for mount in mounts {
             let source = devices.iter().find(|of| of.is_mapped_as(&mount.source)).and_then(Device::device_number);
             let known = source.and_then(|number| held_in.get(&number).cloned());
             held_in.extend(DeviceNumber::parse(&mount.device).zip(known));
         }
-        Mappers { held_in, mounts: mounts.to_vec(), beneath, nodes }
+        Mappers { held_in, mounts: mounts.to_vec(), lower, nodes }
     }
 
     /// The devices to which threads of a mapped device submit what was given to it.
-    pub(crate) fn beneath(&self) -> impl Iterator<Item = DeviceNumber> {
-        self.beneath.iter().copied()
+    pub(crate) fn lower_devices(&self) -> impl Iterator<Item = DeviceNumber> {
+        self.lower.iter().copied()
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -75,7 +75,7 @@ fn hands_over(of: &Device) -> bool {
     of.name.starts_with("dm-") && kind.is_some_and(|kind| !PASS_ON.contains(&kind) && !ARRAYS.contains(&kind))
 }
 
-/// The devices right beneath one.
+/// The devices right below one.
 fn below(devices: &[Device], of: &Device) -> Vec<DeviceNumber> {
     let names = of.mapper.as_ref().map_or(&[][..], |mapper| &mapper.below);
     let known = names.iter().filter_map(|name| devices.iter().find(|device| device.name == *name));
@@ -149,7 +149,7 @@ mod tests {
             (mappers.of_path("/dev/mapper/dm-1-name"), mappers.of_path("/dev/dm-2")),
             (Some("dm-0 (delay)"), None)
         );
-        assert_eq!(mappers.beneath().collect::<Vec<_>>(), [DeviceNumber::new(8, 0)]);
+        assert_eq!(mappers.lower_devices().collect::<Vec<_>>(), [DeviceNumber::new(8, 0)]);
         assert_eq!(mappers.of_detail(&Detail::LockFlags(2)), None);
     }
 }

@@ -103,7 +103,7 @@ pub(crate) struct Usage {
     throttled: HashMap<DeviceNumber, BTreeMap<Name, Option<Name>>>,
     /// Cgroups whose limit holds for a use of memory.
     memory_limits: BTreeSet<Name>,
-    /// Loop devices and partitions by the disk beneath.
+    /// Loop devices and partitions by the disk below.
     above: HashMap<DeviceNumber, BTreeSet<DeviceNumber>>,
 }
 
@@ -336,7 +336,7 @@ impl Usage {
         self.memory_limits.iter().copied()
     }
 
-    /// A disk is beneath a loop device or a partition.
+    /// A disk is below a loop device or a partition.
     pub(crate) fn put_above(&mut self, upper: DeviceNumber, lower: DeviceNumber) {
         self.above.entry(lower).or_default().insert(upper);
     }
@@ -349,11 +349,11 @@ impl Usage {
 
     /// A disk, and all that are on it.
     pub(crate) fn on(&self, lower: DeviceNumber) -> BTreeSet<DeviceNumber> {
-        let mut beneath = vec![lower];
+        let mut found = vec![lower];
         let mut seen = BTreeSet::from([lower]);
-        while let Some(lower) = beneath.pop() {
+        while let Some(lower) = found.pop() {
             let above = self.above.get(&lower).into_iter().flatten().copied();
-            beneath.extend(above.filter(|device| seen.insert(*device)));
+            found.extend(above.filter(|device| seen.insert(*device)));
         }
         seen
     }

@@ -1,4 +1,4 @@
-//! What is beneath a wait: flushes, loop devices, paths of multipath, and servers of disks of the network.
+//! What is below a wait: flushes, loop devices, paths of multipath, and servers of disks of the network.
 
 use model::run::{Device, Mapper, Mount, RunDescription};
 
@@ -12,13 +12,13 @@ const THROTTLED: &str = "
     request   2 | D             C  | tid=7 device=7,0 lower=1";
 
 #[test]
-fn a_request_beneath_a_loop_device_gives_its_stages() {
+fn a_request_below_a_loop_device_gives_its_stages() {
     let explanation = stage(THROTTLED).explain();
     assert_eq!(shares(&explanation), "io_throttle 12, device 4, running 2");
     assert_eq!(chain(&explanation.stalls[0]), "app/7: io_throttle 12 < thread 3: io_throttle 12");
     let culprit = &explanation.culprits[0];
     assert_eq!((culprit.task.as_ref().unwrap().tid, culprit.device.unwrap().to_string()), (7, "8,0".to_owned()));
-    // The row of a request beneath may come after the one above it, or never.
+    // The row of a request below may come after the one above it, or never.
     let after = THROTTLED.replace("request   1", "request   4").replace("lower=1", "lower=4");
     assert_eq!(shares(&stage(&after).explain()), "io_throttle 12, device 4, running 2");
     let never = THROTTLED.replace("lower=1", "lower=9");

@@ -172,7 +172,7 @@ fn a_lock_that_is_polled_for_leads_through_its_holder() {
     assert!(syncs.clone().count() > 0 && syncs.into_iter().all(|tid| tid == 9));
 }
 
-/// Root blockers of waits for a loop device are known by the disk beneath.
+/// Root blockers of waits for a loop device are known by the disk below.
 #[test]
 fn a_wait_has_the_disk_of_its_root_blockers() {
     let drawing = "
@@ -186,9 +186,9 @@ fn a_wait_has_the_disk_of_its_root_blockers() {
     assert!(culprits.iter().any(|disk| disk.to_string() == "8,0"), "{culprits:?}");
 }
 
-/// A journal's write to a loop device waits for the limit of the disk beneath, as its request shows, or as the device's worker does.
+/// A journal's write to a loop device waits for the limit of the disk below, as its request shows, or as the device's worker does.
 #[test]
-fn what_is_behind_a_wait_leads_beneath_a_loop_device() {
+fn what_is_behind_a_wait_leads_below_a_loop_device() {
     let drawing = "
         op:write 7 |==============|
         off      7 | ssssssssssss | stack=do_get_write_access request=2

@@ -1,4 +1,4 @@
-//! What is behind a wait that a request ended, stage by stage, down to the disk beneath a loop device.
+//! What is behind a wait that a request ended, stage by stage, down to the disk below a loop device.
 
 use std::collections::BTreeMap;
 
@@ -32,7 +32,7 @@ impl Graph<'_, '_> {
         for pair in borders.windows(2).filter(|pair| pair[0] < pair[1]) {
             self.name(tid, pair[1]);
             let stage = request::cause_at(record, pair[0]).filter(|_| pair[0] < record.completed_ns);
-            if stage != Some(Cause::Device) || !self.follow_beneath(record, tid, (pair[0], pair[1]), path, pieces) {
+            if stage != Some(Cause::Device) || !self.follow_lower(record, tid, (pair[0], pair[1]), path, pieces) {
                 let step = stage.map(|cause| step(record, cause, tid));
                 self.put(step, pair[1] - pair[0], path, pieces);
             }
@@ -41,7 +41,7 @@ impl Graph<'_, '_> {
     }
 
     /// Follows what served a request of a loop device, if that is known.
-    fn follow_beneath(
+    fn follow_lower(
         &mut self,
         record: &RequestRecord,
         tid: u32,

@@ -18,7 +18,7 @@ fn it_takes_the_stages_of_its_request_and_not_the_sleeps_of_its_task() {
 
 /// It was `device`, whatever limit held the disk's requests.
 #[test]
-fn its_request_at_a_loop_device_takes_the_causes_beneath() {
+fn its_request_at_a_loop_device_takes_the_causes_below() {
     let drawing = "
         async:io_uring_read 7 |====================| request=2
         request             1 |            DC      | tid=3 device=8,0 throttled

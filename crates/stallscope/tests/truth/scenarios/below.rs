@@ -1,4 +1,4 @@
-//! What is beneath a wait: writeback, flushes, locked buffers, loop devices.
+//! What is below a wait: writeback, flushes, locked buffers, loop devices.
 
 use std::time::Duration;
 
@@ -7,25 +7,25 @@ use crate::ground::{Disk, EXT4, Ground, tool};
 use crate::victim::{Truth, Victim};
 
 pub const TESTS: &[Test] = &[
-    sharing("beneath_fsync_of_pages", &[fsync_of_pages]),
-    sharing("beneath_msync", &[msync]),
-    sharing("beneath_sync_file_range", &[sync_file_range]),
-    sharing("beneath_direct_read", &[direct_read]),
-    sharing("beneath_empty_flush", &[empty_flush]),
-    sharing("beneath_commit_with_flushes", &[commit_with_flushes]),
-    sharing("beneath_second_reader", &[second_reader]),
-    sharing("beneath_truncate", &[truncate]),
-    sharing("beneath_cold_directory", &[cold_directory]),
-    sharing("beneath_journal", &[beneath_journal]),
-    sharing("beneath_journal_of_a_buffered_loop", &[beneath_buffered_journal]),
-    sharing("beneath_xfs_log", &[beneath_xfs_log]),
-    sharing("beneath_syncfs", &[beneath_syncfs]),
-    sharing("beneath_loop", &[loop_over_slow_disk]),
-    sharing("beneath_large_write", &[large_write]),
-    sharing("beneath_loop_twice", &[loop_twice]),
-    sharing("beneath_buffered_loop", &[buffered_loop]),
-    sharing("beneath_frozen_direct", &[frozen_direct]),
-    sharing("beneath_frozen_fsync", &[frozen_fsync]),
+    sharing("below_fsync_of_pages", &[fsync_of_pages]),
+    sharing("below_msync", &[msync]),
+    sharing("below_sync_file_range", &[sync_file_range]),
+    sharing("below_direct_read", &[direct_read]),
+    sharing("below_empty_flush", &[empty_flush]),
+    sharing("below_commit_with_flushes", &[commit_with_flushes]),
+    sharing("below_second_reader", &[second_reader]),
+    sharing("below_truncate", &[truncate]),
+    sharing("below_cold_directory", &[cold_directory]),
+    sharing("below_journal", &[below_journal]),
+    sharing("below_journal_of_a_buffered_loop", &[below_buffered_journal]),
+    sharing("below_xfs_log", &[below_xfs_log]),
+    sharing("below_syncfs", &[below_syncfs]),
+    sharing("below_loop", &[loop_over_slow_disk]),
+    sharing("below_large_write", &[large_write]),
+    sharing("below_loop_twice", &[loop_twice]),
+    sharing("below_buffered_loop", &[buffered_loop]),
+    sharing("below_frozen_direct", &[frozen_direct]),
+    sharing("below_frozen_fsync", &[frozen_fsync]),
 ];
 
 /// A victim on that disk, which becomes slow once the victim has prepared.
@@ -136,13 +136,13 @@ fn cold_directory() -> Truth {
 }
 
 /// The commit's requests are those of a limit. The journal is the cause, and the limit the root blocker.
-fn beneath_journal() -> Truth {
+fn below_journal() -> Truth {
     let truth = synced(EXT4, "fsync");
     Truth { waited_for: Some("jbd2/"), says: Some("throttle"), ..truth }.because("journal")
 }
 
-/// The loop device's worker writes through the page cache, and syncs its file for each flush: a journal beneath a journal.
-fn beneath_buffered_journal() -> Truth {
+/// The loop device's worker writes through the page cache, and syncs its file for each flush: a journal below a journal.
+fn below_buffered_journal() -> Truth {
     let ground = Ground::new();
     let base = ground.base(320);
     let disk = ground.file_system_in(&base.path, 320, EXT4, "noatime");
@@ -153,14 +153,14 @@ fn beneath_buffered_journal() -> Truth {
     Truth { waited_for: Some("jbd2/"), says: Some("throttle"), ..truth }.because("journal")
 }
 
-fn beneath_xfs_log() -> Truth {
+fn below_xfs_log() -> Truth {
     const XFS: &str =
         "env TEST_DIR=x TEST_DEV=x QA_CHECK_FS=x mkfs.xfs -q -i nrext64=0 -m reflink=0,rmapbt=0 -l size=4m";
     Truth { says: Some("throttle"), ..synced(XFS, "fsync") }.because("fs_log")
 }
 
 /// The flusher writes the pages.
-fn beneath_syncfs() -> Truth {
+fn below_syncfs() -> Truth {
     let ground = Ground::new();
     let base = ground.base(64);
     let disk = ground.file_system_in(&base.path, 64, EXT4, "noatime");
@@ -227,7 +227,7 @@ fn buffered_loop() -> Truth {
 }
 
 /// The file system that holds the disk's image is frozen.
-fn frozen_beneath(script: &str) -> Truth {
+fn frozen_below(script: &str) -> Truth {
     let ground = Ground::new();
     let base = ground.base(64);
     let disk = ground.file_system_in(&base.path, 64, EXT4, "noatime");
@@ -242,9 +242,9 @@ fn frozen_beneath(script: &str) -> Truth {
 }
 
 fn frozen_direct() -> Truth {
-    frozen_beneath("open FILE direct\nwrite FILE 0 64k\nrealtime\nGO\nwrite FILE 0 64k")
+    frozen_below("open FILE direct\nwrite FILE 0 64k\nrealtime\nGO\nwrite FILE 0 64k")
 }
 
 fn frozen_fsync() -> Truth {
-    frozen_beneath("open FILE\nwrite FILE 0 64k\nfsync FILE\nrealtime\nGO\nwrite FILE 0 64k\nfdatasync FILE")
+    frozen_below("open FILE\nwrite FILE 0 64k\nfsync FILE\nrealtime\nGO\nwrite FILE 0 64k\nfdatasync FILE")
 }
