@@ -7,13 +7,13 @@ const ASCII: [char; 8] = ['.', '.', ':', ':', '-', '=', '*', '#'];
 
 /// One character per value, scaled from zero to the largest; a blank for a missing value.
 pub fn sparkline(values: &[Option<f64>], style: Style) -> String {
-    let levels = if style.unicode { BARS } else { ASCII };
+    let bars = if style.unicode { BARS } else { ASCII };
     let largest = values.iter().flatten().copied().fold(0.0, f64::max);
-    let level = |value: f64| {
+    let bar = |value: f64| {
         let scaled = if largest > 0.0 { (value / largest * 7.0).round() } else { 0.0 };
-        levels[(scaled.max(0.0) as usize).min(7)]
+        bars[(scaled.max(0.0) as usize).min(7)]
     };
-    values.iter().map(|value| value.map_or(' ', level)).collect()
+    values.iter().map(|value| value.map_or(' ', bar)).collect()
 }
 
 #[cfg(test)]

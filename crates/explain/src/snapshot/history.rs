@@ -34,7 +34,7 @@ impl Steps {
         Steps { history, sums: vec![(0.0, 0.0); STEPS] }
     }
 
-    /// Spreads a count evenly over its time.
+    /// Distributes a count evenly over its time.
     pub(super) fn add(&mut self, start_ns: u64, end_ns: u64, count: f64) {
         let span_ns = end_ns.saturating_sub(start_ns);
         let History { from_ns, step_ns } = self.history;

@@ -15,7 +15,7 @@ const KEPT: usize = 10;
 const FAR: f64 = 0.1;
 /// and by this many standard deviations, as estimated from the median absolute deviation,
 const DEVIATIONS: f64 = 3.0;
-/// unless there are fewer ranks than this, which have no spread worth the name.
+/// unless there are fewer ranks than this, which have no deviation worth the name.
 const FEW: usize = 4;
 /// Standard deviation of a normal distribution of which the median absolute deviation is 1.
 const OF_NORMAL: f64 = 1.4826;
@@ -378,8 +378,8 @@ fn limits(rates: &[f64]) -> Option<(f64, f64)> {
     }
     let middle = median(&mut rates.to_vec());
     let deviation = median(&mut rates.iter().map(|rate| (rate - middle).abs()).collect());
-    let spread = if rates.len() < FEW { 0.0 } else { DEVIATIONS * OF_NORMAL * deviation };
-    Some((middle, middle - (FAR * middle).max(spread)))
+    let margin = if rates.len() < FEW { 0.0 } else { DEVIATIONS * OF_NORMAL * deviation };
+    Some((middle, middle - (FAR * middle).max(margin)))
 }
 
 #[cfg(test)]

@@ -87,9 +87,9 @@ pub(super) fn simulate(waits: &Waits, change: &Change) -> Simulation {
         }
         let stay = |tid: &u32| parts[tid] / before.slow_part(waits, *tid);
         let held = waiters.iter().map(|waiter| (waiter.tid, waiter.holder));
-        for (tid, looped) in of_operations.iter().map(|tid| (*tid, *tid)).chain(held) {
+        for (tid, slot) in of_operations.iter().map(|tid| (*tid, *tid)).chain(held) {
             simulation.threads.insert((tid, limit.reads));
-            let stays = Some(stay(&looped)).filter(|part| part.is_finite());
+            let stays = Some(stay(&slot)).filter(|part| part.is_finite());
             simulation.stay_slow.extend(stays.map(|part| ((tid, limit.reads), part.min(1.0))));
         }
     }

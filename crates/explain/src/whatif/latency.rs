@@ -138,11 +138,11 @@ fn with_intervals(
     let draws = Draws::of(replayed.as_slice(), 1, |sorted, drawings| SlowLatencies::drawn(waits, sorted, drawings));
     Prediction {
         recorded,
-        slow: draws.estimate(now.slow, |spread| spread.slow),
-        total_ns: draws.estimate(now.total_ns, |spread| spread.total_ns),
-        p50_ns: draws.estimate(now.p50_ns, |spread| spread.p50_ns),
-        p99_ns: draws.estimate(now.p99_ns, |spread| spread.p99_ns),
-        max_ns: draws.estimate(now.max_ns, |spread| spread.max_ns),
+        slow: draws.estimate(now.slow, |latencies| latencies.slow),
+        total_ns: draws.estimate(now.total_ns, |latencies| latencies.total_ns),
+        p50_ns: draws.estimate(now.p50_ns, |latencies| latencies.p50_ns),
+        p99_ns: draws.estimate(now.p99_ns, |latencies| latencies.p99_ns),
+        max_ns: draws.estimate(now.max_ns, |latencies| latencies.max_ns),
         changed: changed * waits.stands_for,
         assumed: assumed * waits.stands_for,
         in_same_time: in_same_time(waits, change, after),
@@ -310,7 +310,7 @@ impl SlowLatencies {
             let is_slow = operation.ns >= waits.slower_than_ns;
             takers[operation.block as usize].iter().for_each(|draw| draws[*draw as usize].add(operation.ns, is_slow));
         }
-        draws.iter().map(|taken| taken.spread(waits.stands_for)).collect()
+        draws.iter().map(|taken| taken.slow_latencies(waits.stands_for)).collect()
     }
 }
 
@@ -337,7 +337,7 @@ impl Taken {
         self.max_ns = ns;
     }
 
-    fn spread(&self, stands_for: u64) -> SlowLatencies {
+    fn slow_latencies(&self, stands_for: u64) -> SlowLatencies {
         let total_ns = u64::try_from(self.total_ns).unwrap_or(u64::MAX);
         SlowLatencies {
             slow: self.slow * stands_for,

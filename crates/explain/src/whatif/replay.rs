@@ -34,7 +34,7 @@ pub(super) fn replay(waits: &Waits, change: &Change, simulation: &Simulation) ->
     let mut remaining: Vec<f64> = waits.paths.iter().map(|path| remains(change, path)).collect();
     ends::assume(waits, change, &mut remaining);
     let present = waits.operations.iter().filter(|operation| !is_absent(waits, operation, change));
-    let levels = Residuals::of(waits, change, &remaining, present);
+    let residuals = Residuals::of(waits, change, &remaining, present);
     let mut saved_ns: HashMap<u32, Saved> = HashMap::new();
     let mut slices: HashMap<u32, Slices> = HashMap::new();
     let mut outcomes = Outcomes::of(waits, simulation);
@@ -44,7 +44,7 @@ pub(super) fn replay(waits: &Waits, change: &Change, simulation: &Simulation) ->
             continue;
         }
         let slices = slices.entry(operation.tid).or_default();
-        let by_rule = duration(waits, operation, change, (&remaining, &levels, slices));
+        let by_rule = duration(waits, operation, change, (&remaining, &residuals, slices));
         let (duration_ns, assumed) = outcomes.next(waits, operation).map_or(by_rule, |ns| (ns, false));
         let saved = saved_ns.entry(operation.tid).or_default();
         let before_ns = operation.duration_ns();
@@ -99,13 +99,13 @@ fn duration(
     waits: &Waits,
     operation: &Waiting,
     change: &Change,
-    (remaining, levels, slices): (&[f64], &Residuals, &mut Slices),
+    (remaining, residuals, slices): (&[f64], &Residuals, &mut Slices),
 ) -> (u64, bool) {
     if !concerns(change, waits, operation) || operation.since_throttled_ns.is_some() && is_absorbed_by_limit(change) {
         return (operation.duration_ns(), false);
     }
-    let (mut total_ns, mut throttled_ns, mut factor) = (levels.left(operation), 0, None);
-    for &(path, ns) in operation.pieces.iter().filter(|(path, _)| !levels.has(*path)) {
+    let (mut total_ns, mut throttled_ns, mut factor) = (residuals.left(operation), 0, None);
+    for &(path, ns) in operation.pieces.iter().filter(|(path, _)| !residuals.has(*path)) {
         match raised_limit(change, &waits.paths[path as usize]) {
             Some(raised) => (throttled_ns, factor) = (throttled_ns + ns, Some(raised)),
             None => total_ns += ns as f64 * remaining[path as usize],

@@ -11,12 +11,12 @@ use crate::waits::{Path, Waiting, Waits};
 /// Longest time that is left of an operation's waits for a device.
 ///
 /// *Assumes* that the operation's own requests take about the same time each, so that what they waited for another's lies in the
-/// longest waits: the level above which the waits hold the other's share. A request that found the device idle is not faster alone.
+/// longest waits: the cap above which the waits hold the other's share. A request that found the device idle is not faster alone.
 #[derive(Debug, Default)]
 pub(super) struct Residuals {
-    /// Number of the level of each path that has one.
+    /// Number of the cap of each path that has one.
     of_path: Vec<Option<usize>>,
-    level_ns: Vec<f64>,
+    cap_ns: Vec<f64>,
 }
 
 impl Residuals {
@@ -40,23 +40,23 @@ impl Residuals {
             Some(number)
         };
         let of_path: Vec<Option<usize>> = waits.paths.iter().zip(remaining).map(&mut number).collect();
-        let mut levels = Residuals { of_path, level_ns: Vec::new() };
+        let mut residuals = Residuals { of_path, cap_ns: Vec::new() };
         let mut times: Vec<Vec<f64>> = vec![Vec::new(); shares.len()];
         for operation in operations {
-            levels.times(operation).into_iter().for_each(|(number, ns)| times[number].push(ns));
+            residuals.times(operation).into_iter().for_each(|(number, ns)| times[number].push(ns));
         }
-        levels.level_ns = times.into_iter().zip(shares).map(|(times, share)| level(times, share)).collect();
-        levels
+        residuals.cap_ns = times.into_iter().zip(shares).map(|(times, share)| cap(times, share)).collect();
+        residuals
     }
 
-    /// Whether a path has a level, instead of a share that is left.
+    /// Whether a path has a cap, instead of a share that is left.
     pub(super) fn has(&self, path: u32) -> bool {
         self.of_path.get(path as usize).is_some_and(Option::is_some)
     }
 
-    /// What is left of an operation's time on paths that have a level, ns.
+    /// What is left of an operation's time on paths that have a cap, ns.
     pub(super) fn left(&self, operation: &Waiting) -> f64 {
-        self.times(operation).into_iter().map(|(number, ns)| ns.min(self.level_ns[number])).sum()
+        self.times(operation).into_iter().map(|(number, ns)| ns.min(self.cap_ns[number])).sum()
     }
 
     fn times(&self, operation: &Waiting) -> HashMap<usize, f64> {
@@ -78,7 +78,7 @@ fn key(path: &Path) -> Option<(Cause, Option<DeviceNumber>)> {
 }
 
 /// The time that must be cut from all longer ones so that this share of the sum is left.
-fn level(mut times: Vec<f64>, share: f64) -> f64 {
+fn cap(mut times: Vec<f64>, share: f64) -> f64 {
     times.sort_unstable_by(f64::total_cmp);
     let mut left = share * times.iter().sum::<f64>();
     for (at, ns) in times.iter().enumerate() {

@@ -283,8 +283,8 @@ fn unexplained_time_widens_the_interval_downwards() {
 
 #[test]
 fn the_recorded_distribution_is_that_of_the_operations() {
-    let spread = recorded(&draw("7 |rrrrrr|\n7 |       rrrr|"));
-    assert_eq!((spread.slow, spread.total_ns, spread.max_ns, spread.p50_ns), (1, 10 * MS, 6 * MS, 4 * MS));
+    let apart = recorded(&draw("7 |rrrrrr|\n7 |       rrrr|"));
+    assert_eq!((apart.slow, apart.total_ns, apart.max_ns, apart.p50_ns), (1, 10 * MS, 6 * MS, 4 * MS));
 }
 
 proptest! {

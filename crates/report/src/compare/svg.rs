@@ -1,4 +1,4 @@
-//! A chart with a point for each run of each metric: it shows spread, outliers and the number of runs, which bars hide.
+//! A chart with a point for each run of each metric: it shows the distribution, outliers and the number of runs, which bars hide.
 
 use std::fmt::Write as _;
 

@@ -3,7 +3,7 @@ use compare::{Amount, Better, Comparison, Fact, Figure, Group, Options, RunFigur
 use super::{benchstat, csv, many, markdown, mmtests, svg, text};
 use crate::style::Style;
 
-const SPREAD: [f64; 10] = [0.98, 1.03, 1.0, 0.97, 1.01, 1.04, 0.99, 1.02, 0.96, 1.005];
+const FACTORS: [f64; 10] = [0.98, 1.03, 1.0, 0.97, 1.01, 1.04, 0.99, 1.02, 0.96, 1.005];
 
 fn run(kernel: &str, factor: f64, work: f64, stalls: u64) -> RunFigures {
     let figure = |name: &str, unit: &str, better, value: f64| Figure {
@@ -28,7 +28,7 @@ fn run(kernel: &str, factor: f64, work: f64, stalls: u64) -> RunFigures {
 }
 
 fn side(name: &str, kernel: &str, work: f64, stalls: [u64; 10]) -> Group {
-    let runs = SPREAD.iter().zip(stalls).map(|(factor, stalls)| run(kernel, *factor, work, stalls)).collect();
+    let runs = FACTORS.iter().zip(stalls).map(|(factor, stalls)| run(kernel, *factor, work, stalls)).collect();
     Group { name: name.to_owned(), runs, ..Group::default() }
 }
 

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 pub fn what_if(advice: &Advice) -> Value {
     json!({
         "of_short_waits": advice.of_short_waits,
-        "recorded": spread(&advice.recorded),
+        "recorded": latencies(&advice.recorded),
         "choices": advice.choices.iter().map(|one| choice(one, &advice.containers)).collect::<Vec<_>>(),
         "memory_limit_is_unknown": advice.memory_limit_is_unknown,
         "assumptions": crate::explain::ASSUMPTIONS,
@@ -68,7 +68,7 @@ fn change(change: &Change) -> Value {
 
 fn prediction(prediction: &Prediction) -> Value {
     json!({
-        "recorded": spread(&prediction.recorded),
+        "recorded": latencies(&prediction.recorded),
         "slow_operations": estimate(prediction.slow),
         "total_ns": estimate(prediction.total_ns),
         "p50_ns": estimate(prediction.p50_ns),
@@ -87,13 +87,13 @@ fn prediction(prediction: &Prediction) -> Value {
     })
 }
 
-fn spread(spread: &SlowLatencies) -> Value {
+fn latencies(latencies: &SlowLatencies) -> Value {
     json!({
-        "slow_operations": spread.slow,
-        "total_ns": spread.total_ns,
-        "p50_ns": spread.p50_ns,
-        "p99_ns": spread.p99_ns,
-        "max_ns": spread.max_ns,
+        "slow_operations": latencies.slow,
+        "total_ns": latencies.total_ns,
+        "p50_ns": latencies.p50_ns,
+        "p99_ns": latencies.p99_ns,
+        "max_ns": latencies.max_ns,
     })
 }
 

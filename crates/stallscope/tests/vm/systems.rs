@@ -69,8 +69,8 @@ impl Stack {
         let mount = Mount::new("ext4", device);
         let file = format!("/run/ext4-{}/image", device.rsplit('/').next().unwrap());
         tool("truncate", &["-s", &format!("{}", SLICE * 512), &file]);
-        let looped = Loop::of(&file);
-        Stack::new("a loop device on ext4", &looped.0.clone(), vec![Box::new(looped), Box::new(mount), Box::new(below)])
+        let device = Loop::of(&file);
+        Stack::new("a loop device on ext4", &device.0.clone(), vec![Box::new(device), Box::new(mount), Box::new(below)])
     }
 
     /// The name of its uppermost device that has requests of its own, if that is not the disk.

@@ -112,7 +112,7 @@ fn a_phase_that_a_node_did_not_finish_has_no_end() {
 }
 
 #[test]
-fn outliers_are_far_from_the_median_and_beyond_the_spread() {
+fn outliers_are_far_from_the_median_and_beyond_the_margin() {
     let slow = |rates: &[f64]| {
         let least = limits(rates).unwrap().1;
         rates.iter().copied().filter(|rate| *rate < least).collect::<Vec<_>>()

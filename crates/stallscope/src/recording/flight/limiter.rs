@@ -84,7 +84,7 @@ impl Limiter {
 
     /// Updates a condition on counters. While it holds, the ring is kept once: at once, or as soon as it is no longer too
     /// soon. Returns a verdict only if it is new.
-    pub fn level(&mut self, level: &Level, word: &str, at_ns: u64) -> Option<(Trigger, Verdict)> {
+    pub fn condition(&mut self, level: &Level, word: &str, at_ns: u64) -> Option<(Trigger, Verdict)> {
         let before = self.states[level.condition];
         let Some(reason) = level.reason.clone() else {
             self.states[level.condition] = ConditionState::Off;
@@ -200,7 +200,7 @@ mod tests {
         let mut limiter = Limiter::new(0, 10, 1);
         let mut at = |at_ns: u64, holds: bool| {
             let level = Level { condition: 0, reason: holds.then(|| "pressure".to_owned()) };
-            let verdict = limiter.level(&level, "pressure-io", at_ns).map(|(_, verdict)| verdict);
+            let verdict = limiter.condition(&level, "pressure-io", at_ns).map(|(_, verdict)| verdict);
             let _ = limiter.due(at_ns);
             verdict
         };

@@ -90,7 +90,7 @@ impl Tap for Watcher {
         inner.watch.describe(descriptors);
         for level in inner.watch.sample(header, changes) {
             let word = inner.word(level.condition);
-            let verdict = inner.limiter.level(&level, &word, header.at.monotonic_ns);
+            let verdict = inner.limiter.condition(&level, &word, header.at.monotonic_ns);
             inner.verdicts.extend(verdict);
         }
     }
