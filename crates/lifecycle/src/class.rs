@@ -9,7 +9,7 @@ use super::tally::OfClass;
 
 /// The submitter of a bio, and its kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Who {
+pub(super) struct ClassKey {
     pub(super) device: u16,
     pub(super) kind: Kind,
     pub(super) pid: u32,
@@ -19,7 +19,7 @@ pub(super) struct Who {
 /// Sums over the bios of one class.
 #[derive(Debug, Clone)]
 pub(super) struct Class {
-    pub(super) who: Who,
+    pub(super) key: ClassKey,
     pub(super) queued: u64,
     pub(super) queued_bytes: u64,
     pub(super) errors: u64,
@@ -51,33 +51,33 @@ impl Classes {
     }
 
     #[inline]
-    pub(super) fn number_of(&mut self, who: Who) -> u16 {
+    pub(super) fn number_of(&mut self, key: ClassKey) -> u16 {
         if let Some(class) = self.classes.get(usize::from(self.last))
-            && class.who == who
+            && class.key == key
         {
             return self.last;
         }
-        self.last = self.look_up(who);
+        self.last = self.look_up(key);
         self.last
     }
 
-    fn look_up(&mut self, who: Who) -> u16 {
+    fn look_up(&mut self, key: ClassKey) -> u16 {
         let mask = self.slots.len() - 1;
-        let mut slot = hash(who) as usize & mask;
+        let mut slot = hash(key) as usize & mask;
         while self.slots[slot] != FREE {
-            if self.classes[usize::from(self.slots[slot])].who == who {
+            if self.classes[usize::from(self.slots[slot])].key == key {
                 return self.slots[slot];
             }
             slot = (slot + 1) & mask;
         }
-        if self.classes.len() >= Classes::LIMIT && who.pid != OTHERS {
-            return self.look_up(Who { pid: OTHERS, cgroup: 0, ..who });
+        if self.classes.len() >= Classes::LIMIT && key.pid != OTHERS {
+            return self.look_up(ClassKey { pid: OTHERS, cgroup: 0, ..key });
         }
         if self.classes.len() >= Classes::OTHERS_LIMIT {
             return (Classes::OTHERS_LIMIT - 1) as u16;
         }
         self.slots[slot] = self.classes.len() as u16;
-        self.classes.push(Class { who, queued: 0, queued_bytes: 0, errors: 0, slow: 0, times: OfClass::default() });
+        self.classes.push(Class { key, queued: 0, queued_bytes: 0, errors: 0, slow: 0, times: OfClass::default() });
         self.slots[slot]
     }
 
@@ -101,9 +101,9 @@ impl Classes {
     }
 }
 
-fn hash(who: Who) -> u64 {
-    let small = u64::from(who.pid) << 32 | u64::from(who.device) << 8 | u64::from(who.kind.number());
-    let mixed = (small ^ who.cgroup.rotate_left(23)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+fn hash(key: ClassKey) -> u64 {
+    let small = u64::from(key.pid) << 32 | u64::from(key.device) << 8 | u64::from(key.kind.number());
+    let mixed = (small ^ key.cgroup.rotate_left(23)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     mixed ^ mixed >> 29
 }
 
@@ -111,20 +111,20 @@ fn hash(who: Who) -> u64 {
 mod tests {
     use model::block::Kind;
 
-    use super::{Classes, OTHERS, Who};
+    use super::{ClassKey, Classes, OTHERS};
 
     #[test]
     fn equal_submitters_share_a_number_and_those_beyond_the_limit_share_one() {
         let mut classes = Classes::new();
-        let who = |pid| Who { device: 1, kind: Kind::default(), pid, cgroup: 7 };
-        let first = classes.number_of(who(5));
-        assert_eq!(classes.number_of(who(6)), 1);
-        assert_eq!(classes.number_of(who(5)), first);
+        let key = |pid| ClassKey { device: 1, kind: Kind::default(), pid, cgroup: 7 };
+        let first = classes.number_of(key(5));
+        assert_eq!(classes.number_of(key(6)), 1);
+        assert_eq!(classes.number_of(key(5)), first);
         for pid in 0..10_000 {
-            classes.number_of(who(pid));
+            classes.number_of(key(pid));
         }
-        let late = classes.number_of(who(20_000));
-        assert_eq!(classes.get(late).who.pid, OTHERS);
-        assert_eq!(classes.number_of(who(20_001)), late);
+        let late = classes.number_of(key(20_000));
+        assert_eq!(classes.get(late).key.pid, OTHERS);
+        assert_eq!(classes.number_of(key(20_001)), late);
     }
 }

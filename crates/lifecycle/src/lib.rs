@@ -43,7 +43,7 @@ pub use clock::{ClockReport, Jump};
 pub use histogram::Histogram;
 pub use machine::{FinishedBio, Lifecycle, Observer};
 pub use phase::{PerPhase, Phase, PhaseTimes};
-pub use report::{Anomalies, BlockReport, DeviceReport, OTHER_PROCESSES, WhoTimes};
+pub use report::{Anomalies, BlockReport, DeviceReport, OTHER_PROCESSES, SubmitterTimes};
 pub use settings::Settings;
 pub use slow::{Others, SlowBio, SlowReport};
 pub use tables::{CountedOut, DeviceTables, KindTimes, Plugs, Seeks};

@@ -305,7 +305,7 @@ impl<O: Observer> Lifecycle<O> {
     /// Whether the event is by the thread that queued the bio. That thread does everything up to the insertion, except for
     /// throttled bios. This distinguishes bios of equal extent.
     fn is_by_its_thread(&self, bio: &Bio, event: &BlockEvent) -> u8 {
-        u8::from(!bio.has(flag::NO_BIO) && self.classes.get(bio.class).who.pid == event.pid)
+        u8::from(!bio.has(flag::NO_BIO) && self.classes.get(bio.class).key.pid == event.pid)
     }
 
     fn index_start(&mut self, id: u32) {

@@ -94,9 +94,9 @@ pub struct DeviceReport {
 
 /// Sums over one thread or one cgroup on all devices.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct WhoTimes<K> {
+pub struct SubmitterTimes<K> {
     /// The thread or cgroup.
-    pub who: K,
+    pub submitter: K,
     /// Bios queued.
     pub queued: u64,
     /// Their bytes.
@@ -135,9 +135,9 @@ pub struct BlockReport {
     /// Kinds of all devices, most frequent first.
     pub kinds: Vec<(Kind, KindTimes)>,
     /// Threads, most bytes first.
-    pub processes: Vec<WhoTimes<u32>>,
+    pub processes: Vec<SubmitterTimes<u32>>,
     /// Cgroups, most bytes first; empty if the trace has none.
-    pub cgroups: Vec<WhoTimes<u64>>,
+    pub cgroups: Vec<SubmitterTimes<u64>>,
     /// Slow bios.
     pub slow: SlowReport,
 }
@@ -178,8 +178,8 @@ impl Collected<'_> {
             anomalies,
             phases,
             kinds,
-            processes: by_who(classes, |who| Some(who.pid)),
-            cgroups: by_who(classes, |who| (who.cgroup != 0).then_some(who.cgroup)),
+            processes: by_submitter(classes, |key| Some(key.pid)),
+            cgroups: by_submitter(classes, |key| (key.cgroup != 0).then_some(key.cgroup)),
             slow: slow.finish(classes, devices),
             devices: devices
                 .iter()
@@ -205,18 +205,18 @@ fn add_kind(kinds: &mut Vec<(Kind, KindTimes)>, kind: Kind, times: &KindTimes) {
     sum.d2c.merge(&times.d2c);
 }
 
-fn by_who<K: Copy + Eq + Ord + std::hash::Hash>(
+fn by_submitter<K: Copy + Eq + Ord + std::hash::Hash>(
     classes: &Classes,
-    key: impl Fn(&super::class::Who) -> Option<K>,
-) -> Vec<WhoTimes<K>> {
+    key: impl Fn(&super::class::ClassKey) -> Option<K>,
+) -> Vec<SubmitterTimes<K>> {
     use model::block::Operation;
-    let mut sums: Vec<WhoTimes<K>> = Vec::new();
+    let mut sums: Vec<SubmitterTimes<K>> = Vec::new();
     let mut positions = std::collections::HashMap::new();
     for class in classes.all() {
-        let Some(who) = key(&class.who) else { continue };
-        let at = *positions.entry(who).or_insert_with(|| {
-            sums.push(WhoTimes {
-                who,
+        let Some(submitter) = key(&class.key) else { continue };
+        let at = *positions.entry(submitter).or_insert_with(|| {
+            sums.push(SubmitterTimes {
+                submitter,
                 queued: 0,
                 queued_bytes: 0,
                 read_bytes: 0,
@@ -231,7 +231,7 @@ fn by_who<K: Copy + Eq + Ord + std::hash::Hash>(
         let sum = &mut sums[at];
         sum.queued += class.queued;
         sum.queued_bytes += class.queued_bytes;
-        match class.who.kind.operation() {
+        match class.key.kind.operation() {
             Operation::Read => sum.read_bytes += class.queued_bytes,
             Operation::Write => sum.write_bytes += class.queued_bytes,
             _ => {}
@@ -241,6 +241,6 @@ fn by_who<K: Copy + Eq + Ord + std::hash::Hash>(
         sum.q2c.merge(&class.times[0]);
         sum.d2c.merge(&class.times[1]);
     }
-    sums.sort_by_key(|sum| (std::cmp::Reverse((sum.queued_bytes, sum.queued)), sum.who));
+    sums.sort_by_key(|sum| (std::cmp::Reverse((sum.queued_bytes, sum.queued)), sum.submitter));
     sums
 }

@@ -118,7 +118,7 @@ pub(super) struct Completion<'a> {
 impl Completion<'_> {
     fn slow_bio(&self, surroundings: Option<&Surroundings>, classes: &Classes, devices: &[Device]) -> SlowBio {
         let bio = self.bio;
-        let who = classes.get(bio.class).who;
+        let key = classes.get(bio.class).key;
         let others = |pick: fn(&Surroundings) -> &Tally| {
             surroundings.map(|found| Others::of(pick(found), Some(bio.device), classes, devices))
         };
@@ -127,8 +127,8 @@ impl Completion<'_> {
             sector: bio.sector,
             sectors: bio.sectors,
             kind: bio.kind,
-            pid: who.pid,
-            cgroup: who.cgroup,
+            pid: key.pid,
+            cgroup: key.cgroup,
             queued_ns: bio.queued_ns,
             completed_ns: self.completed_ns,
             merged: bio.has(flag::MERGED),
@@ -205,7 +205,7 @@ impl Slow {
 
 fn add(sums: &mut Vec<u64>, tally: &Tally, device: u16, classes: &Classes) {
     for &(class, count) in tally {
-        if classes.get(class).who.device == device {
+        if classes.get(class).key.device == device {
             if sums.len() <= usize::from(class) {
                 sums.resize(usize::from(class) + 1, 0);
             }
@@ -234,13 +234,13 @@ impl Others {
     ) -> Others {
         let mut others = Others::default();
         for (class, count) in counts {
-            let who = classes.get(class).who;
-            count_key(&mut others.by_device, devices[usize::from(who.device)].number, count);
-            if device.is_none_or(|device| device == who.device) {
-                count_key(&mut others.by_kind, who.kind, count);
-                count_key(&mut others.by_process, who.pid, count);
-                if who.cgroup != 0 {
-                    count_key(&mut others.by_cgroup, who.cgroup, count);
+            let key = classes.get(class).key;
+            count_key(&mut others.by_device, devices[usize::from(key.device)].number, count);
+            if device.is_none_or(|device| device == key.device) {
+                count_key(&mut others.by_kind, key.kind, count);
+                count_key(&mut others.by_process, key.pid, count);
+                if key.cgroup != 0 {
+                    count_key(&mut others.by_cgroup, key.cgroup, count);
                 }
             }
         }

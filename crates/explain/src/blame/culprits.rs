@@ -228,7 +228,8 @@ fn servers_of_command(index: &RunIndex) -> FastSet<u32> {
 fn culprit(index: &RunIndex, key: Key, cost: &Cost, disks: &Disks) -> Culprit {
     let mut victims: Vec<(u32, u64)> = cost.victims.iter().map(|(pid, ns)| (*pid, *ns)).collect();
     victims.sort_by_key(|(pid, ns)| (Reverse(*ns), *pid));
-    let victims = victims.into_iter().take(VICTIMS).map(|(pid, ns)| (index.tasks.who(pid, u64::MAX, &index.names), ns));
+    let victims =
+        victims.into_iter().take(VICTIMS).map(|(pid, ns)| (index.tasks.thread(pid, u64::MAX, &index.names), ns));
     let started_by = key.process.as_ref().and_then(|process| index.tasks.started_by(process.tid));
     let role = key.process.as_ref().and_then(|process| index.tasks.role(process.tid));
     Culprit {

@@ -18,7 +18,7 @@ impl Case {
             for pair in stall.chain.windows(2) {
                 let is_longer = pair[1].time_ns > pair[0].time_ns;
                 assert!(!is_longer, "{} of {task}: {}\n{}", stall.operation, self.steps(&stall.chain), self.world);
-                let tasks = [&pair[0], &pair[1]].map(|link| link.task.as_ref().map(|who| self.naming.task(who.tid)));
+                let tasks = [&pair[0], &pair[1]].map(|link| link.task.as_ref().map(|task| self.naming.task(task.tid)));
                 let [Some(waits), Some(by)] = tasks else { continue };
                 assert!(
                     self.is_for(waits, by, span),
@@ -36,7 +36,7 @@ impl Case {
 
     pub(crate) fn steps(&self, chain: &[Link]) -> String {
         let step = |link: &Link| {
-            let task = link.task.as_ref().map(|who| self.naming.task(who.tid));
+            let task = link.task.as_ref().map(|task| self.naming.task(task.tid));
             format!("{task:?} {} {}", link.cause.name(), self.ticks(link.time_ns))
         };
         chain.iter().map(step).collect::<Vec<_>>().join(" < ")

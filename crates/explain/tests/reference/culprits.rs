@@ -42,8 +42,8 @@ impl Case {
     }
 
     fn blamed(&self, culprit: &Culprit) -> Blamed {
-        let Some(who) = &culprit.task else { return Blamed::Nobody };
-        match self.naming.task(who.tid) {
+        let Some(task) = &culprit.task else { return Blamed::Nobody };
+        match self.naming.task(task.tid) {
             logger if logger == self.naming.logger() => Blamed::Logger,
             hog if hog == self.naming.hog() => Blamed::Hog,
             task => Blamed::Task(task),

@@ -78,7 +78,7 @@ fn a_step_is_no_longer_than_the_operation() {
 
 /// The first holder of the inner lock has released it when the second task begins to wait for the outer one.
 #[test]
-fn who_released_a_lock_before_a_wait_began_is_not_to_blame_for_it() {
+fn a_task_that_released_a_lock_before_a_wait_began_is_not_to_blame_for_it() {
     let outer = with(0, [with(0, [run(1)])]);
     let tasks = [(60, with(0, [run(1)])), (1, outer), (0, with(1, [run(60)])), (0, with(1, [run(30)]))];
     case([KernelLock, KernelLock], tasks).culprits();
@@ -94,7 +94,7 @@ fn nobody_waits_for_itself() {
 
 /// A server works for another server, which the victim asks at another time, and then without a pause for a client.
 #[test]
-fn who_a_server_works_for_is_asked_again_for_each_request() {
+fn the_client_of_a_server_is_asked_again_for_each_request() {
     let victim = (3, vec![with(1, [run(1)]), with(0, [run(1)])]);
     let tasks = vec![victim, (0, vec![with(0, [with(0, [run(8)])])]), (2, vec![with(1, [run(6)])])];
     Case::of(&plan(vec![Server, Server], tasks)).culprits();
@@ -130,7 +130,7 @@ fn a_server_that_asks_again_has_not_passed_the_first_request_on() {
 
 /// A lock is handed over to a task that then waits for a CPU. Who comes meanwhile notes it as the owner.
 #[test]
-fn who_has_a_lock_and_waits_for_a_cpu_has_it() {
+fn a_task_that_has_a_lock_and_waits_for_a_cpu_has_it() {
     let late = Act::With { resource: 0, late: 30, inner: vec![run(1)] };
     case([KernelLock], [(10, with(0, [run(1)])), (1, late), (0, with(0, [run(6)]))]).culprits();
 }
@@ -146,7 +146,7 @@ fn a_task_that_had_a_mutex_may_wait_for_it_again() {
 
 /// The holder of a mutex waits for another one, later than the task that waits for the first, and is woken before.
 #[test]
-fn who_began_to_wait_later_and_was_woken_before_had_the_mutex() {
+fn a_task_that_began_to_wait_later_and_was_woken_before_had_the_mutex() {
     let holder = (7, vec![with(0, [run(3), with(0, [run(1)])])]);
     let tasks = vec![holder, (0, vec![run(5), with(0, [run(1)])]), (0, vec![with(1, [run(11)])])];
     Case::of(&plan(vec![UserLock, UserLock], tasks)).graph();
@@ -179,7 +179,7 @@ fn a_proxy_waits_for_others_before_it_passes_an_answer_back() {
 
 /// A server waits for a mutex that it had itself until others got it that had waited for longer.
 #[test]
-fn who_released_a_mutex_is_not_to_blame_for_its_own_wait() {
+fn a_task_that_released_a_mutex_is_not_to_blame_for_its_own_wait() {
     let twice = vec![with(0, [with(0, [log(20)]), with(0, [run(1)])])];
     let tasks = vec![(0, twice), (5, vec![with(1, [run(1)])]), (3, vec![with(1, [run(1)])])];
     Case::of(&plan(vec![Server, UserLock], tasks)).culprits();

@@ -96,7 +96,7 @@ proptest! {
     }
 
     #[test]
-    fn who_is_to_blame_was_waited_for(plan in plan()) {
+    fn a_task_that_is_to_blame_was_waited_for(plan in plan()) {
         Case::of(&plan).root_blockers();
     }
 

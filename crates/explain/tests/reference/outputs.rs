@@ -26,14 +26,14 @@ impl Case {
 
     /// All that is said of tasks, with their numbers in the world.
     fn outline(&self) -> (Vec<String>, Vec<String>) {
-        let task = |who: Option<&TaskId>| who.map(|who| self.naming.task(who.tid));
+        let task = |task: Option<&TaskId>| task.map(|task| self.naming.task(task.tid));
         let of_stall = |stall: &Stall| {
             let causes: Vec<(Cause, u64)> = stall.causes.iter().map(|time| (time.cause, time.time_ns)).collect();
             let (of, start_ns) = (task(Some(&stall.task)), stall.start_ns);
             format!("{of:?} {} {start_ns} {causes:?} {}", stall.operation, self.steps(&stall.chain))
         };
         let of_culprit = |culprit: &Culprit| {
-            let mut victims: Vec<_> = culprit.victims.iter().map(|(who, ns)| (task(Some(who)), ns)).collect();
+            let mut victims: Vec<_> = culprit.victims.iter().map(|(task, ns)| (task(Some(task)), ns)).collect();
             victims.sort_unstable();
             let Culprit { cause, device, time_ns, own_ns, .. } = culprit;
             format!("{:?} {cause:?} {device:?} {time_ns} {own_ns} {victims:?}", task(culprit.task.as_ref()))
@@ -45,7 +45,7 @@ impl Case {
         (stalls, culprits)
     }
 
-    /// Of who had the lock that an operation waited for, its chain, its culprits and the waits behind it say the same, where the latter know of
+    /// Of task had the lock that an operation waited for, its chain, its culprits and the waits behind it say the same, where the latter know of
     /// one task alone.
     pub(crate) fn holders(&self) {
         let by_class = self.accounting.culprits_by_class();
@@ -56,7 +56,7 @@ impl Case {
                 waiting.pieces.iter().filter_map(|(path, _)| last_holder(&waits.paths[*path as usize])).collect();
             let mut holder = holders.iter();
             let (Some(holder), None) = (holder.next(), holder.next()) else { continue };
-            let tid = |who: Option<&TaskId>| who.map(|who| who.tid);
+            let tid = |task: Option<&TaskId>| task.map(|task| task.tid);
             if stall.chain.first().is_some_and(|link| link.cause == Cause::Lock) {
                 let held = stall.chain.iter().rfind(|link| link.holds.is_some());
                 assert_eq!(held.and_then(|link| tid(link.task.as_ref())), Some(*holder), "{}", self.world);

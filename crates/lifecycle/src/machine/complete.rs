@@ -258,14 +258,14 @@ impl<O: Observer> Lifecycle<O> {
             let (phases, is_exact) = (*phases, certainty == Certainty::Exact);
             self.times.add(Done { phases, device: bio.device, class: bio.class, kind: bio.kind, is_exact });
         }
-        let who = class.who;
+        let key = class.key;
         self.observer.finished(&FinishedBio {
             device: owner.number,
             kind: bio.kind,
             sector: bio.sector,
             sectors: bio.sectors,
-            pid: who.pid,
-            cgroup: who.cgroup,
+            pid: key.pid,
+            cgroup: key.cgroup,
             queued_ns: bio.queued_ns,
             completed_ns: done_ns,
             error,

@@ -145,7 +145,7 @@ impl<O: Observer> Lifecycle<O> {
             }
             let bio = &self.bios[at];
             if at != id && bio.request_end() == event.sector && usize::from(bio.device) == device {
-                if !bio.has(flag::NO_BIO) && self.classes.get(bio.class).who.pid == event.pid {
+                if !bio.has(flag::NO_BIO) && self.classes.get(bio.class).key.pid == event.pid {
                     return Some(at);
                 }
                 newest = newest.or(Some(at));

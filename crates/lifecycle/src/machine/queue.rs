@@ -4,7 +4,7 @@ use model::block::{Action, BlockEvent};
 
 use super::{Lifecycle, Observer, REMEMBERED, class_of};
 use crate::bio::{Bio, State, UNSEEN, flag};
-use crate::class::Who;
+use crate::class::ClassKey;
 use crate::index::{NIL, tag_of};
 
 impl<O: Observer> Lifecycle<O> {
@@ -14,7 +14,7 @@ impl<O: Observer> Lifecycle<O> {
             self.anomalies.remainders_queued_again += 1;
             return;
         }
-        let class = self.class_of_who(device, event);
+        let class = self.class_of_event(device, event);
         self.devices[device].count_queue(event, self.clock.epoch);
         self.arrivals.count(event.time_ns, self.clock.epoch);
         let sums = self.classes.get_mut(class);
@@ -24,8 +24,13 @@ impl<O: Observer> Lifecycle<O> {
         self.enter(device, bio, class, event.time_ns);
     }
 
-    fn class_of_who(&mut self, device: usize, event: &BlockEvent) -> u16 {
-        self.classes.number_of(Who { device: device as u16, kind: event.kind, pid: event.pid, cgroup: event.cgroup })
+    fn class_of_event(&mut self, device: usize, event: &BlockEvent) -> u16 {
+        self.classes.number_of(ClassKey {
+            device: device as u16,
+            kind: event.kind,
+            pid: event.pid,
+            cgroup: event.cgroup,
+        })
     }
 
     fn enter(&mut self, device: usize, mut bio: Bio, class: u16, now_ns: u64) -> u32 {
@@ -55,7 +60,7 @@ impl<O: Observer> Lifecycle<O> {
         bio.has(flag::SPLIT_OFF)
             && bio.state == State::Queued
             && (bio.sector, bio.sectors) == (event.sector, event.sectors())
-            && self.classes.get(bio.class).who.pid == event.pid
+            && self.classes.get(bio.class).key.pid == event.pid
     }
 
     /// Splits a bio: the first piece keeps the bio, the rest becomes a new bio with the same queue time.

@@ -97,12 +97,12 @@ static __always_inline u32 how_followed(u64 call)
 SEC("tp_btf/sys_enter")
 int BPF_PROG(sys_enter, struct pt_regs *regs, long id)
 {
-	u64 who = bpf_get_current_pid_tgid();
+	u64 pid_tgid = bpf_get_current_pid_tgid();
 	struct thread *thread;
 
-	if (!how_followed(id) || who >> 32 == settings.recorder || IS_COMPAT_UNTYPED(bpf_get_current_task()))
+	if (!how_followed(id) || pid_tgid >> 32 == settings.recorder || IS_COMPAT_UNTYPED(bpf_get_current_task()))
 		return 0;
-	thread = new_thread_of(who);
+	thread = new_thread_of(pid_tgid);
 	if (!thread)
 		return 0;
 	thread->entered_ns = bpf_ktime_get_ns();

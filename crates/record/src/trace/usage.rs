@@ -76,11 +76,11 @@ impl UsageReader {
         let mut rows = Vec::new();
         processes.iter().for_each(|one| rows.extend(self.rows_of_process(one.pid, one.amounts(), span_ns)));
         for used in self.sums.take(object) {
-            let who = self.processes.who(object, used.tid);
-            if let Some((pid, name)) = &who {
+            let process = self.processes.process_of(object, used.tid);
+            if let Some((pid, name)) = &process {
                 names.entry(*pid).or_insert_with(|| name.clone());
             }
-            rows.push(self.row_of_sum(&used, who.map(|(pid, _)| pid), span_ns));
+            rows.push(self.row_of_sum(&used, process.map(|(pid, _)| pid), span_ns));
         }
         for (row, name) in run_queues::take(object, &self.processes, span_ns) {
             names.extend(row.pid.map(|pid| (pid, name)));

@@ -3,7 +3,7 @@
 //! Times are integers in ns. A figure without values is `null`. Minimum, mean and maximum are exact; percentiles have 3
 //! significant digits (within 1.6 % for processes and cgroups).
 
-use lifecycle::{BlockReport, Certainty, DeviceTables, Histogram, PerPhase, Phase, SlowBio, WhoTimes};
+use lifecycle::{BlockReport, Certainty, DeviceTables, Histogram, PerPhase, Phase, SlowBio, SubmitterTimes};
 use serde_json::{Map, Value, json};
 
 use super::others::{kinds_json, others_json, threads_json};
@@ -32,7 +32,7 @@ pub fn document(findings: &BlkFindings<'_>) -> Value {
             "rwbs": kind.to_string(), "bios": times.queued, "bytes": times.queued_bytes,
             "q2c": times_of(&times.q2c), "d2c": times_of(&times.d2c),
         })).collect::<Vec<_>>(),
-        "processes": report.processes.iter().map(|who| process(who, findings)).collect::<Vec<_>>(),
+        "processes": report.processes.iter().map(|sums| process(sums, findings)).collect::<Vec<_>>(),
         "cgroups": report.cgroups.iter().map(cgroup).collect::<Vec<_>>(),
         "slower_than_ns": findings.slower_than_ns,
         "slow_count": report.slow.count,
@@ -64,16 +64,16 @@ fn clock(report: &BlockReport) -> Value {
     })
 }
 
-fn process(times: &WhoTimes<u32>, findings: &BlkFindings<'_>) -> Value {
+fn process(times: &SubmitterTimes<u32>, findings: &BlkFindings<'_>) -> Value {
     let mut value = sums(times);
-    value["pid"] = json!(times.who);
-    value["comm"] = json!(findings.name(times.who));
+    value["pid"] = json!(times.submitter);
+    value["comm"] = json!(findings.name(times.submitter));
     value
 }
 
-fn cgroup(times: &WhoTimes<u64>) -> Value {
+fn cgroup(times: &SubmitterTimes<u64>) -> Value {
     let mut value = sums(times);
-    value["cgroup"] = json!(times.who);
+    value["cgroup"] = json!(times.submitter);
     value
 }
 
@@ -181,10 +181,10 @@ fn seeks(seeks: &lifecycle::Seeks) -> Value {
     value
 }
 
-fn sums<K>(who: &WhoTimes<K>) -> Value {
+fn sums<K>(sums: &SubmitterTimes<K>) -> Value {
     json!({
-        "bios": who.queued, "bytes": who.queued_bytes, "read_bytes": who.read_bytes, "write_bytes": who.write_bytes,
-        "errors": who.errors, "slow": who.slow, "q2c": times_of(&who.q2c), "d2c": times_of(&who.d2c),
+        "bios": sums.queued, "bytes": sums.queued_bytes, "read_bytes": sums.read_bytes, "write_bytes": sums.write_bytes,
+        "errors": sums.errors, "slow": sums.slow, "q2c": times_of(&sums.q2c), "d2c": times_of(&sums.d2c),
     })
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use lifecycle::{DeviceReport, Histogram, Phase, WhoTimes};
+use lifecycle::{DeviceReport, Histogram, Phase, SubmitterTimes};
 use model::quantity::{Bytes, Nanoseconds};
 
 use super::{BlkFindings, merge_ratio, merged, overhead, slow};
@@ -25,8 +25,10 @@ pub fn text(findings: &BlkFindings<'_>, style: Style) -> String {
     shares(&mut text, findings, style);
     devices(&mut text, findings, style);
     kinds(&mut text, findings, style);
-    who(&mut text, "Processes, most bytes first", &findings.report.processes, style, |&pid| findings.thread(pid));
-    who(&mut text, "Cgroups, most bytes first", &findings.report.cgroups, style, u64::to_string);
+    submitters(&mut text, "Processes, most bytes first", &findings.report.processes, style, |&pid| {
+        findings.thread(pid)
+    });
+    submitters(&mut text, "Cgroups, most bytes first", &findings.report.cgroups, style, u64::to_string);
     slow::section(&mut text, findings, style);
     text
 }
@@ -214,14 +216,14 @@ fn kinds(text: &mut String, findings: &BlkFindings<'_>, style: Style) {
     push_section(text, "Kinds", &rows, style);
 }
 
-fn who<K>(text: &mut String, title: &str, all: &[WhoTimes<K>], style: Style, name: impl Fn(&K) -> String) {
+fn submitters<K>(text: &mut String, title: &str, all: &[SubmitterTimes<K>], style: Style, name: impl Fn(&K) -> String) {
     if all.is_empty() {
         return;
     }
     let mut rows = table(&["", "bios", "read", "written", "Q2C mean", "p50", "p99", "max", "slow"], 1);
     for sums in all.iter().take(ROWS) {
         rows.add_row([
-            name(&sums.who),
+            name(&sums.submitter),
             grouped(sums.queued),
             Bytes(sums.read_bytes).to_string(),
             Bytes(sums.write_bytes).to_string(),

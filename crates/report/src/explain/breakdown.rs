@@ -4,7 +4,7 @@ use explain::blame::{Explanation, VictimGroup};
 use model::container::Containers;
 use model::quantity::Nanoseconds;
 
-use super::tables::who;
+use super::tables::blocker;
 use crate::number::{counted, grouped, share};
 use crate::style::{Style, printable};
 use crate::table::{push_section, table};
@@ -74,7 +74,7 @@ fn section(
             Nanoseconds(group.wall_ns).to_string(),
             Nanoseconds(group.lost_ns).to_string(),
             group.cause.map_or_else(String::new, |cause| format!("{} {}", share(part), cause.words())),
-            group.culprit.as_ref().map_or_else(|| "-".to_owned(), who),
+            group.culprit.as_ref().map_or_else(|| "-".to_owned(), blocker),
         ]);
     }
     let more = groups.get(SHOWN..).unwrap_or_default();

@@ -16,7 +16,7 @@ pub(super) fn sentence(explanation: &Explanation) -> String {
         return nothing(explanation);
     }
     let (Some(command), Some(others)) = (&explanation.command, &explanation.neighbours) else {
-        return took(&who(explanation), explanation.wall_ns, &explanation.causes);
+        return took(&operations(explanation), explanation.wall_ns, &explanation.causes);
     };
     let of_others = of_others(others);
     if command.operations == 0 {
@@ -49,7 +49,7 @@ fn nothing(explanation: &Explanation) -> String {
 }
 
 /// `12 operations took 3.00 s together: 80 % device, 20 % running, 0 % unexplained.`
-fn took(who: &str, wall_ns: u64, causes: &[CauseTime]) -> String {
+fn took(subject: &str, wall_ns: u64, causes: &[CauseTime]) -> String {
     let part = |time_ns: u64| time_ns as f64 / wall_ns.max(1) as f64;
     let mut parts: Vec<String> = Vec::new();
     for time in causes.iter().filter(|time| time.cause != Cause::Unexplained).take(3) {
@@ -60,7 +60,7 @@ fn took(who: &str, wall_ns: u64, causes: &[CauseTime]) -> String {
     }
     let unexplained = causes.iter().find(|time| time.cause == Cause::Unexplained);
     parts.push(format!("{} unexplained", share(part(unexplained.map_or(0, |time| time.time_ns)))));
-    format!("{who} took {} together: {}.", Nanoseconds(wall_ns), parts.join(", "))
+    format!("{subject} took {} together: {}.", Nanoseconds(wall_ns), parts.join(", "))
 }
 
 fn whose(explanation: &Explanation) -> &'static str {
@@ -68,7 +68,7 @@ fn whose(explanation: &Explanation) -> &'static str {
 }
 
 /// `12 of 4,000 operations and 3 of other programs`. A recording without a load has operations of other programs only.
-fn who(explanation: &Explanation) -> String {
+fn operations(explanation: &Explanation) -> String {
     let (all, others) = (explanation.slow_operations, explanation.others);
     let Some(finished) = explanation.operations.filter(|_| all > others) else {
         return counted(all, "operation");

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use explain::blame::{ClassTimes, Explanation};
 use model::quantity::Nanoseconds;
 
-use super::tables::who;
+use super::tables::blocker;
 use crate::number::{counted, grouped, share};
 use crate::style::{Style, printable};
 
@@ -37,7 +37,7 @@ pub(super) fn short_waits(text: &mut String, explanation: &Explanation, style: S
     }
     for culprit in waits.culprits.iter().take(SHOWN) {
         let (ns, cause) = (Nanoseconds(culprit.time_ns).to_string(), culprit.cause.words());
-        let _ = writeln!(text, " {ns:>9}  {cause:<24}  {}", who(culprit));
+        let _ = writeln!(text, " {ns:>9}  {cause:<24}  {}", blocker(culprit));
     }
     if waits.unknown > 0 {
         let (count, time) = (counted(waits.unknown, "sleep"), Nanoseconds(waits.unknown_ns));

@@ -84,13 +84,13 @@ pub(super) fn worst(text: &mut String, explanation: &Explanation, style: Style) 
 pub(super) fn one(text: &mut String, stall: &Stall, containers: &Containers, style: Style) {
     let path = stall.path.as_deref().map_or_else(String::new, |path| format!(" of {}", printable(path)));
     let took = Nanoseconds(stall.duration_ns);
-    let (who, what) = (printable(&stall.task.to_string()), printable(&stall.operation));
+    let (task, what) = (printable(&stall.task.to_string()), printable(&stall.operation));
     let lasted = if stall.finished { format!("took {took}") } else { format!("had not finished after {took}") };
     let before = if stall.cut { ", having begun before the recording" } else { "" };
     let heading = match (stall.operation == STOPPED, stall.finished) {
-        (true, true) => format!("{who} was stopped for {took}{before}"),
-        (true, false) => format!("{who} was still stopped after {took}{before}"),
-        _ => format!("{what}{path} by {who} {lasted}{before}"),
+        (true, true) => format!("{task} was stopped for {took}{before}"),
+        (true, false) => format!("{task} was still stopped after {took}{before}"),
+        _ => format!("{what}{path} by {task} {lasted}{before}"),
     };
     let _ = writeln!(text, " {}", style.heading(&heading));
     let part = |cause: &StallCause| cause.time_ns as f64 / stall.duration_ns.max(1) as f64;
@@ -145,11 +145,11 @@ fn others_served(served: &Served, containers: &Containers) -> Option<String> {
         0 => ("requests", most.requests as f64 / served.requests.max(1) as f64),
         bytes => ("bytes", most.bytes as f64 / bytes as f64),
     };
-    let who = most.task.as_ref().map(|task| printable(&task.to_string())).filter(|_| part >= LEAST_SERVED)?;
+    let task = most.task.as_ref().map(|task| printable(&task.to_string())).filter(|_| part >= LEAST_SERVED)?;
     let cgroup = most.cgroup.as_deref().filter(|cgroup| *cgroup != "/");
     let cgroup = cgroup.map_or_else(String::new, |cgroup| format!(" in {}", cgroup_words(cgroup, containers)));
     let requests = counted(most.requests, "request");
-    Some(format!("while it waited, about {requests} of {who}{cgroup} ({} of the {what}) were served", share(part)))
+    Some(format!("while it waited, about {requests} of {task}{cgroup} ({} of the {what}) were served", share(part)))
 }
 
 fn cause_words(cause: &StallCause) -> String {
@@ -158,17 +158,17 @@ fn cause_words(cause: &StallCause) -> String {
 }
 
 fn link_words(before: &Link, link: &Link) -> String {
-    let who = link.task.as_ref().map_or_else(|| "an unknown task".to_owned(), |task| printable(&task.to_string()));
+    let task = link.task.as_ref().map_or_else(|| "an unknown task".to_owned(), |task| printable(&task.to_string()));
     let detail = link.detail.as_deref().map_or_else(String::new, |detail| format!(": {}", printable(detail)));
     let begin = match link.holds {
         Some(Holds::Stopped) => {
-            return format!("{} by {who}", if link.cause == Cause::Frozen { "frozen" } else { "stopped" });
+            return format!("{} by {task}", if link.cause == Cause::Frozen { "frozen" } else { "stopped" });
         }
-        Some(Holds::Exactly) => format!("held by {who}:"),
-        Some(Holds::Perhaps) => format!("held by readers, such as {who}:"),
-        Some(Holds::OtherEnd) => format!("waits for {who}:"),
+        Some(Holds::Exactly) => format!("held by {task}:"),
+        Some(Holds::Perhaps) => format!("held by readers, such as {task}:"),
+        Some(Holds::OtherEnd) => format!("waits for {task}:"),
         None if before.task == link.task => "that is".to_owned(),
-        None => format!("woken by {who}:"),
+        None => format!("woken by {task}:"),
     };
     format!("{begin} {} {}{detail}", Nanoseconds(link.time_ns), link.cause.words())
 }

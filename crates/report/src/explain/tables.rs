@@ -102,12 +102,12 @@ pub(super) fn culprits(text: &mut String, explanation: &Explanation, style: Styl
     push_heading(text, "Root blockers", style);
     for culprit in explanation.culprits.iter().take(CULPRITS) {
         let time = Nanoseconds(culprit.time_ns).to_string();
-        let _ = writeln!(text, " {time:>9}  {:<24}  {}{}", culprit.cause.words(), who(culprit), delayed(culprit));
+        let _ = writeln!(text, " {time:>9}  {:<24}  {}{}", culprit.cause.words(), blocker(culprit), delayed(culprit));
     }
 }
 
 /// A root blocker in words.
-pub(super) fn who(culprit: &Culprit) -> String {
+pub(super) fn blocker(culprit: &Culprit) -> String {
     let mut parts = Vec::new();
     parts.extend(culprit.task.as_ref().map(|task| match &task.name {
         Some(name) if culprit.tasks > 1 => format!("{} {} tasks", grouped(culprit.tasks), printable(name)),

@@ -64,7 +64,7 @@ fn what_a_command_slept_instead_is_said() {
 }
 
 #[test]
-fn who_has_the_other_end_of_a_sleep_is_said() {
+fn the_other_end_of_a_sleep_is_said() {
     let mut document = document(0, 0, 0.0);
     let end = |task: &str, certain: bool, state: &str| json!({"task": task, "certain": certain, "state": state});
     let ends = [end("postgres/8", true, "asleep"), end("postgres/9", false, "asleep"), end("psql/7", true, "asleep")];
@@ -117,7 +117,7 @@ fn who_has_the_other_end_of_a_sleep_is_said() {
 
 /// Others were slow meanwhile.
 #[test]
-fn who_hangs_comes_first() {
+fn a_task_that_hangs_comes_first() {
     let mut document = document(4, 9_000_000_000, 0.8);
     let end = json!({"task": "php-fpm/8", "certain": true, "state": "stopped"});
     let mut poll = json!({"duration_ns": 10_000_000_000_u64, "call": "poll", "throughout": true, "other_ends": [end]});
@@ -156,7 +156,7 @@ fn shorter_waits_are_a_finding_of_their_own() {
 
 /// dd uses the disk that the holder of the lock waits for: it holds none.
 #[test]
-fn who_can_hold_a_lock_for_a_shorter_time_is_its_holder() {
+fn a_task_that_can_hold_a_lock_for_a_shorter_time_is_its_holder() {
     let mut document = document(2, 3_000_000_000, 0.8);
     let link = |task: &str, holds: Value| json!({"task": task, "holds_lock": holds, "time_ns": 900});
     let chain = [link("python3/7", Value::Null), link("md5sum/8", json!("yes")), link("md5sum/8", Value::Null)];
@@ -331,7 +331,7 @@ fn the_root_blocker_is_named_with_all_its_tasks_and_only_if_it_matters() {
 }
 
 #[test]
-fn who_holds_up_many_at_once_is_said_to() {
+fn a_task_that_holds_up_many_at_once_is_said_to() {
     let many = of_blocker(0.9, |culprit| culprit["at_once"] = json!(16));
     assert!(many.contains("), and held up 16 tasks at once."), "{many}");
 }

@@ -209,7 +209,7 @@ pub(crate) fn culprit(culprit: &Culprit) -> Value {
 }
 
 fn convoy(convoy: &Convoy) -> Value {
-    let victim = |(who, ns): &(TaskId, u64)| json!({"task": who.to_string(), "time_ns": ns});
+    let victim = |(task, ns): &(TaskId, u64)| json!({"task": task.to_string(), "time_ns": ns});
     json!({
         "cause": convoy.cause.name(),
         "holder": convoy.holder.as_ref().map(ToString::to_string),

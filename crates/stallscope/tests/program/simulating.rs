@@ -81,16 +81,16 @@ fn every_reader_of_the_run_reports_a_hang() {
     let folder = folder();
     let words = "simulate bufcache --policy original,noclusterw --set memory=4g runtime=10s --quiet";
     let ended = run(&format!("{words} --out {}", folder.path().display())).expect_code(0);
-    let who = "rewriter 1 waits since";
+    let waiter = "rewriter 1 waits since";
     assert!(
-        ended.stdout.contains("HANG: no progress is possible after") && ended.stdout.contains(who),
+        ended.stdout.contains("HANG: no progress is possible after") && ended.stdout.contains(waiter),
         "{}",
         ended.stdout
     );
     let [original, other] = ["original", "noclusterw"].map(|policy| folder.path().join(policy).display().to_string());
     let shown = run(&format!("show {original}")).expect_code(0);
     assert!(
-        shown.stdout.contains("HANG: no progress is possible after") && shown.stdout.contains(who),
+        shown.stdout.contains("HANG: no progress is possible after") && shown.stdout.contains(waiter),
         "{}",
         shown.stdout
     );

@@ -65,7 +65,7 @@ mod tests {
     /// Of four that use a disk beside a culprit: one that waits in the same way, one that never waits, one in the culprit's cgroup, and one
     /// that uses much itself.
     #[test]
-    fn who_waits_and_uses_little_is_a_victim() {
+    fn a_task_that_waits_and_uses_little_is_a_victim() {
         let mut index = RunIndex::default();
         for (pid, cgroup) in [(1, "/noisy"), (2, "/a"), (3, "/b"), (4, "/noisy"), (5, "/c")] {
             let task = TaskRecord {

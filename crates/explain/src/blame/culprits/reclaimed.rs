@@ -53,7 +53,7 @@ mod tests {
 
     /// A process that ran for 8 ms, 6 ms of them to reclaim what others had filled: a quarter of what it delayed stays its own.
     #[test]
-    fn who_filled_the_memory_made_others_reclaim_it() {
+    fn a_task_that_filled_the_memory_made_others_reclaim_it() {
         let mut index = RunIndex::default();
         let used = |resource, pid, bytes, busy_ns| UsageRecord {
             cpu: (resource == Resource::Cpu).then_some(1),

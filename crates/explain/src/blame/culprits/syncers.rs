@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_for_a_lock_writes_nothing_out() {
+    fn a_task_that_waits_for_a_lock_writes_nothing_out() {
         let sync = |locked: &[(u64, u64)]| Sync {
             start_ns: 20 * S,
             end_ns: 24 * S,

@@ -253,7 +253,7 @@ fn inodes_fill_memory() {
 
 /// A recording begins amid reclaim: the process that filled memory until then has just ended.
 #[test]
-fn who_fills_memory_filled_it_before_the_recording() {
+fn a_task_that_fills_memory_filled_it_before_the_recording() {
     let need = Need::Memory(Domain::Everybody);
     let later = [(Resource::Memory, BASE, 9, 1024, 24), (Resource::Memory, BASE, 7, 1024, 27)];
     check(&need, &later, &[(9, 100)]);

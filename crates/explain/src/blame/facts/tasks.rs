@@ -95,7 +95,7 @@ impl Tasks {
         threads.filter_map(|(tid, at_ns)| self.pid(tid, at_ns)).collect()
     }
 
-    pub(crate) fn who(&self, tid: u32, at_ns: u64, names: &Names) -> TaskId {
+    pub(crate) fn thread(&self, tid: u32, at_ns: u64, names: &Names) -> TaskId {
         TaskId { tid, name: self.at(tid, at_ns).map(|seen| names.get(seen.name).to_owned()) }
     }
 
@@ -104,7 +104,7 @@ impl Tasks {
     pub(crate) fn process(&self, tid: u32, at_ns: u64, names: &Names) -> TaskId {
         let pid = self.process_of(tid, at_ns);
         let began_ns = self.first_seen_ns(tid, pid).filter(|_| pid != tid).unwrap_or_default();
-        self.who(pid, self.at_or_after(pid, at_ns, began_ns), names)
+        self.thread(pid, self.at_or_after(pid, at_ns, began_ns), names)
     }
 
     /// The name of a process, one across an exec.

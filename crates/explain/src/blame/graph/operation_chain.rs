@@ -27,7 +27,7 @@ pub(crate) fn of_operation(
         return (Vec::new(), None);
     };
     let own = Link {
-        task: Some(index.tasks.who(operation.tid, operation.end_ns, &index.names)),
+        task: Some(index.tasks.thread(operation.tid, operation.end_ns, &index.names)),
         ..links::wait(index, row, cause, ns)
     };
     let mut chain = Chain { index, links: vec![own], request: None, before: first, rules };
@@ -88,7 +88,7 @@ impl Chain<'_> {
             }
             Step::Stopped { tid, at_ns, ns, cause } => self.push(links::stopped(index, tid, at_ns, (cause, ns))),
             Step::Works { tid, at_ns, ns, held } => {
-                let task = index.tasks.who(tid, at_ns, &index.names);
+                let task = index.tasks.thread(tid, at_ns, &index.names);
                 let work = links::work(index.ran(tid, at_ns - ns, at_ns));
                 self.held(held, Link { task: Some(task), time_ns: ns, ..work });
             }
@@ -116,7 +116,7 @@ fn work(index: &RunIndex, operation: &Operation, (row, ran): (u32, u32), time_ns
     let client = client_of(index, ran, began_ns, pid);
     client.iter().for_each(|_| rules.add(&worked_for::RULE));
     let work = client.map_or_else(|| links::work(true), |(client, _)| links::work_for(index, client, began_ns));
-    Link { task: Some(index.tasks.who(ran, row.runnable_ns, &index.names)), time_ns, ..work }
+    Link { task: Some(index.tasks.thread(ran, row.runnable_ns, &index.names)), time_ns, ..work }
 }
 
 /// An operation's longest wait.

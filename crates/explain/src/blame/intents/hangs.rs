@@ -215,7 +215,7 @@ impl RunIndex {
             let next = self.lasting.get(&peer);
             let any_thread = has(from, stall_flags::ANY_THREAD);
             ends.push(OtherEnd {
-                task: self.tasks.who(peer, from.end_ns(), &self.names),
+                task: self.tasks.thread(peer, from.end_ns(), &self.names),
                 through: other_end(from).cloned(),
                 is_certain: !has(from, stall_flags::HOLDER_IS_HINT),
                 unread_bytes: from.bytes,

@@ -61,5 +61,5 @@ pub(crate) fn through(index: &RunIndex, cause: Cause, asked_by: u32) -> Option<T
     let by_it =
         |row: &&Row| row.holder_tid.get().is_some_and(|by| index.tasks.process_of(by, row.start_ns) == asked_by);
     let through = frozen.filter(by_it).find_map(|row| Some(index.detail(row)?.freezer()?.through))?;
-    (through != 0).then(|| index.tasks.who(through, u64::MAX, &index.names))
+    (through != 0).then(|| index.tasks.thread(through, u64::MAX, &index.names))
 }

@@ -141,7 +141,7 @@ fn slept_ns(row: &Row) -> u64 {
 fn sleep(index: &RunIndex, row: &Row) -> Sleep {
     let stack = index.stack(row.stack.get()).map(|stack| index.names.get(stack.top).to_owned());
     Sleep {
-        task: index.tasks.who(row.tid, row.end_ns, &index.names),
+        task: index.tasks.thread(row.tid, row.end_ns, &index.names),
         call: row.call.map(|call| index.names.get(call).to_owned()),
         start_ns: row.start_ns,
         duration_ns: slept_ns(row),
@@ -154,7 +154,7 @@ fn sleep(index: &RunIndex, row: &Row) -> Sleep {
         waker: index
             .waker(row)
             .filter(|_| !row.unfinished)
-            .map(|tid| index.tasks.who(tid, row.runnable_ns, &index.names)),
+            .map(|tid| index.tasks.thread(tid, row.runnable_ns, &index.names)),
         other_ends: if is_unfinished(row) { index.other_ends(row.tid) } else { Vec::new() },
     }
 }

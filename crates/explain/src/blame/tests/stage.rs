@@ -310,8 +310,8 @@ pub(crate) fn shares(explanation: &Explanation) -> String {
 /// The chain of a stall: `fsync: fio 7: journal 5 < jbd2 9: device 4`.
 pub(crate) fn chain(stall: &Stall) -> String {
     let of = |link: &crate::blame::Link| {
-        let who = link.task.as_ref().map(ToString::to_string).unwrap_or_default();
-        format!("{who}: {}", words(link.cause, link.time_ns))
+        let task = link.task.as_ref().map(ToString::to_string).unwrap_or_default();
+        format!("{task}: {}", words(link.cause, link.time_ns))
     };
     stall.chain.iter().map(of).collect::<Vec<_>>().join(" < ")
 }

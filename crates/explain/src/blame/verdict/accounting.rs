@@ -101,8 +101,8 @@ impl Accounting {
     }
 
     /// A thread, with its name at a moment.
-    pub fn who(&self, tid: u32, at_ns: u64) -> TaskId {
-        self.index.tasks.who(tid, at_ns, &self.index.names)
+    pub fn thread(&self, tid: u32, at_ns: u64) -> TaskId {
+        self.index.tasks.thread(tid, at_ns, &self.index.names)
     }
 
     /// The process of a thread at a moment, if known.

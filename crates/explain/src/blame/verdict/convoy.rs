@@ -83,7 +83,7 @@ fn name_users_of_workers(
     timelines: &mut TaskTimelines<'_>,
     convoys: &mut [Convoy],
 ) {
-    let is_worker = |who: &TaskId| who.name.as_ref().is_some_and(|name| name.starts_with(WORKER));
+    let is_worker = |task: &TaskId| task.name.as_ref().is_some_and(|name| name.starts_with(WORKER));
     let by_worker = |convoy: &&mut Convoy| convoy.holder.as_ref().is_some_and(is_worker);
     let mut by_workers: Vec<&mut Convoy> = convoys.iter_mut().filter(by_worker).collect();
     if by_workers.is_empty() {
@@ -179,11 +179,11 @@ fn convoy(index: &RunIndex, (cause, ..): Key, times: &[Vec<Wait>]) -> Option<Con
     let end = end(index, Start::at(index, longest.row, cause));
     let mut victims: Vec<(u32, u64)> = by_task.into_iter().collect();
     victims.sort_by_key(|&(tid, ns)| (Reverse(ns), tid));
-    let who = |tid: u32| index.tasks.who(tid, row.end_ns, &index.names);
+    let thread = |tid: u32| index.tasks.thread(tid, row.end_ns, &index.names);
     let processes: BTreeSet<u32> = victims.iter().map(|&(tid, _)| index.tasks.process_of(tid, row.end_ns)).collect();
     Some(Convoy {
         cause,
-        holder: end.tid.map(|tid| index.tasks.who(tid, end.at_ns, &index.names)),
+        holder: end.tid.map(|tid| index.tasks.thread(tid, end.at_ns, &index.names)),
         device: end.request.map(|request| request.device),
         device_name: end.request.and_then(|request| index.disk_name(request.device)),
         detail: describe(index, row, cause),
@@ -199,6 +199,6 @@ fn convoy(index: &RunIndex, (cause, ..): Key, times: &[Vec<Wait>]) -> Option<Con
             .map(|pid| index.tasks.process(pid, row.end_ns, &index.names)),
         time_ns: victims.iter().map(|&(_, ns)| ns).sum(),
         longest_ns: longest.end_ns - longest.start_ns,
-        named: victims.iter().take(NAMED).map(|&(tid, ns)| (who(tid), ns)).collect(),
+        named: victims.iter().take(NAMED).map(|&(tid, ns)| (thread(tid), ns)).collect(),
     })
 }

@@ -60,17 +60,17 @@ pub(crate) fn lanes(
     let (from_ns, to_ns) = (operation.start_ns, operation.end_ns);
     let mut tasks: Vec<TaskLane> = Vec::new();
     let mut seen = HashSet::new();
-    let victim = index.tasks.who(operation.tid, to_ns, &index.names);
-    for who in std::iter::once(victim).chain(chain.iter().filter_map(|link| link.task.clone())) {
-        if !seen.insert(who.tid) {
+    let victim = index.tasks.thread(operation.tid, to_ns, &index.names);
+    for task in std::iter::once(victim).chain(chain.iter().filter_map(|link| link.task.clone())) {
+        if !seen.insert(task.tid) {
             continue;
         }
-        let timeline = if tasks.is_empty() { timelines.of(operation) } else { timelines.get(who.tid) };
+        let timeline = if tasks.is_empty() { timelines.of(operation) } else { timelines.get(task.tid) };
         let segments = timeline.between(from_ns, to_ns);
         let pieces = segments.map(|one| Piece { cause: one.cause, start_ns: one.start_ns, end_ns: one.end_ns });
         let pieces = drawn(pieces, from_ns, to_ns);
         if !pieces.is_empty() {
-            tasks.push(TaskLane { task: who, pieces });
+            tasks.push(TaskLane { task, pieces });
         }
     }
     let tids: Vec<u32> = tasks.iter().map(|lane| lane.task.tid).collect();

@@ -14,13 +14,13 @@ use crate::blame::verdict::wording::{describe, kind, request_words};
 pub(crate) fn wait(index: &RunIndex, row: u32, cause: Cause, time_ns: u64) -> Link {
     let (at, mut detail) = (index.row(row), describe(index, index.row(row), cause));
     if let Some(holder) = Some(at).filter(|_| cause == Cause::Lock).and_then(|at| holder::deadlock(index, at)) {
-        let holder = index.tasks.who(holder, at.end_ns, &index.names);
+        let holder = index.tasks.thread(holder, at.end_ns, &index.names);
         detail = detail.map(|detail| format!("{detail}; a deadlock: {holder} waits for it in turn"));
     }
     let is_object = !cause.has(traits::FOR_CPU) && !index.is_of_request(at, cause);
     let functions = index.stack(at.stack.get()).map_or("", |stack| index.names.get(stack.top)).split(" < ");
     Link {
-        task: Some(index.tasks.who(at.tid, at.end_ns, &index.names)),
+        task: Some(index.tasks.thread(at.tid, at.end_ns, &index.names)),
         detail,
         object: is_object.then(|| kind(index, at, cause)),
         kernel_stack: functions.filter(|name| !name.is_empty()).map(str::to_owned).collect(),
@@ -37,13 +37,13 @@ pub(crate) fn work(on_cpu: bool) -> Link {
 
 /// Work for another client.
 pub(crate) fn work_for(index: &RunIndex, client: u32, at_ns: u64) -> Link {
-    let client = index.tasks.who(client, at_ns, &index.names);
+    let client = index.tasks.thread(client, at_ns, &index.names);
     Link { detail: Some(format!("it worked for its client {client}")), ..bare(Cause::Running, 0) }
 }
 
 /// The task that stopped the one before, or froze its cgroup or file system.
 pub(crate) fn stopped(index: &RunIndex, tid: u32, at_ns: u64, (cause, time_ns): (Cause, u64)) -> Link {
-    let task = Some(index.tasks.who(tid, at_ns, &index.names));
+    let task = Some(index.tasks.thread(tid, at_ns, &index.names));
     Link { task, holds: Some(Holds::Stopped), ..bare(cause, time_ns) }
 }
 

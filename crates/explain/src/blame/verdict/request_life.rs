@@ -15,7 +15,7 @@ pub(crate) fn lifecycle(index: &RunIndex, record: &RequestRecord) -> RequestLife
         sector: record.sector,
         bytes: record.bytes,
         kind: record.kind,
-        task: record.submitter().map(|tid| index.tasks.who(tid, record.completed_ns, &index.names)),
+        task: record.submitter().map(|tid| index.tasks.thread(tid, record.completed_ns, &index.names)),
         queue_ns: request::queue_ns(record),
         device_ns: request::device_ns(record),
         throttled: record.throttled,

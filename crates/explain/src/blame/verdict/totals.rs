@@ -153,7 +153,7 @@ pub(crate) fn stall(index: &RunIndex, operation: &Operation, timeline: &TaskTime
     let request = request.map(|request| name_others(index, operation, request));
     Stall {
         // A thread is recorded when its first row ends. By then its name may have changed.
-        task: index.tasks.who(operation.tid, operation.end_ns, &index.names),
+        task: index.tasks.thread(operation.tid, operation.end_ns, &index.names),
         cgroup: index.tasks.cgroup(operation.tid, operation.end_ns).map(|name| index.names.get(name).to_owned()),
         of_command: operation.is_of_command(index),
         operation: index.names.get(operation.class).to_owned(),

@@ -98,7 +98,7 @@ fn cpu_wait(index: &RunIndex, row: &Row) -> String {
         };
     }
     let waited = Nanoseconds(row.end_ns - row.runnable_ns);
-    let behind = row.behind_tid.get().map(|tid| index.tasks.who(tid, row.end_ns, &index.names));
+    let behind = row.behind_tid.get().map(|tid| index.tasks.thread(tid, row.end_ns, &index.names));
     let behind = behind.map_or_else(String::new, |behind| format!(" behind {behind}"));
     let stolen = row.cpu.get().and_then(|cpu| stolen(index, cpu, row.runnable_ns, row.end_ns));
     let stolen = stolen.map_or_else(String::new, |stolen| format!(", {stolen}"));
@@ -121,7 +121,7 @@ pub(crate) fn running(index: &RunIndex, tid: u32, from_ns: u64, to_ns: u64) -> O
 /// The same of a task that another one waited for.
 pub(crate) fn running_of_other(index: &RunIndex, tid: u32, from_ns: u64, to_ns: u64) -> String {
     let stolen = running(index, tid, from_ns, to_ns).map_or_else(String::new, |stolen| format!(", {stolen}"));
-    format!("work of {}, which it waited for{stolen}", index.tasks.who(tid, to_ns, &index.names))
+    format!("work of {}, which it waited for{stolen}", index.tasks.thread(tid, to_ns, &index.names))
 }
 
 fn stolen(index: &RunIndex, cpu: u32, from_ns: u64, to_ns: u64) -> Option<String> {

@@ -111,7 +111,7 @@ impl Processes {
     }
 
     /// The process of a thread, and its name where it is known; `None` where no thread is known.
-    pub(super) fn who(&self, object: &Object, tid: u32) -> Option<(u32, Option<String>)> {
+    pub(super) fn process_of(&self, object: &Object, tid: u32) -> Option<(u32, Option<String>)> {
         if tid == 0 {
             return None;
         }

@@ -22,9 +22,9 @@ pub(super) fn take(object: &Object, processes: &Processes, span_ns: (u64, u64)) 
         let _ = map.delete(&key);
         rows.extend(row(&key, &value, span_ns));
     }
-    let who = |tid: u32| processes.who(object, tid).map_or((tid, None), |who| who);
+    let process_of = |tid: u32| processes.process_of(object, tid).unwrap_or((tid, None));
     let named = |row: UsageRecord| {
-        let (pid, name) = row.pid.map_or((0, None), who);
+        let (pid, name) = row.pid.map_or((0, None), process_of);
         (UsageRecord { pid: Some(pid), ..row }, name)
     };
     of_longest_waits(rows).into_iter().map(named).collect()

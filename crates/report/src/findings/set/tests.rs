@@ -8,11 +8,11 @@ use crate::findings::{document, findings};
 const S: u64 = 1_000_000_000;
 
 fn explanation(tid: u32, blocker: &str, cause: Cause, seconds: u64) -> Explanation {
-    let who = |name: &str| TaskId { tid, name: Some(name.to_owned()) };
+    let task = |name: &str| TaskId { tid, name: Some(name.to_owned()) };
     let time_ns = seconds * S;
     let causes = vec![CauseTime { cause, time_ns, operations: 1, most_of: 1, evidence: EvidenceTimes::default() }];
     let culprit = Culprit {
-        task: Some(who(blocker)),
+        task: Some(task(blocker)),
         tasks: 1,
         started_by: None,
         through: None,
@@ -31,7 +31,7 @@ fn explanation(tid: u32, blocker: &str, cause: Cause, seconds: u64) -> Explanati
         at_once: 0,
     };
     let stall = Stall {
-        task: who("rank"),
+        task: task("rank"),
         cgroup: None,
         of_command: Some(true),
         operation: "write".into(),

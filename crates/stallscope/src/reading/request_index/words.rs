@@ -61,7 +61,7 @@ impl<'a> Words<'a> {
         let Words { text, accounting, cache, .. } = self;
         cache.entry(of).or_insert_with(|| {
             let (kind, device, tid) = of;
-            let task = accounting.map(|accounting| accounting.who(tid, at_ns).to_string()).unwrap_or_default();
+            let task = accounting.map(|accounting| accounting.thread(tid, at_ns).to_string()).unwrap_or_default();
             let before = format!("{kind} {device} ").to_lowercase();
             let after = format!(" {}", task.to_lowercase());
             (fits(text, &before, &after), [before, after])

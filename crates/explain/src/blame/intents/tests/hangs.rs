@@ -38,7 +38,7 @@ fn a_client_of_a_stopped_server_hangs() {
 }
 
 #[test]
-fn who_may_idle_does_not_hang() {
+fn a_task_that_may_idle_does_not_hang() {
     let stopped = "lasting  9 |==========| cut state=4";
     for quiet in [
         // A server of a stopped client, one of many that it may wait for, its own stop, and a server that sleeps.
@@ -112,7 +112,7 @@ fn a_listed_sleep_says_for_whom_it_was() {
 
 /// Nobody is asked about, and the holder of the lock that PostgreSQL's session waits for is not known.
 #[test]
-fn who_waits_for_one_that_says_that_it_waits_does_not_idle() {
+fn a_task_that_waits_for_one_that_says_that_it_waits_does_not_idle() {
     let hangs = |of_server: &str| {
         let drawing = format!(
             "lasting  7 |==========| cut state=1 awaits=answer call=poll holder=8
@@ -128,7 +128,7 @@ fn who_waits_for_one_that_says_that_it_waits_does_not_idle() {
 
 /// A server with a thread for each client: which one works for this is not known, but that all of them wait for another client.
 #[test]
-fn who_may_hold_the_lock_of_a_server_with_threads_is_said() {
+fn the_possible_holder_of_the_lock_of_a_server_with_threads_is_said() {
     let ends = |of_connection: &str, of_server: &str| {
         let drawing = format!(
             "lasting  7 |==========| cut any state=1 awaits=answer call=recvfrom holder=8 detail=unix_socket{of_connection}
@@ -147,7 +147,7 @@ fn who_may_hold_the_lock_of_a_server_with_threads_is_said() {
 
 /// A parent writes all input of a filter, which writes to a pipe that the parent does not read yet.
 #[test]
-fn who_waits_for_each_other_to_read_hangs() {
+fn tasks_that_wait_for_each_other_to_read_hang() {
     let waits = |mine: &str, other: &str| {
         let drawing = format!(
             "blocked  7 |==========| call=write stack=anon_pipe_write,vfs_write state=1

@@ -17,7 +17,7 @@ fn is_found(drawing: &str) -> bool {
 }
 
 #[test]
-fn who_waits_for_its_turn_to_wait_for_a_request_idles() {
+fn a_task_that_waits_for_its_turn_to_wait_for_a_request_idles() {
     check_quiet(TURN);
     // Its mutex is one of threads, and it asks its own process for work, too.
     check_quiet(&TURN.replace("pid=8", "pid=7").replace("call=fcntl state=1 lock=1", "call=futex state=1 awaits=lock"));
@@ -45,7 +45,7 @@ fn a_lock_is_no_turn_where_somebody_waits_for_its_holder() {
 
 /// Threads of a runtime take up whatever comes next: one waits for messages, the others for it.
 #[test]
-fn who_received_a_request_for_others_to_answer_idles() {
+fn a_task_that_received_a_request_for_others_to_answer_idles() {
     let drawing = "
         task 7 |n                   | pid=7 name=server
         task 8 |n                   | pid=7 name=server

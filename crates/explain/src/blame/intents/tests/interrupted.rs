@@ -72,7 +72,7 @@ fn a_supervisor_waits_for_no_child_that_answers_nothing() {
 
 /// A supervisor has asked a bus by its connection. What wakes it is a client that connects, again and again; then the bus answers.
 #[test]
-fn who_connects_answers_nothing() {
+fn a_task_that_connects_answers_nothing() {
     let drawing = |waker_stack: &str| {
         format!(
             "
@@ -122,7 +122,7 @@ fn a_frozen_sleep_is_no_operation() {
 
 /// `timeout` ends a program that waits for the reader of its pipe.
 #[test]
-fn who_ends_a_write_to_a_full_pipe_by_a_signal_did_not_delay_it() {
+fn a_task_that_ends_a_write_to_a_full_pipe_by_a_signal_did_not_delay_it() {
     let blamed = |waker_stack: &str| {
         let stack = "call=write stack=anon_pipe_write,vfs_write state=1 watched";
         let explanation = stage(&format!("off 7 | ssssssss | {stack} waker=9 waker_stack={waker_stack}")).explain();

@@ -291,7 +291,7 @@ fn the_command_of_a_holder_is_to_blame_through_others_that_wait() {
 
 /// A busy CPU keeps a task that is in the queue of a file's lock from going to sleep: it holds nothing then.
 #[test]
-fn who_is_in_the_queue_of_a_files_lock_does_not_hold_it() {
+fn a_task_that_is_in_the_queue_of_a_files_lock_does_not_hold_it() {
     let drawing = "
         call:flock 7 |  ============  |
         off 7 |   ssssssssss   | call=flock tp=contention_begin lock=1 holder=8 waker=9

@@ -16,7 +16,7 @@ fn check(drawing: &str, expected: &str) {
 }
 
 #[test]
-fn who_sends_something_never_idles() {
+fn a_task_that_sends_something_never_idles() {
     for (call, stack) in [
         ("connect", "inet_wait_for_connect,__inet_stream_connect"),
         ("sendto", "wait_woken,sk_stream_wait_memory,tcp_sendmsg_locked"),
@@ -47,7 +47,7 @@ fn a_program_that_computes_and_gets_no_cpu_is_slow() {
 
 /// Nothing was recorded as a command: what is asked about counts as one.
 #[test]
-fn who_is_asked_about_never_idles() {
+fn a_task_that_is_asked_about_never_idles() {
     let drawing = "
         off 7 | ssssssss   | call=write awaits=room waker=9 state=1
         off 9 |  ssssss    | call=clock_nanosleep awaits=interrupt state=1

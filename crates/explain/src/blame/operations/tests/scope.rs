@@ -172,14 +172,14 @@ fn the_cgroup_of_the_io_controller_is_in_scope() {
 
 /// The request does not exist yet: its disk is that of the file.
 #[test]
-fn who_keeps_a_writer_waiting_for_a_request_used_the_disk_of_its_file() {
+fn a_task_that_keeps_a_writer_waiting_for_a_request_used_the_disk_of_its_file() {
     let culprits = blamed_for_a_wait_in("rq_qos_wait,wbt_wait", "/mnt/a/f");
     assert_eq!(culprits[0], (Some(9), Some(DeviceNumber::new(7, 0)), Cause::RequestWait));
 }
 
 /// Cgroups share by weight what the disk can do: it is not a limit of the victim's own cgroup.
 #[test]
-fn who_uses_what_a_disk_can_do_by_its_model_is_in_any_cgroup() {
+fn a_task_that_uses_what_a_disk_can_do_by_its_model_is_in_any_cgroup() {
     for stack in ["ioc_rqos_throttle,__rq_qos_throttle", "blkcg_iolatency_throttle,__rq_qos_throttle"] {
         // Of a file whose disk is unknown: the only one that the victim uses.
         for path in ["/mnt/a/f", "unknown"] {

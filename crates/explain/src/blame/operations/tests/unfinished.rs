@@ -79,12 +79,12 @@ fn delayed(writes: &[(&str, u64, u64)]) -> (String, Vec<String>) {
     };
     let run = RunDescription { mounts: vec![root], ..description(true) };
     let explanation = stage.explain_run(&run, None);
-    let who = |culprit: &crate::blame::Culprit| {
+    let named = |culprit: &crate::blame::Culprit| {
         let name = culprit.task.as_ref().and_then(|task| task.name.clone()).unwrap_or_default();
         let device = culprit.device.map(|device| device.to_string()).unwrap_or_default();
         format!("{} {name} {device}", culprit.cause.name())
     };
-    (shares(&explanation), explanation.culprits.iter().map(who).collect())
+    (shares(&explanation), explanation.culprits.iter().map(named).collect())
 }
 
 #[test]

@@ -35,7 +35,7 @@ fn what_failed_is_said_with_its_status() {
 
 /// Another process uses the disk all the time in which it fails.
 #[test]
-fn who_used_a_disk_did_not_make_it_fail() {
+fn a_task_that_used_a_disk_did_not_make_it_fail() {
     for (request, expected) in [("|ID       C|", Some(9)), ("|IE       C| retries=1 timeouts=1", None)] {
         let drawing = format!("call:read 7 |==========|\noff 7 |sssssssss | request=3\nrequest 3 {request}");
         let mut stage = stage(&drawing);

@@ -148,7 +148,7 @@ fn of_mount(options: &str, (own_ms, waits): (u64, Waits)) -> Vec<String> {
 
 /// The samples may miss that the limit was reached.
 #[test]
-fn who_hangs_without_the_oom_killer_gets_a_higher_limit() {
+fn a_task_that_hangs_without_the_oom_killer_gets_a_higher_limit() {
     let mut waits = waits(Cause::OutOfMemory);
     waits.names.push("/batch".into());
     waits.operations[0].cgroup = Some(1);

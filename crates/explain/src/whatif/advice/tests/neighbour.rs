@@ -80,7 +80,7 @@ fn a_process_that_is_known_by_two_cgroups_is_absent_once() {
 
 /// The victim writes to a fast disk; pages for a slow one fill the limit of the machine.
 #[test]
-fn who_fills_the_dirty_limit_with_pages_for_another_disk_can_be_absent() {
+fn a_task_that_fills_the_dirty_limit_with_pages_for_another_disk_can_be_absent() {
     let disk = |minor| Some(DeviceNumber::new(7, minor));
     let mut waits = waits(Cause::DirtyThrottle);
     waits.paths[0][0].blamed = disk(6);
@@ -93,7 +93,7 @@ fn who_fills_the_dirty_limit_with_pages_for_another_disk_can_be_absent() {
 
 /// The server of a file system waits for a disk that another program uses.
 #[test]
-fn who_uses_the_disk_of_a_file_server_can_be_absent() {
+fn a_task_that_uses_the_disk_of_a_file_server_can_be_absent() {
     let mut waits = waits(Cause::NetworkFs);
     waits.paths[0][0].blamed = Some(DeviceNumber::new(7, 1));
     let at_disk = Step { tid: 8, cause: Cause::Device, ..waits.paths[0][0] };
@@ -157,7 +157,7 @@ fn server(culprit: &str, role: Option<&str>) -> (Explanation, Waits) {
 }
 
 #[test]
-fn who_uses_what_a_server_waits_for_is_not_asked() {
+fn a_task_that_uses_what_a_server_waits_for_is_not_asked() {
     let (explanation, waits) = server("fio", None);
     assert_eq!(first(&advised(&explanation, &waits)), "fio");
 }
@@ -192,7 +192,7 @@ fn what_a_server_does_for_itself_can_be_done_at_another_time() {
 
 /// The victim waits for find, which waits for the same directory, held by ls.
 #[test]
-fn who_waits_for_the_same_lock_is_no_holder_of_it() {
+fn a_task_that_waits_for_the_same_lock_is_no_holder_of_it() {
     for (lock, expected_ms) in [(Some(WaitKind::DirectoryInodeLock), 100), (Some(WaitKind::FileInodeLock), 10)] {
         let mut waits = waits(Cause::Lock);
         waits.paths[0][0].kind = Some(WaitKind::DirectoryInodeLock);

@@ -73,7 +73,7 @@ fn a_client_of_a_busy_server_is_wanted_too() {
 
 /// Of 240 MiB that a cgroup of 32 MiB read, all but a tenth again, `cat` read most.
 #[test]
-fn who_evicts_what_is_read_again_is_named() {
+fn a_task_that_evicts_what_is_read_again_is_named() {
     let evictor = |filled_mib: u64| {
         let mut waits = limited(Cause::Device, "pread64", (240, 216, 240));
         waits.memory[0].filled_by = [("cat".to_owned(), filled_mib * MIB)].into();
