@@ -59,7 +59,7 @@ fn listed(
     let began_ns = request.began_ns();
     let after_us = |ns: u64| ns.saturating_sub(began_ns) / 1_000;
     let task = match accounting {
-        Some(accounting) => accounting.who(request.tid, request.completed_ns).to_string(),
+        Some(accounting) => accounting.thread(request.tid, request.completed_ns).to_string(),
         None => format!("thread {}", request.tid),
     };
     ListedRequest {

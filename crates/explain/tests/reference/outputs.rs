@@ -33,7 +33,7 @@ impl Case {
             format!("{of:?} {} {start_ns} {causes:?} {}", stall.operation, self.steps(&stall.chain))
         };
         let of_culprit = |culprit: &Culprit| {
-            let mut victims: Vec<_> = culprit.victims.iter().map(|(task, ns)| (task(Some(task)), ns)).collect();
+            let mut victims: Vec<_> = culprit.victims.iter().map(|(victim, ns)| (task(Some(victim)), ns)).collect();
             victims.sort_unstable();
             let Culprit { cause, device, time_ns, own_ns, .. } = culprit;
             format!("{:?} {cause:?} {device:?} {time_ns} {own_ns} {victims:?}", task(culprit.task.as_ref()))
@@ -45,7 +45,7 @@ impl Case {
         (stalls, culprits)
     }
 
-    /// Of task had the lock that an operation waited for, its chain, its culprits and the waits behind it say the same, where the latter know of
+    /// Of the task that had the lock that an operation waited for, its chain, its culprits and the waits behind it say the same, where the latter know of
     /// one task alone.
     pub(crate) fn holders(&self) {
         let by_class = self.accounting.culprits_by_class();

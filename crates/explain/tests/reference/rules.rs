@@ -1,4 +1,4 @@
-//! An answer does not rest on a rule that it does not name, and task is to blame for an operation was waited for.
+//! An answer does not rest on a rule that it does not name, and the task that is to blame for an operation was waited for.
 
 use std::collections::BTreeSet;
 
@@ -39,8 +39,8 @@ impl Case {
         let numbers: Vec<usize> = (0..self.accounting.len()).collect();
         let stalls = self.accounting.stalls(&numbers);
         for ((_, stall), culprit) in stalls.iter().zip(self.accounting.root_blockers(&numbers)) {
-            let Some(task) = culprit.and_then(|culprit| culprit.task) else { continue };
-            let task = self.naming.task(task.tid);
+            let Some(blamed) = culprit.and_then(|culprit| culprit.task) else { continue };
+            let blamed = self.naming.task(blamed.tid);
             let mut known = BTreeSet::from([self.naming.logger(), self.naming.hog()]);
             known.extend(stall.chain.iter().filter_map(|link| Some(self.naming.task(link.task.as_ref()?.tid))));
             let (task, (from, to)) = self.span(stall);
@@ -52,7 +52,11 @@ impl Case {
                 }
             }
             let (operation, steps) = (&stall.operation, self.steps(&stall.chain));
-            assert!(known.contains(&task), "{task} for {operation} of {task}, not {known:?}: {steps}\n{}", self.world);
+            assert!(
+                known.contains(&blamed),
+                "{blamed} for {operation} of {task}, not {known:?}: {steps}\n{}",
+                self.world
+            );
         }
     }
 

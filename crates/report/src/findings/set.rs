@@ -25,7 +25,7 @@ pub struct ExplainedNode<'a> {
 }
 
 /// The sums over all nodes, and the document of `explain --json` of the set: that of a run over all nodes, whose stalls, root
-/// blockers and parties have a `node`, with `nodes`. Times are on the clock of rank 0, except in the nodes' own documents.
+/// blockers and convoys have a `node`, with `nodes`. Times are on the clock of rank 0, except in the nodes' own documents.
 pub fn set_document(name: &str, nodes: &[ExplainedNode<'_>], most_stalls: usize) -> (Explanation, Value) {
     let all = together(&nodes.iter().map(|node| node.explanation).collect::<Vec<_>>());
     let mut document = crate::json::explanation(name, &all);

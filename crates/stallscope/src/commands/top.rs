@@ -4,7 +4,7 @@ pub mod args;
 mod findings;
 mod live;
 mod metrics;
-mod moment_source;
+mod snapshot_source;
 mod stored;
 mod terminal;
 
@@ -20,7 +20,7 @@ use top::{Extent, Key, Mode, Request, Scene, View};
 use self::args::{TopArgs, When};
 use self::findings::Findings;
 use self::live::Live;
-use self::moment_source::MomentSource;
+use self::snapshot_source::SnapshotSource;
 use self::stored::Stored;
 use self::terminal::Terminal;
 use crate::ui::failure::{Exit, Failure};
@@ -49,7 +49,7 @@ pub fn top(args: &TopArgs) -> Result<Exit, Failure> {
         )));
     }
     let interrupt = Interrupt::install()?;
-    let mut source: Box<dyn MomentSource> = match stored {
+    let mut source: Box<dyn SnapshotSource> = match stored {
         Some(stored) => Box::new(stored),
         None => Box::new(Live::start(args, &screen)?),
     };
@@ -97,7 +97,7 @@ fn fill_window(args: &TopArgs, interrupt: &Interrupt, screen: &Screen) {
 
 fn once(
     args: &TopArgs,
-    source: &mut dyn MomentSource,
+    source: &mut dyn SnapshotSource,
     interrupt: &Interrupt,
     screen: &Screen,
 ) -> Result<Exit, Failure> {
@@ -138,7 +138,12 @@ fn clock(started: Moment, at_ns: u64) -> String {
     jiff::Timestamp::from_nanosecond(wall_ns).map_or_else(|_| "-".to_owned(), |at| at.strftime("%H:%M:%SZ").to_string())
 }
 
-fn watch(args: &TopArgs, source: &mut dyn MomentSource, interrupt: &Interrupt, style: Style) -> Result<Exit, Failure> {
+fn watch(
+    args: &TopArgs,
+    source: &mut dyn SnapshotSource,
+    interrupt: &Interrupt,
+    style: Style,
+) -> Result<Exit, Failure> {
     let every = Duration::from_nanos(args.interval);
     let mut extent = source.refresh()?;
     let mut view = view(args, extent);
@@ -176,7 +181,7 @@ fn watch(args: &TopArgs, source: &mut dyn MomentSource, interrupt: &Interrupt, s
 /// Draws the screen. Returns the number of rows of the selected table.
 fn draw(
     terminal: &mut Terminal,
-    source: &dyn MomentSource,
+    source: &dyn SnapshotSource,
     (extent, view, snapshot, findings): (Extent, &View, &Snapshot, &[Sentence]),
     style: Style,
 ) -> Result<usize, Failure> {

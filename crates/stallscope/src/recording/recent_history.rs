@@ -109,7 +109,7 @@ impl RecentHistory {
         seen.slow_until_ns >= at_ns || seen.operations.back().is_some_and(is_recent) || seen.lasting.iter().any(lasts)
     }
 
-    /// A moment. Blocks the recorder only while the window's rows are read.
+    /// A snapshot. Blocks the recorder only while the window's rows are read.
     pub fn snapshot(&self, run: &RunDescription, scope: &Scope, window: Window) -> Snapshot {
         let mut builder = SnapshotBuilder::new(run, window).scoped(scope.clone());
         let seen = self.lock();

@@ -1,4 +1,4 @@
-//! Live moments, recorded into memory: watching a stalled disk must not depend on one.
+//! Live snapshots, recorded into memory: watching a stalled disk must not depend on one.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -15,7 +15,7 @@ use rig::{KernelFiles, Register};
 use top::Extent;
 
 use super::args::TopArgs;
-use super::moment_source::MomentSource;
+use super::snapshot_source::SnapshotSource;
 use crate::recording::machine::{self, Intent};
 use crate::recording::probes::Probes;
 use crate::recording::recent_history::{HISTORY_NS, RecentHistory};
@@ -82,7 +82,7 @@ impl Live {
     }
 }
 
-impl MomentSource for Live {
+impl SnapshotSource for Live {
     fn title(&self) -> String {
         format!("stallscope top: {}", self.description.host.hostname)
     }

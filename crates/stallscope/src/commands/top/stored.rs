@@ -14,7 +14,7 @@ use model::stall::{StackRecord, TaskRecord};
 use top::Extent;
 
 use super::metrics::Metrics;
-use super::moment_source::MomentSource;
+use super::snapshot_source::SnapshotSource;
 use crate::reading::archived_run;
 use crate::reading::integrity::Integrity;
 use crate::reading::scope::ScopeArgs;
@@ -105,7 +105,7 @@ impl Stored {
     }
 }
 
-impl MomentSource for Stored {
+impl SnapshotSource for Stored {
     fn title(&self) -> String {
         // At the end of the title, which a narrow terminal shows.
         let made = if self.run.description().simulated.is_some() { " SIMULATED" } else { "" };

@@ -1,4 +1,4 @@
-//! Sources of moments: a live recording, or a run.
+//! Sources of snapshots: a live recording, or a run.
 
 use explain::snapshot::{Snapshot, Window};
 use model::run::RunDescription;
@@ -8,8 +8,8 @@ use top::Extent;
 use crate::reading::integrity::Integrity;
 use crate::ui::failure::Failure;
 
-/// A source of moments.
-pub(super) trait MomentSource {
+/// A source of snapshots.
+pub(super) trait SnapshotSource {
     /// Its title.
     fn title(&self) -> String;
     /// What was recorded, and where.
