@@ -5,10 +5,17 @@
 //! order = [["recipe", "data"], ["board"], ["work"]]
 //! ```
 //!
-//! Modules of one layer do not import each other. In the program, no command imports another.
+//! Modules of one layer do not import each other. The modules within one may have an order, too, under its name:
+//!
+//! ```toml
+//! [package.metadata.layers.work]
+//! order = [["plan"], ["crew"]]
+//! ```
+//!
+//! In the program, no command imports another.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::finding::Finding;
 use super::imports::{self, Crate, Node};
@@ -37,66 +44,108 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
 fn check_crate(tree: &Tree, graph: &Crate) -> Vec<Finding> {
     let manifest = manifest(graph);
     let text = tree.file(&manifest).map_or("", |file| file.text.as_str());
-    match order(text) {
-        Ok(None) if graph.top.len() > FEW => {
+    match orders(text) {
+        Ok(orders) if orders.is_empty() && graph.top.len() > FEW => {
             let what = format!("has {} modules and no [package.metadata.layers]; declare their order", graph.top.len());
             vec![Finding::new(manifest, 1, what)]
         }
-        Ok(None) => Vec::new(),
-        Ok(Some(order)) => {
-            let line = text.lines().position(|line| line.trim() == "[package.metadata.layers]").map_or(1, |at| at + 1);
-            let listed = check_list(graph, &order);
-            let mut findings: Vec<Finding> =
-                listed.into_iter().map(|what| Finding::new(&manifest, line, what)).collect();
-            findings.extend(check_imports(graph, &order));
-            findings
-        }
+        Ok(orders) => orders.iter().flat_map(|order| check_order(graph, &manifest, text, order)).collect(),
         Err(why) => vec![Finding::new(manifest, 1, format!("layers cannot be read: {why}"))],
     }
+}
+
+fn check_order(graph: &Crate, manifest: &Path, text: &str, order: &Order) -> Vec<Finding> {
+    let table = ["package.metadata.layers"].into_iter().chain(order.within.iter().map(String::as_str));
+    let heading = format!("[{}]", table.collect::<Vec<_>>().join("."));
+    let line = text.lines().position(|line| line.trim() == heading).map_or(1, |at| at + 1);
+    let listed = check_list(graph, order);
+    let mut findings: Vec<Finding> = listed.into_iter().map(|what| Finding::new(manifest, line, what)).collect();
+    findings.extend(check_imports(graph, order));
+    findings
 }
 
 fn manifest(graph: &Crate) -> PathBuf {
     if graph.name == "xtask" { "xtask/Cargo.toml".into() } else { format!("crates/{}/Cargo.toml", graph.name).into() }
 }
 
-/// The declared layers, lowest first.
-fn order(manifest: &str) -> Result<Option<Vec<Vec<String>>>, String> {
-    let table: toml::Table = manifest.parse().map_err(|error: toml::de::Error| error.message().to_owned())?;
-    let keys = ["package", "metadata", "layers", "order"];
-    let mut value = toml::Value::Table(table);
-    for key in keys {
-        match value.as_table_mut().and_then(|table| table.remove(key)) {
-            Some(inner) => value = inner,
-            None => return Ok(None),
-        }
-    }
-    value.try_into().map(Some).map_err(|error: toml::de::Error| error.message().to_owned())
+/// The order of the modules within one, or of the crate's own.
+#[derive(Debug)]
+struct Order {
+    /// Names from the crate's root; empty for the root itself.
+    within: Vec<String>,
+    /// Lowest first.
+    layers: Vec<Vec<String>>,
 }
 
-/// Every top-level module is listed, once, and nothing else is.
-fn check_list(graph: &Crate, order: &[Vec<String>]) -> Vec<String> {
-    let listed: Vec<&String> = order.iter().flatten().collect();
+impl Order {
+    /// The module of a file of which the order says something.
+    fn module<'a>(&self, node: &'a Node) -> Option<&'a String> {
+        node.module.strip_prefix(self.within.as_slice())?.first()
+    }
+
+    /// The layer of a file; `None` for one that is not within, or that is not listed.
+    fn layer(&self, node: &Node) -> Option<usize> {
+        match self.module(node) {
+            Some(module) => self.layers.iter().position(|layer| layer.contains(module)),
+            // Its root joins all modules.
+            None => (node.module == self.within).then_some(self.layers.len()),
+        }
+    }
+}
+
+/// The declared orders, that of the crate first.
+fn orders(manifest: &str) -> Result<Vec<Order>, String> {
+    let mut value = toml::Value::Table(manifest.parse().map_err(why)?);
+    for key in ["package", "metadata", "layers"] {
+        match value.as_table_mut().and_then(|table| table.remove(key)) {
+            Some(inner) => value = inner,
+            None => return Ok(Vec::new()),
+        }
+    }
+    let mut orders = Vec::new();
+    add_orders(&mut Vec::new(), value, &mut orders)?;
+    Ok(orders)
+}
+
+fn add_orders(within: &mut Vec<String>, table: toml::Value, orders: &mut Vec<Order>) -> Result<(), String> {
+    let toml::Value::Table(mut table) = table else { return Err("layers are no table".to_owned()) };
+    if let Some(order) = table.remove("order") {
+        orders.push(Order { within: within.clone(), layers: order.try_into().map_err(why)? });
+    }
+    for (module, inner) in table {
+        within.push(module);
+        add_orders(within, inner, orders)?;
+        within.pop();
+    }
+    Ok(())
+}
+
+fn why(error: toml::de::Error) -> String {
+    error.message().to_owned()
+}
+
+/// Every module that is meant is listed, once, and nothing else is.
+fn check_list(graph: &Crate, order: &Order) -> Vec<String> {
+    let inner = || graph.files.iter().filter_map(|file| order.module(file)).cloned().collect();
+    let there: BTreeSet<String> = if order.within.is_empty() { graph.top.clone() } else { inner() };
+    let path = |module: &String| order.within.iter().chain([module]).cloned().collect::<Vec<_>>().join("::");
+    let listed: Vec<&String> = order.layers.iter().flatten().collect();
     let set: BTreeSet<&String> = listed.iter().copied().collect();
-    let missing = graph.top.iter().filter(|module| !set.contains(module));
-    let unknown = set.iter().filter(|module| !graph.top.contains(**module));
+    let missing = there.iter().filter(|module| !set.contains(module));
+    let unknown = set.iter().filter(|module| !there.contains(**module));
     let twice = set.iter().filter(|module| listed.iter().filter(|other| other == module).count() > 1);
-    let missing = missing.map(|module| format!("module {module} has no layer; add it to the order"));
-    let unknown = unknown.map(|module| format!("there is no module {module}; remove it from the order"));
-    let twice = twice.map(|module| format!("module {module} has two layers; keep one"));
+    let missing = missing.map(|module| format!("module {} has no layer; add it to the order", path(module)));
+    let unknown = unknown.map(|module| format!("there is no module {}; remove it from the order", path(module)));
+    let twice = twice.map(|module| format!("module {} has two layers; keep one", path(module)));
     missing.chain(unknown).chain(twice).collect()
 }
 
-fn check_imports(graph: &Crate, order: &[Vec<String>]) -> Vec<Finding> {
-    let layer = |node: &Node| match node.module.first() {
-        Some(top) => order.iter().position(|layer| layer.contains(top)),
-        // The root joins all modules.
-        None => Some(order.len()),
-    };
+fn check_imports(graph: &Crate, order: &Order) -> Vec<Finding> {
     let mut findings = Vec::new();
     for ((from, to), line) in &graph.imports {
         let (from, to) = (&graph.files[*from], &graph.files[*to]);
-        let is_within = from.module.first() == to.module.first();
-        if let (false, Some(lower), Some(upper)) = (is_within, layer(to), layer(from))
+        let is_within = order.module(from) == order.module(to);
+        if let (false, Some(lower), Some(upper)) = (is_within, order.layer(to), order.layer(from))
             && lower >= upper
         {
             let place = if lower == upper { "in the same layer" } else { "in a layer above" };
@@ -151,6 +200,30 @@ mod tests {
         assert_eq!(
             found(order, "fn f(_: super::E) {}"),
             ["crates/x/src/b.rs:1: b may not import crate, which is in a layer above",]
+        );
+    }
+
+    #[test]
+    fn modules_within_one_have_an_order() {
+        let manifest = "[package]\nname = \"x\"\n[package.metadata.layers]\norder = [[\"b\"], [\"a\"]]\n\
+            [package.metadata.layers.a]\norder = [[\"low\"], [\"high\", \"gone\"]]\n";
+        let files = [
+            ("crates/x/Cargo.toml", manifest),
+            ("crates/x/src/lib.rs", "mod a;\nmod b;\n"),
+            ("crates/x/src/a.rs", "mod high;\nmod low;\nmod new;\nuse high::H;\n"),
+            ("crates/x/src/a/high.rs", "use crate::a::low::L;\nuse crate::b::B;\n"),
+            ("crates/x/src/a/low.rs", "mod part;\nuse part::P;\n"),
+            ("crates/x/src/a/low/part.rs", "use crate::b::B;\nuse crate::a::high::H;\n"),
+            ("crates/x/src/a/new.rs", ""),
+            ("crates/x/src/b.rs", ""),
+        ];
+        assert_eq!(
+            findings(check, &files),
+            [
+                "crates/x/Cargo.toml:5: module a::new has no layer; add it to the order",
+                "crates/x/Cargo.toml:5: there is no module a::gone; remove it from the order",
+                "crates/x/src/a/low/part.rs:2: a::low::part may not import a::high, which is in a layer above",
+            ]
         );
     }
 
