@@ -34,7 +34,7 @@ use crate::blame::facts::cause::Cause;
 use crate::blame::facts::names::Name;
 use crate::blame::facts::run_index::RunIndex;
 use crate::blame::facts::storage::disks::Disks;
-use crate::blame::intents::stops;
+use crate::blame::intents::interruptions::stops;
 use crate::blame::operations::Operation;
 use crate::blame::timeline::timelines::TaskTimelines;
 use crate::threads::hand_over;

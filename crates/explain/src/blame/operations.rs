@@ -1,16 +1,11 @@
 //! The operations to explain.
 
-pub(crate) mod asynchronous;
 pub(crate) mod busy_times;
-pub(crate) mod children;
 pub(crate) mod client_requests;
-pub(crate) mod in_scope;
 pub(crate) mod run_queue_waits;
 pub(crate) mod series;
 pub(crate) mod server_requests;
-pub(crate) mod short_waits;
 pub(crate) mod sleep;
-pub(crate) mod sleeps;
 pub(crate) mod sync_calls;
 pub(crate) mod unfinished;
 

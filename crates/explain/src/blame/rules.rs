@@ -1,12 +1,15 @@
 //! All rules.
 
-use crate::blame::facts::run_index::{ANSWERED, HELD_BY_IO};
-use crate::blame::graph::{choice, path};
-use crate::blame::intents::{
-    self, answers, awaited, equal_waits, held_polls, holder, idle_turns, lock_turns, not_received, other_work,
-    worked_for,
-};
+use crate::blame::facts::run_index::{ANSWERED, HELD_BY_IO, answers, lock_turns};
+use crate::blame::graph::path;
+use crate::blame::intents::interruptions::choice;
+use crate::blame::intents::lasting::held_polls;
+use crate::blame::intents::locks::{holder, idle_turns};
+use crate::blame::intents::requests::{equal_waits, not_received, worked_for};
+use crate::blame::intents::workers::other_work;
+use crate::blame::intents::{self};
 use crate::blame::rule::Rule;
+use crate::blame::timeline::idleness;
 
 /// Rules that say what a wait was for, or whom it was for, where no sleep is concluded upon.
 const OTHERS: &[&Rule] = &[
@@ -22,7 +25,7 @@ const OTHERS: &[&Rule] = &[
     &holder::RELEASES_RULE,
     &holder::CIRCLE,
     &other_work::RULE,
-    &awaited::RULE,
+    &idleness::RULE,
     &equal_waits::RULE,
     &idle_turns::RULE,
     &worked_for::RULE,

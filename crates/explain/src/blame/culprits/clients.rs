@@ -7,7 +7,7 @@ use super::used_within::{amount, is_needed, weight};
 use super::weights::{Users, divided};
 use crate::blame::facts::run_index::RunIndex;
 use crate::blame::facts::storage::usage::Target;
-use crate::blame::intents::worked_for::clients_within;
+use crate::blame::intents::requests::worked_for::clients_within;
 
 /// What a server used for each chain of clients: the process that asked it and, of proxies, who asked these. Empty: for itself.
 #[derive(Debug, Default)]

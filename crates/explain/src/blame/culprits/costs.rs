@@ -22,8 +22,8 @@ use crate::blame::facts::run_index::RunIndex;
 use crate::blame::facts::storage::disks::Disks;
 use crate::blame::facts::task_id::TaskId;
 use crate::blame::graph::chain::{End, Start, chain_row, end};
-use crate::blame::intents::worked_for::client_of;
-use crate::blame::timeline::{NO_ROW, Segment};
+use crate::blame::graph::segment::{NO_ROW, Segment};
+use crate::blame::intents::requests::worked_for::client_of;
 use crate::hashing::FastMap;
 use crate::waits::Numbers;
 

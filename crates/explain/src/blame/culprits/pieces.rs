@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::victims::Victim;
+use crate::blame::graph::segment::{Segment, TaskTimeline};
 use crate::blame::operations::Operation;
-use crate::blame::timeline::{Segment, TaskTimeline};
 
 /// Operations of one task, and its time.
 pub(crate) struct Waiting<'a> {

@@ -1,9 +1,13 @@
 //! A run's rows, indexed: by task, with stacks and requests.
 
+pub(crate) mod answers;
 mod asleep;
 mod intents;
+pub(crate) mod lasting;
+pub(crate) mod lock_turns;
 mod mapped;
 mod of_rows;
+mod ran;
 mod unlocked;
 mod woken;
 mod workers;
@@ -29,6 +33,8 @@ use crate::blame::facts::releases::Releases;
 use crate::blame::facts::rows::Row;
 use crate::blame::facts::rows::arrived::Arrived;
 use crate::blame::facts::rows::row_order;
+use crate::blame::facts::run_index::answers::Answers;
+use crate::blame::facts::run_index::lock_turns::LockTurns;
 use crate::blame::facts::stack_rules::StackRule;
 use crate::blame::facts::stacks::{Stack, Stacks};
 use crate::blame::facts::steal::Steal;
@@ -41,8 +47,6 @@ use crate::blame::facts::storage::usage::Usage;
 use crate::blame::facts::tasks::Tasks;
 use crate::blame::facts::user_stacks::UserStacks;
 use crate::blame::facts::woken::Woken;
-use crate::blame::intents::answers::Answers;
-use crate::blame::intents::lock_turns::LockTurns;
 use crate::hashing::{FastMap, FastSet};
 use crate::thresholds::{DEVICE_LAYERS, RARE_PART};
 
@@ -277,6 +281,11 @@ impl RunIndex {
             of.map(|one| (process(one.client, one.sent_ns), process(one.server, one.sent_ns))).collect()
         };
         self.asked.get_or_init(pairs).contains(&(client, server))
+    }
+
+    /// The name of a disk, also of one that came after the recording had begun, where its number says it.
+    pub(crate) fn disk_name(&self, device: DeviceNumber) -> Option<String> {
+        self.disk_names.get(&device).cloned().or_else(|| device.registered_name())
     }
 
     /// The requests of each disk, by time.

@@ -1,5 +1,7 @@
 //! The scope of an explanation: operations of some tasks, cgroups, files or disks.
 
+mod tasks;
+
 /// The kernel cuts names of threads to this length.
 const COMM_LEN: usize = 15;
 

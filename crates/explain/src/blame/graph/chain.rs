@@ -5,16 +5,16 @@ use model::stall::{Awaits, RequestRecord, StallKind};
 use crate::blame::facts::cause::{Cause, traits};
 use crate::blame::facts::rows::Row;
 use crate::blame::facts::run_index::RunIndex;
+use crate::blame::facts::run_index::lock_turns::Held;
 use crate::blame::facts::storage::request;
-use crate::blame::graph::choice::is_by_choice;
 use crate::blame::graph::edge::{self, Edge};
 use crate::blame::graph::lower_device::{self, Served};
-use crate::blame::intents::holder;
-use crate::blame::intents::lock_turns::Held;
-use crate::blame::intents::other_work::{is_of_other_work, may_end};
-use crate::blame::intents::waker_wait::{WaitsByCause, WakerWait};
-use crate::blame::intents::worked_for::client_of_sleep;
-use crate::blame::timeline::{NO_ROW, Segment};
+use crate::blame::graph::segment::{NO_ROW, Segment};
+use crate::blame::graph::waker_wait::{WaitsByCause, WakerWait};
+use crate::blame::intents::interruptions::choice::is_by_choice;
+use crate::blame::intents::locks::holder;
+use crate::blame::intents::requests::worked_for::client_of_sleep;
+use crate::blame::intents::workers::other_work::{is_of_other_work, may_end};
 use crate::thresholds::{CHAIN_TASKS, SMALL_PART};
 
 /// Waits of a waker that are examined, the latest first: its last wait is what it kept others waiting for.

@@ -2,8 +2,8 @@
 
 use crate::blame::facts::rows::Row;
 use crate::blame::facts::run_index::RunIndex;
-use crate::blame::intents::holder;
-use crate::blame::intents::lock_turns::Held;
+use crate::blame::facts::run_index::lock_turns::Held;
+use crate::blame::intents::locks::holder;
 
 /// A task that kept another one waiting, and when.
 #[derive(Debug, Clone, Copy)]

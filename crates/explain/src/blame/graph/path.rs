@@ -9,12 +9,12 @@ use model::stall::Awaits;
 use crate::blame::facts::cause::{self, Cause, Evidence};
 use crate::blame::facts::rows::Row;
 use crate::blame::facts::run_index::RunIndex;
-use crate::blame::graph::choice::{is_timer, sleeps_by_choice};
-use crate::blame::graph::since::{needed_since_ns, series_began_ns};
-use crate::blame::intents::answers::PROXY;
-use crate::blame::intents::not_received::is_not_received;
+use crate::blame::facts::run_index::answers::PROXY;
+use crate::blame::graph::segment::{NO_ROW, Segment, TaskTimeline, Via};
+use crate::blame::intents::interruptions::choice::{is_timer, sleeps_by_choice};
+use crate::blame::intents::locks::since::{needed_since_ns, series_began_ns};
+use crate::blame::intents::requests::not_received::is_not_received;
 use crate::blame::rule::{Example, Rule};
-use crate::blame::timeline::{NO_ROW, Segment, TaskTimeline, Via};
 use crate::thresholds::SOON_NS;
 
 pub(crate) const WAKER: Rule = Rule {
@@ -305,6 +305,13 @@ impl Path<'_> {
         Some(Next::Waits(waker))
     }
 
+    fn sleeps_by_choice(&self, segment: &Segment) -> bool {
+        let (index, wait) = (self.index, self.index.row(self.row));
+        let Some(sleep) = (segment.off != NO_ROW).then(|| index.row(segment.off)) else { return false };
+        let of_timer = || segment.cause == Cause::Unexplained && is_timer(index, sleep);
+        sleeps_by_choice(index, wait, sleep, (segment.cause, segment.evidence)) || (self.of_slow_client && of_timer())
+    }
+
     /// Back to where the wait began, or to where this task itself waited for another one: then that one is returned. A task
     /// that waited for this very wait's task had no work before.
     fn back_through(&mut self, tid: u32, timeline: &TaskTimeline) -> Next {
@@ -319,8 +326,7 @@ impl Path<'_> {
             self.put_gap(segment.end_ns);
             // Of the holder of a lock, only that it held the lock matters.
             let is_for_lock = self.lock.is_some() || awaits_lock;
-            let is_by_choice =
-                || sleeps_by_choice(index, wait, &segment) || (self.of_slow_client && is_timer(index, &segment));
+            let is_by_choice = || self.sleeps_by_choice(&segment);
             if !is_for_lock && !self.through_idle && is_by_choice() {
                 let by_choice = if self.of_slow_client { Via::NotReceived } else { Via::Choice };
                 let via = std::mem::replace(&mut self.via, by_choice);

@@ -1,17 +1,13 @@
 //! Requests to servers as operations of their clients, whichever thread of a client sent them, waited or received the answer.
 
 use std::collections::HashSet;
-use std::sync::Arc;
 
 use model::stall::{Awaits, StallKind};
 
-use crate::blame::facts::cause::{Cause, Evidence};
 use crate::blame::facts::names::Name;
 use crate::blame::facts::rows::Row;
 use crate::blame::facts::run_index::RunIndex;
-use crate::blame::graph::path::path;
 use crate::blame::operations::{BusyTimes, Operation, of_row};
-use crate::blame::timeline::{NO_ROW, Segment, TaskTimeline};
 use crate::hashing::FastMap;
 use crate::thresholds::SMALL_PART;
 
@@ -29,30 +25,6 @@ pub(crate) fn server_requests(index: &RunIndex, slower_than_ns: u64, class: Name
         ..of_row(row, class)
     };
     slow.map(operation).collect()
-}
-
-/// The time of the request in that row: what the thread that sent the answer did before, then what the one did that received it.
-pub(crate) fn timeline(index: &RunIndex, at: u32, mut own: impl FnMut(u32) -> Arc<TaskTimeline>) -> TaskTimeline {
-    let row = index.row(at);
-    let mut segments = path(index, at, &mut own);
-    let mut now_ns = row.runnable_ns;
-    let unknown = |start_ns, end_ns| Segment {
-        start_ns,
-        end_ns,
-        cause: Cause::Unexplained,
-        evidence: Evidence::None,
-        off: at,
-        by: NO_ROW,
-        ran: 0,
-        via: None,
-    };
-    for segment in own(row.tid).between(row.runnable_ns, row.end_ns) {
-        segments.extend((segment.start_ns > now_ns).then(|| unknown(now_ns, segment.start_ns)));
-        segments.push(segment);
-        now_ns = segment.end_ns;
-    }
-    segments.extend((row.end_ns > now_ns).then(|| unknown(now_ns, row.end_ns)));
-    TaskTimeline::new(segments)
 }
 
 /// Leaves one of a request and the waits for its answer: the wait, if it is hardly shorter than the request and of the thread that

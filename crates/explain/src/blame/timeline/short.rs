@@ -12,25 +12,23 @@ use crate::blame::facts::run_index::RunIndex;
 use crate::blame::facts::storage::request;
 use crate::blame::timeline::slot::Slot;
 
-impl RunIndex {
-    /// The cause of a sum of short waits; `None` for other rows.
-    pub(crate) fn short(&self, row: &Row) -> Option<(Cause, Evidence)> {
-        match row.kind {
-            StallKind::ShortCpuWaits => Some((Cause::CpuWait, Evidence::Correlation)),
-            StallKind::ShortSpans => Some((row.announced?.cause, Evidence::Correlation)),
-            StallKind::ShortSleeps | StallKind::ShortRequestWaits => {
-                // The request is the last of many. Its longest stage stands for all of them.
-                match self.request(row).map(request::main_cause) {
-                    Some(cause) => Some((cause, Evidence::Correlation)),
-                    None if row.kind == StallKind::ShortRequestWaits => Some((Cause::Device, Evidence::Correlation)),
-                    None => match self.asleep(row, row.end_ns) {
-                        (cause, Evidence::None) => Some((cause, Evidence::None)),
-                        (cause, _) => Some((cause, Evidence::Correlation)),
-                    },
-                }
+/// The cause of a sum of short waits; `None` for other rows.
+fn cause_of_sum(index: &RunIndex, row: &Row) -> Option<(Cause, Evidence)> {
+    match row.kind {
+        StallKind::ShortCpuWaits => Some((Cause::CpuWait, Evidence::Correlation)),
+        StallKind::ShortSpans => Some((row.announced?.cause, Evidence::Correlation)),
+        StallKind::ShortSleeps | StallKind::ShortRequestWaits => {
+            // The request is the last of many. Its longest stage stands for all of them.
+            match index.request(row).map(request::main_cause) {
+                Some(cause) => Some((cause, Evidence::Correlation)),
+                None if row.kind == StallKind::ShortRequestWaits => Some((Cause::Device, Evidence::Correlation)),
+                None => match index.asleep(row, row.end_ns) {
+                    (cause, Evidence::None) => Some((cause, Evidence::None)),
+                    (cause, _) => Some((cause, Evidence::Correlation)),
+                },
             }
-            _ => None,
         }
+        _ => None,
     }
 }
 
@@ -86,7 +84,7 @@ fn changes(index: &RunIndex, tid: u32, borders: &[u64], slots: &[Slot]) -> Vec<C
     let mut available: Option<[Vec<u64>; 2]> = None;
     let mut changes = Vec::new();
     for (row, short) in index.rows_of(tid) {
-        let Some((cause, evidence)) = index.short(short) else { continue };
+        let Some((cause, evidence)) = cause_of_sum(index, short) else { continue };
         let available = available
             .get_or_insert_with(|| [Region::Free, Region::Reclaim].map(|region| available_ns(region, borders, slots)));
         let piece = |at_ns: u64| borders.partition_point(|&border| border < at_ns);

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::blame::facts::cause::{Cause, CausedTime, Evidence};
-use crate::blame::timeline::NO_ROW;
+use crate::blame::graph::segment::NO_ROW;
 
 /// The content of an elementary piece of time. A long run has millions of them.
 pub(crate) enum Slot {

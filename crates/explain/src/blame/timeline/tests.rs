@@ -1,3 +1,4 @@
 //! Drawn timelines and their answers.
 
+mod asynchronous;
 mod precedence;

@@ -12,13 +12,13 @@ use crate::blame::facts::rows::Row;
 use crate::blame::facts::run_index::RunIndex;
 use crate::blame::graph::lower_device::{Served, is_served, parts};
 use crate::blame::graph::path::{hands_over, path};
+use crate::blame::graph::segment::{NO_ROW, Segment, TaskTimeline};
 use crate::blame::operations::Operation;
-use crate::blame::operations::asynchronous::{self, fill};
 use crate::blame::operations::client_requests::received_ns;
-use crate::blame::operations::server_requests;
+use crate::blame::timeline::asynchronous::{self, fill};
+use crate::blame::timeline::server_requests;
 use crate::blame::timeline::short::{Shares, ShortShare};
 use crate::blame::timeline::slot::{Did, Others, Slot};
-use crate::blame::timeline::{NO_ROW, Segment, TaskTimeline};
 use crate::hashing::{FastMap, FastSet};
 
 /// Segments of another operation that are searched for examples.

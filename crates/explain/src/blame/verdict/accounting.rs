@@ -7,13 +7,13 @@ use crate::blame::culprits::culprit::Culprit;
 use crate::blame::facts::run_index::RunIndex;
 use crate::blame::facts::storage::disks::Disks;
 use crate::blame::facts::task_id::TaskId;
-use crate::blame::graph::wait_graph::waits;
 use crate::blame::operations::Operation;
 use crate::blame::timeline::piece::Piece;
 use crate::blame::timeline::timelines::{Built, TaskTimelines};
 use crate::blame::verdict::explanation::{Explanation, Stall};
 use crate::blame::verdict::lanes::{Lanes, lanes};
 use crate::blame::verdict::totals::stall;
+use crate::blame::verdict::wait_graph::waits;
 use crate::waits::Waits;
 
 /// Starts and ends by task.

@@ -22,20 +22,21 @@ use crate::blame::facts::storage::disks::Disks;
 use crate::blame::facts::storage::io_limits;
 use crate::blame::facts::storage::mappers::Mappers;
 use crate::blame::facts::storage::memory_limits::MemoryLimits;
-use crate::blame::intents::awaited::drop_idle_but_equal;
 use crate::blame::operations::busy_times::BusyTimes;
-use crate::blame::operations::children::drop_listed;
 use crate::blame::operations::client_requests::{CLIENT_REQUEST, client_requests, drop_parts};
 use crate::blame::operations::run_queue_waits::run_queue_waits;
 use crate::blame::operations::server_requests::{SERVER_REQUEST, drop_repeated, server_requests};
-use crate::blame::operations::short_waits::{Chosen, SoFar, short_waits};
-use crate::blame::operations::sleeps::sleeps;
 use crate::blame::operations::unfinished::silent;
 use crate::blame::operations::{Operation, OwnOperations, all};
+use crate::blame::timeline::children::drop_listed;
+use crate::blame::timeline::idleness::drop_idle_but_equal;
 use crate::blame::timeline::timelines::{Built, TaskTimelines};
 use crate::blame::verdict::accounting::Accounting;
 use crate::blame::verdict::conclude::conclude;
 use crate::blame::verdict::explanation::Explanation;
+use crate::blame::verdict::in_scope;
+use crate::blame::verdict::short_waits::{Chosen, SoFar, short_waits};
+use crate::blame::verdict::sleeps::sleeps;
 use crate::blame::verdict::totals::{explain, refuse_overflow};
 use crate::blame::verdict::untraced::{hides_disk, traces_switches, untraced};
 use crate::series::SeriesSet;
@@ -297,7 +298,7 @@ impl Blame {
         built = if silent.is_empty() { built } else { Built::default() };
         let mut timelines = TaskTimelines::new(&index, &covered, &silent).with(built);
         if !scope.is_everything() {
-            explanation.scoped = Some(scope.apply(&index, &disks, &mut timelines, &mut operations));
+            explanation.scoped = Some(in_scope::apply(scope, &index, &disks, &mut timelines, &mut operations));
             // These are of the whole load.
             (explanation.operations, explanation.slowest) = (None, None);
         }

@@ -4,13 +4,14 @@ use crate::blame::culprits::disk_users::find_disk_users;
 use crate::blame::facts::run_index::RunIndex;
 use crate::blame::facts::scope::Scope;
 use crate::blame::facts::storage::disks::Disks;
-use crate::blame::intents::{self, held_polls};
+use crate::blame::intents::lasting::{hangs, held_polls};
+use crate::blame::intents::{self};
 
 /// The rows in order, and what they wait for.
 pub(crate) fn conclude(index: &mut RunIndex, scope: &Scope, disks: &Disks) {
     index.sort(disks.names());
     scope.find_subjects(index);
-    index.find_hangs(scope.is_everything());
+    hangs::find_hangs(index, scope.is_everything());
     for &(rule, find) in intents::RULES {
         let found = if index.applies(rule) { find(index) } else { Vec::new() };
         index.conclude(rule, found);

@@ -4,8 +4,9 @@ use model::stall::RequestRecord;
 
 use crate::blame::facts::cause::{Cause, traits};
 use crate::blame::facts::run_index::RunIndex;
+use crate::blame::facts::run_index::lock_turns::Held;
 use crate::blame::facts::storage::request;
-use crate::blame::intents::holder;
+use crate::blame::intents::locks::holder;
 use crate::blame::verdict::explanation::{Holds, Link};
 use crate::blame::verdict::request_life::lifecycle;
 use crate::blame::verdict::wording::{describe, kind, request_words};
@@ -52,6 +53,16 @@ pub(crate) fn request(index: &RunIndex, request: &RequestRecord, waited_ns: u64)
     let time_ns = if request.throttled { waited_ns } else { request.lived_ns().min(waited_ns) };
     let (task, detail) = (lifecycle(index, request).task, Some(request_words(index, request)));
     Link { task, detail, ..bare(request::main_cause(request), time_ns) }
+}
+
+/// A step of a chain, with where its task was in its program if it held the lock that the step before waited for.
+pub(crate) fn with_holder(index: &RunIndex, held: Option<Held>, link: Link) -> Link {
+    let Some(held) = held else { return link };
+    Link {
+        holds: Some(if held.is_hint { Holds::Perhaps } else { Holds::Exactly }),
+        user_stack: index.user_stacks.within(held.tid, held.from_ns, held.to_ns),
+        ..link
+    }
 }
 
 fn bare(cause: Cause, time_ns: u64) -> Link {

@@ -2,11 +2,15 @@
 
 use crate::blame::facts::cause::Cause;
 use crate::blame::facts::run_index::{ANSWERED, HELD_BY_IO, RunIndex};
-use crate::blame::graph::{choice, path};
-use crate::blame::intents::{answers, holder, lock_turns, not_received, other_work};
+use crate::blame::facts::run_index::{answers, lock_turns};
+use crate::blame::graph::path;
+use crate::blame::graph::segment::{NO_ROW, Segment, TaskTimeline, Via};
+use crate::blame::intents::interruptions::choice;
+use crate::blame::intents::locks::holder;
+use crate::blame::intents::requests::not_received;
+use crate::blame::intents::workers::other_work;
 use crate::blame::operations::Operation;
 use crate::blame::rule::Rule;
-use crate::blame::timeline::{NO_ROW, Segment, TaskTimeline, Via};
 
 /// Rules that were used, each once, in the order of their use.
 #[derive(Debug, Default)]

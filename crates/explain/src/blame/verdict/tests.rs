@@ -3,5 +3,7 @@
 mod accounting;
 mod failures;
 mod lanes;
+mod scope;
 mod served;
+mod short_waits;
 mod untraced;

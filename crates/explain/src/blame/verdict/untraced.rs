@@ -11,8 +11,8 @@ use model::run::RunDescription;
 use crate::blame::facts::cause::{Cause, is_hidden};
 use crate::blame::facts::missing::Untraced;
 use crate::blame::facts::run_index::RunIndex;
+use crate::blame::graph::segment::NO_ROW;
 use crate::blame::operations::Operation;
-use crate::blame::timeline::NO_ROW;
 use crate::blame::timeline::timelines::TaskTimelines;
 
 /// Whether the disk is a subject that was not traced.

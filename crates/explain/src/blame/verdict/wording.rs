@@ -1,6 +1,5 @@
 //! Descriptions of waits.
 
-use model::block::DeviceNumber;
 use model::detail::Detail;
 use model::quantity::{Bytes, Nanoseconds};
 use model::stall::{Awaits, KindCounts, RequestRecord, StallKind};
@@ -12,7 +11,7 @@ use crate::blame::facts::rows::Row;
 use crate::blame::facts::run_index::RunIndex;
 use crate::blame::facts::storage::request;
 use crate::blame::graph::lower_device;
-use crate::blame::intents::stops;
+use crate::blame::intents::interruptions::stops;
 use crate::blame::verdict::failures;
 
 /// Describes time of a row with that cause.
@@ -132,13 +131,6 @@ fn stolen(index: &RunIndex, cpu: u32, from_ns: u64, to_ns: u64) -> Option<String
 /// The words of a detail, with the names of the disks that it has by number.
 fn with_names(index: &RunIndex, detail: &Detail) -> String {
     detail.words(&|device| index.disk_name(device).unwrap_or_else(|| device.to_string()))
-}
-
-impl RunIndex {
-    /// The name of a disk, also of one that came after the recording had begun, where its number says it.
-    pub(crate) fn disk_name(&self, device: DeviceNumber) -> Option<String> {
-        self.disk_names.get(&device).cloned().or_else(|| device.registered_name())
-    }
 }
 
 /// The name of a request's disk; its number where that is unknown.

@@ -1,0 +1,52 @@
+//! Waits that a timer interrupts, and that go on.
+
+use model::stall::StallKind;
+
+use crate::blame::facts::intent::Intent;
+use crate::blame::facts::rows::Row;
+use crate::blame::facts::run_index::RunIndex;
+use crate::blame::rule::{Example, Rule};
+use crate::thresholds::RETRY_NS;
+
+pub(crate) const RULE: Rule = Rule {
+    id: "interrupted-wait-goes-on",
+    concludes: "A sleep that nobody ended, after which the task went on waiting for the same request, was for the task that ended the next one.",
+    from: "Two sleeps of one thread for one request, right after each other; the first has no waker.",
+    because: "A server looks for deadlocks, or a client for its deadline, from time to time and sleeps on. It is one wait, and its end says what it was for.",
+    unless: "Between the two the thread got what it waited for, and needed another thing: it was then woken.",
+    example: Example {
+        timeline: "
+            off 7 | ssss           | call=epoll_wait awaits=for_client asked=1
+            off 7 |     ssssss     | call=epoll_wait awaits=lock waker=9 asked=1
+            off 9 | sssssssss      | stack=xfs_log_force",
+        causes: "fs_log 9, lock 1",
+        chain: "thread 7: fs_log 9 < thread 9: fs_log 9",
+    },
+};
+
+pub(crate) fn find(index: &RunIndex) -> Vec<(u32, Intent)> {
+    let mut found = Vec::new();
+    let mut next: Option<(&Row, Intent)> = None;
+    for row in index.rows.iter().rev().filter(|row| is_asked(index, row)) {
+        let mut intent = *index.intent(row);
+        let goes_on = next.filter(|(later, its)| {
+            (later.tid, its.since_ns) == (row.tid, intent.since_ns)
+                && later.start_ns <= row.end_ns.saturating_add(RETRY_NS)
+        });
+        if let Some((_, its)) = goes_on.filter(|_| intent.whom.get().is_none_or(|waker| waker == 0)) {
+            (intent.whom, intent.whom_stack, intent.what) = (its.whom, its.whom_stack, its.what);
+            found.push((row.at, intent));
+        }
+        next = Some((row, intent));
+    }
+    found
+}
+
+/// Whether the rule says that a wait went on. Else a task that was woken got what it waited for: its next wait is another one.
+pub(crate) fn has_gone_on(index: &RunIndex, row: &Row) -> bool {
+    index.intents.of(row.at).is_some() && index.intents.rules_of(row.at).any(|rule| *rule == RULE)
+}
+
+fn is_asked(index: &RunIndex, row: &Row) -> bool {
+    row.kind == StallKind::OffCpu && index.asked_ns(row).is_some() && index.awaits(row).is_some()
+}
