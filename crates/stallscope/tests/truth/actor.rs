@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use rustix::fs::OFlags;
 
 use crate::sys::{self, Aio, Ring};
-use crate::{datagrams, locks, talk};
+use crate::{attempts, datagrams, locks, talk};
 
 /// Direct I/O needs aligned memory.
 const ALIGNMENT: usize = 4096;
@@ -309,6 +309,11 @@ impl Actor {
                 return false;
             }
             ["reconnect", address] => self.client.connect(address),
+            ["reach", address] => attempts::reach(address),
+            ["accept_one", address] => {
+                attempts::accept_one(address);
+                return false;
+            }
             ["meet", address, how] => self.client.meet(address, how),
             ["ask", address, how] => self.client.ask(address, how),
             ["report", address] => self.client.report(address),
@@ -400,6 +405,10 @@ impl Actor {
                 }
             }
             ["lock", how, path] => locks::take(how, &self.files[path]),
+            ["take_name", path] => attempts::until(|| File::create_new(path)),
+            ["take_folder", path] => attempts::until(|| fs::create_dir(path)),
+            ["drop_name", path] => fs::remove_file(path).unwrap(),
+            ["ensure", path] => attempts::ensure_folder(path),
             ["try", path] => _ = locks::is_taken(&self.files[path]),
             ["unlock", how, path] => {
                 locks::release(how, &self.files[path]);

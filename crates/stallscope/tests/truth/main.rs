@@ -9,6 +9,7 @@
 #![deny(unsafe_code)]
 
 mod actor;
+mod attempts;
 mod cgroups;
 mod datagrams;
 mod drift;

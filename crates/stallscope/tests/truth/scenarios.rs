@@ -1,6 +1,7 @@
 //! The known stalls, by area.
 
 mod asynchronous;
+mod attempts;
 mod below;
 mod calls;
 mod clients;
@@ -68,6 +69,7 @@ pub fn tests() -> impl Iterator<Item = &'static Test> {
         limits::TESTS,
         locks::TESTS,
         processes::TESTS,
+        attempts::TESTS,
         lasting_waits::TESTS,
         culprits::TESTS,
         unified::TESTS,
@@ -103,6 +105,8 @@ const EMULATED: &[&str] = &[
     "unix_client",
     "flock",
     "semaphore",
+    "lock_file",
+    "tcp_server_that_does_not_listen_yet",
 ];
 
 pub fn runs_emulated(name: &str) -> bool {
