@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use model::block::DeviceNumber;
 use model::cause::Cause;
+use model::occasion::Occasion;
 use model::wait_kind::WaitKind;
 
 pub use behind::{Behind, behind};
@@ -32,6 +33,8 @@ pub struct Step {
     pub tid: u32,
     /// It is part of a call that writes a file to its disk (fsync, fdatasync).
     pub syncs: bool,
+    /// Why it waits, if not for what its program asked for.
+    pub occasion: Option<Occasion>,
 }
 
 /// The waits that a piece of time consists of: the operation's own wait, that of the task which it waited for, and so on.

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::cause::Cause;
+use crate::occasion::Occasion;
 
 /// A kind of wait that a change removes or shortens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -34,6 +35,10 @@ pub enum Edge {
     SyncMount,
     /// Data that a commit of a journal writes first.
     OrderedData,
+    /// Updates of access times.
+    AccessTime,
+    /// Writes that find no free space, and write all that is dirty first.
+    NearlyFull,
     /// Caches of inodes and dentries that are shrunk.
     Shrinker,
     /// Memory that has to be compacted.
@@ -78,7 +83,29 @@ const SYNC: [Cause; 8] = [
     Cause::RequestWait,
 ];
 
+/// Causes of waits for what a call did not ask for.
+const OF_OCCASION: [Cause; 9] = [
+    Cause::Journal,
+    Cause::FsLog,
+    Cause::FsTransaction,
+    Cause::WritebackWait,
+    Cause::IoThrottle,
+    Cause::Device,
+    Cause::SchedulerQueue,
+    Cause::RequestWait,
+    Cause::Lock,
+];
+
 impl Edge {
+    /// What makes a call wait, where the edge is of such waits alone.
+    pub const fn occasion(self) -> Option<Occasion> {
+        match self {
+            Edge::AccessTime => Some(Occasion::AccessTime),
+            Edge::NearlyFull => Some(Occasion::NearlyFull),
+            _ => None,
+        }
+    }
+
     /// The causes of the time that it takes. A culprit takes time of any cause.
     pub const fn causes(self) -> &'static [Cause] {
         match self {
@@ -102,6 +129,7 @@ impl Edge {
             }
             Edge::Discard => &[Cause::IoThrottle, Cause::Device, Cause::SchedulerQueue, Cause::RequestWait],
             Edge::Sync | Edge::SyncMount | Edge::OrderedData => &SYNC,
+            Edge::AccessTime | Edge::NearlyFull => &OF_OCCASION,
             Edge::Shrinker => &[Cause::Shrinker],
             Edge::Compaction => &[Cause::Compaction],
             Edge::Swap => &[Cause::Swap],

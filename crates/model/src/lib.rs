@@ -20,6 +20,7 @@ pub mod loss_kind;
 pub mod lost;
 pub mod metric;
 pub mod name;
+pub mod occasion;
 pub mod operation;
 pub mod prediction;
 pub mod preflight;

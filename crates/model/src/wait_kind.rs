@@ -99,9 +99,9 @@ wait_kinds! {
     InodeBeingFreed, "inode_being_freed", "inode being freed", 0;
     Flock, "flock", "file lock (flock)", PROGRAMS_LOCK;
     PosixLock, "posix_lock", "file lock (fcntl)", PROGRAMS_LOCK;
+    FileLease, "file_lease", "file lease", PROGRAMS_LOCK;
     LockFile, "lock_file", "lock file", PROGRAMS_LOCK;
     Listener, "listener", "server that does not listen yet", 0;
-    FileLease, "file_lease", "file lease", PROGRAMS_LOCK;
     AnotherThread, "another_thread", "another thread", PROGRAMS_LOCK;
     BsdVnodeLock, "bsd_vnode_lock", "vnode lock (FreeBSD)", 0;
     BsdVnodeLocks, "bsd_vnode_locks", "vnode locks of files with dirty buffers (FreeBSD)", 0;

@@ -2,6 +2,7 @@
 
 pub(crate) mod cause;
 pub(crate) mod covered;
+pub(crate) mod drain;
 pub(crate) mod intent;
 pub(crate) mod known;
 pub(crate) mod losses;

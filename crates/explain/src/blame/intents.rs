@@ -19,6 +19,7 @@ pub(crate) mod lasting {
 pub(crate) mod locks {
     pub(crate) mod holder;
     pub(crate) mod idle_turns;
+    pub(crate) mod queue_freezes;
     pub(crate) mod retries;
     pub(crate) mod since;
     pub(crate) mod turns;
@@ -69,6 +70,7 @@ pub(crate) const RULES: &[(&Rule, Find)] = &[
     (&requests::unanswered::RULE, requests::unanswered::find),
     (&requests::listeners::RULE, requests::listeners::find),
     (&locks::retries::RULE, locks::retries::find),
+    (&locks::queue_freezes::RULE, locks::queue_freezes::find),
     (&locks::turns::RULE, locks::turns::find),
     (&workers::worker_waits::RULE, workers::worker_waits::find),
     (&requests::asked_by_pipe::RULE, requests::asked_by_pipe::find),

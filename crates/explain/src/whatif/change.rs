@@ -141,6 +141,7 @@ pub(super) fn is_changed(effect: Effect, of: &[WaitKind], step: &Step) -> bool {
     let is_unknown = step.kind.is_none() && !matches!(effect.edge, Edge::Discard | Edge::Work);
     effect.edge.changes(step.cause)
         && (effect.edge != Edge::Sync || step.syncs)
+        && (effect.edge.occasion().is_none() || effect.edge.occasion() == step.occasion)
         && (effect.edge != Edge::OrderedData || step.kind == Some(WaitKind::OrderedData))
         && (of.is_empty() || is_unknown || step.kind.is_some_and(|kind| of.contains(&kind)))
 }

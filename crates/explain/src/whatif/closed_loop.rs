@@ -108,7 +108,8 @@ fn changed(waits: &Waits, change: &Change, limit: &IoLimit) -> Option<(Rate, Has
         Change::Edge { effect, of } => {
             let kind = Some(if limit.reads { WaitKind::Read } else { WaitKind::Write });
             let device = Some(limit.device);
-            let step = Step { cause: Cause::IoThrottle, kind, device, blamed: None, tid: 0, syncs: false };
+            let step =
+                Step { cause: Cause::IoThrottle, kind, device, blamed: None, tid: 0, syncs: false, occasion: None };
             let is_it = effect.edge == Edge::IoLimit && is_changed(*effect, of, &step);
             effect.factor.filter(|_| is_it).map(|factor| (rate(limit, factor), HashSet::new()))
         }

@@ -63,7 +63,7 @@ fn step(letter: char, tid: u32) -> Step {
         '?' => Cause::Unexplained,
         other => panic!("{other}"),
     };
-    Step { cause, kind: None, device: None, blamed: None, tid, syncs: false }
+    Step { cause, kind: None, device: None, blamed: None, tid, syncs: false, occasion: None }
 }
 
 fn replay(waits: &Waits, change: &Change) -> Vec<Replayed> {

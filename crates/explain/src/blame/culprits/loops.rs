@@ -280,7 +280,7 @@ mod tests {
     use crate::waits::{Path, Step, Turn, Waiting};
 
     fn step(cause: Cause, tid: u32) -> Step {
-        Step { cause, kind: None, device: None, blamed: None, tid, syncs: false }
+        Step { cause, kind: None, device: None, blamed: None, tid, syncs: false, occasion: None }
     }
 
     /// Thread 9 holds the lock that 7 waits for; sometimes it also has the CPU that 7 needs, or writes for it.

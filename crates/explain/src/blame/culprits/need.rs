@@ -116,8 +116,9 @@ pub(super) fn need(
             let device = fullest().or_else(|| device_of(index, disks, row));
             Need::Dirty(device.or_else(|| index.usage.only_device_of(pid)))
         })),
-        // Those who used the disk did not make it fail.
+        // Those who used the disk did not make it fail, nor did they freeze its queue.
         DeviceError => None,
+        _ if index.is_for_frozen_queue(waited) => None,
         _ if end.is_some_and(|end| is_out_of_quota(index, end)) => quota_of(index, end?.row).map(Need::Quota),
         _ => without_cpu(index, row, cause, end?)
             .or_else(|| of_request(index, disks, cause, end?))

@@ -525,12 +525,39 @@ fn what_a_limit_below_a_loop_device_delayed_is_of_those_in_its_cgroup_above() {
         used(LOOP, 7, "/", 20),
         used(LOOP, 9, "/", 60),
         used(LOOP, 8, "/other", 60),
+        // The driver submits for the cgroup that wrote above.
+        used(BASE, KWORKER, "/other", 60),
     ] {
         assert!(index.usage.insert(&record, &mut index.names));
     }
     index.usage.sort();
     index.usage.put_above(LOOP, BASE);
-    let need = Need::Limit { device: BASE, writes: Some(true), by_count: true, domain: Domain::Everybody };
+    let domain = Domain::Cgroup(index.names.find("/").unwrap());
+    let need = Need::Limit { device: BASE, writes: Some(true), by_count: true, domain };
     let weights: Vec<(Option<u32>, u128)> = users(&index, &need, (20 * S, 21 * S)).into_iter().collect();
     assert_eq!(weights, [(Some(7), (10 + 90 / 4) * 1024 + 512), (Some(9), 90 * 1024 * 3 / 4)]);
+}
+
+/// What a loop device writes through the page cache counts for its worker, whatever the cgroup of those that write above.
+#[test]
+fn what_comes_down_through_pages_is_of_those_that_write_above() {
+    let mut index = RunIndex::default();
+    insert_worker(&mut index);
+    let used = |device, pid, cgroup: &str, count| UsageRecord {
+        device: Some(device),
+        pid: Some(pid),
+        cgroup: Some(cgroup.to_owned()),
+        count,
+        bytes: count << 12,
+        ..UsageRecord::new(Resource::DeviceWrite, 20 * S, 21 * S)
+    };
+    for record in [used(BASE, KWORKER, "/", 90), used(BASE, 7, "/", 10), used(LOOP, 8, "/other", 90)] {
+        assert!(index.usage.insert(&record, &mut index.names));
+    }
+    index.usage.sort();
+    index.usage.put_above(LOOP, BASE);
+    let domain = Domain::Cgroup(index.names.find("/").unwrap());
+    let need = Need::Limit { device: BASE, writes: Some(true), by_count: true, domain };
+    let weights: Vec<(Option<u32>, u128)> = users(&index, &need, (20 * S, 21 * S)).into_iter().collect();
+    assert_eq!(weights, [(Some(7), 19 * 1024), (Some(8), 81 * 1024)]);
 }

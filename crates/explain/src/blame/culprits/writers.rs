@@ -13,6 +13,8 @@ use crate::thresholds::{DIRTY_EXPIRED_NS, WRITTEN_WITHIN_NS};
 /// Workers wrote much for nobody who is known, if those who are known made less than this part (1/4) of it dirty.
 const FEW: u128 = 4;
 const MUCH_BYTES: u128 = 1 << 20;
+/// Where kernel threads are.
+const ROOT_CGROUP: &str = "/";
 
 impl UsedWithin<'_> {
     /// Those that made dirty what was submitted before the recording, as far as they are known.
@@ -76,7 +78,8 @@ impl UsedWithin<'_> {
     }
 
     /// The writers that are known to write to a device in a cgroup; if none is, those that read there in it, else those that are not
-    /// known to use the device in another cgroup: what these wrote counts elsewhere, or is not limited.
+    /// known to use the device in another cgroup: what these wrote counts elsewhere, or is not limited. In the root's, also those that write to
+    /// what lies on a file of the device.
     pub(super) fn in_cgroup(&self, writers: &Users, device: DeviceNumber, cgroup: Option<Name>) -> Users {
         let (usage, devices) = (&self.index.usage, self.index.usage.on(device));
         let Some(cgroup) = cgroup else { return writers.clone() };
@@ -89,6 +92,10 @@ impl UsedWithin<'_> {
             .or_else(|| those(&|device, pid| usage.reads_in(device, cgroup, pid)))
             .or_else(|| those(&|_, pid| !devices.iter().any(|device| usage.is_elsewhere(*device, cgroup, pid))))
             .unwrap_or_else(|| writers.clone());
+        if self.index.names.get(cgroup) == ROOT_CGROUP {
+            let through_pages = |pid: &Option<u32>| pid.is_some_and(|pid| usage.writes_through_pages(device, pid));
+            inside.extend(writers.iter().filter(|(pid, _)| through_pages(pid)).map(|(pid, weight)| (*pid, *weight)));
+        }
         // Those who are not known may be in any.
         inside.extend(writers.get(&None).map(|unknown| (None, *unknown)));
         inside

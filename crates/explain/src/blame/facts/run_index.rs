@@ -7,6 +7,7 @@ pub(crate) mod lasting;
 pub(crate) mod lock_turns;
 mod mapped;
 mod of_rows;
+mod queue_drains;
 mod ran;
 mod unlocked;
 mod woken;
@@ -26,6 +27,7 @@ use model::stall::{RequestRecord, StallKind, StallRecord};
 
 use crate::blame::facts::cause::{self, Cause};
 use crate::blame::facts::covered::Covered;
+use crate::blame::facts::drain::Drain;
 use crate::blame::facts::intent::Intents;
 use crate::blame::facts::known::KnownTime;
 use crate::blame::facts::names::Names;
@@ -99,6 +101,8 @@ pub(crate) struct RunIndex {
     workers: HashMap<DeviceNumber, Vec<Covered>>,
     /// Who released what others had tried in vain.
     pub(crate) releases: Releases,
+    /// Who froze a request queue, and when.
+    pub(crate) queue_drains: Vec<Drain>,
     /// Who held which lock when.
     pub(crate) lock_turns: LockTurns,
     /// Which threads of servers answered whom.
@@ -145,6 +149,8 @@ impl RunIndex {
         self.rows = std::mem::take(&mut self.arrived).in_order();
         self.number_rows();
         self.releases = Releases::new(&self.rows);
+        self.find_queue_drains();
+        self.find_held_flushes();
         self.tasks.sort();
         self.containers = self.tasks.containers(&self.names);
         self.usage.sort();
@@ -205,7 +211,7 @@ impl RunIndex {
         let pairs =
             pairs.flat_map(|upper| std::iter::successors(Some(upper), |upper| self.lower(upper)).take(DEVICE_LAYERS));
         let pairs = pairs.filter_map(|upper| Some((upper.device, self.lower(upper)?.device)));
-        let above: FastSet<(DeviceNumber, DeviceNumber)> = pairs.collect();
+        let above: FastSet<(DeviceNumber, DeviceNumber)> = pairs.chain(self.below_workers()).collect();
         let mut most: FastMap<u32, u64> = FastMap::default();
         waiters.iter().for_each(|(&(pid, _), &(count, _))| {
             let most = most.entry(pid).or_default();

@@ -4,10 +4,12 @@
 //! `.sched.text`). mutex_lock, down_write, io_schedule and wait_for_completion never appear: the innermost function is
 //! their caller.
 
+mod occasions;
 mod pattern;
 mod stack_rule;
 mod stacks;
 
+pub(crate) use occasions::occasion;
 pub(crate) use pattern::any_fits;
 pub(crate) use stack_rule::StackRule;
 pub(crate) use stacks::RANKS;

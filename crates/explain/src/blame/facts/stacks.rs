@@ -1,10 +1,11 @@
 //! Kernel stacks, classified once.
 
+use model::occasion::Occasion;
 use model::signal::{SIGNALS, SignalMeaning};
 use model::stall::StackRecord;
 
 use crate::blame::facts::names::{Name, Names};
-use crate::blame::facts::stack_rules::{RANKS, StackRule, any_fits};
+use crate::blame::facts::stack_rules::{RANKS, StackRule, any_fits, occasion};
 use crate::hashing::FastMap;
 
 /// Innermost functions of a stack that are shown.
@@ -57,6 +58,8 @@ pub(crate) struct Stack {
     pub(crate) ends_io: bool,
     /// It makes room in a journal, which a task does for all who fill it.
     pub(crate) makes_room: bool,
+    /// Why its call waits, if not for what the program asked for.
+    pub(crate) occasion: Option<Occasion>,
     /// It reads pages of a file into the page cache.
     pub(crate) reads_pages: bool,
     /// Its innermost functions.
@@ -180,6 +183,7 @@ impl Stack {
             reads_pipe: any(PIPE_READS),
             ends_io: any(IO_ENDS),
             makes_room: any(ROOM),
+            occasion: occasion(&frames),
             reads_pages: any(PAGE_READS),
             top: names.insert(&shown.join(" < ")),
         }

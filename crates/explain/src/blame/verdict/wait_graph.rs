@@ -225,7 +225,8 @@ impl<'a, 'b> Graph<'a, 'b> {
         // A limit is one on the disk below, where that is a loop device's.
         let device = blamed.filter(|_| is_limited).or_else(|| self.device(segment));
         let blamed = blamed.filter(|_| path.is_empty());
-        path.push(Step { cause: segment.cause, kind, device, blamed, tid, syncs });
+        let occasion = segment.row().and_then(|row| wording::occasion(index, index.row(row), segment.cause));
+        path.push(Step { cause: segment.cause, kind, device, blamed, tid, syncs, occasion });
         let length = path.len();
         path.extend(self.limit_on_writeback(segment, path[0].blamed));
         let mut now_ns = segment.start_ns;
@@ -253,6 +254,7 @@ impl<'a, 'b> Graph<'a, 'b> {
             blamed: None,
             tid,
             syncs: false,
+            occasion: None,
         })
     }
 

@@ -1,6 +1,8 @@
 //! Descriptions of waits.
 
+use model::cause::traits as traits_of_cause;
 use model::detail::Detail;
+use model::occasion::Occasion;
 use model::quantity::{Bytes, Nanoseconds};
 use model::stall::{Awaits, KindCounts, RequestRecord, StallKind};
 use model::system_call::traits;
@@ -16,6 +18,18 @@ use crate::blame::verdict::failures;
 
 /// Describes time of a row with that cause.
 pub(crate) fn describe(index: &RunIndex, row: &Row, cause: Cause) -> Option<String> {
+    let words = described(index, row, cause)?;
+    let occasion = occasion(index, row, cause).map(|occasion| format!(", {}", occasion.words()));
+    Some(words + occasion.as_deref().unwrap_or_default())
+}
+
+/// Why the call waits at all, where the program did not ask for that.
+pub(crate) fn occasion(index: &RunIndex, row: &Row, cause: Cause) -> Option<Occasion> {
+    let is_wait = !cause.has(traits_of_cause::FOR_CPU | traits_of_cause::CHOSEN) && cause != Cause::Stopped;
+    index.stack(row.stack.get()).filter(|_| is_wait).and_then(|stack| stack.occasion)
+}
+
+fn described(index: &RunIndex, row: &Row, cause: Cause) -> Option<String> {
     if cause == Cause::CpuWait {
         return Some(cpu_wait(index, row));
     }

@@ -12,7 +12,7 @@ const MS: u64 = 1_000_000;
 fn path(steps: &[(Cause, u32)]) -> Path {
     steps
         .iter()
-        .map(|&(cause, tid)| Step { cause, kind: None, device: None, blamed: None, tid, syncs: false })
+        .map(|&(cause, tid)| Step { cause, kind: None, device: None, blamed: None, tid, syncs: false, occasion: None })
         .collect()
 }
 

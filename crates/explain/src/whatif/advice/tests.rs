@@ -24,7 +24,8 @@ const MS: u64 = 1_000_000;
 
 /// One operation of task 7 that lost 90 of 100 ms to a cause.
 fn waits(cause: Cause) -> Waits {
-    let step = |cause| vec![Step { cause, kind: None, device: None, blamed: None, tid: 7, syncs: false }];
+    let step =
+        |cause| vec![Step { cause, kind: None, device: None, blamed: None, tid: 7, syncs: false, occasion: None }];
     let operation = Waiting { tid: 7, task: Some(0), pieces: vec![(0, 90 * MS), (1, 10 * MS)], ..Waiting::default() };
     Waits {
         operations: vec![operation],
@@ -195,6 +196,7 @@ fn a_change_of_one_kind_leaves_the_others() {
         blamed: None,
         tid: 7,
         syncs: false,
+        occasion: None,
     }]);
     waits.operations[0].pieces.push((2, 50 * MS));
     let advice = advise(&explanation(Cause::Lock, None), &waits, &Remedies::shipped(), &run());
@@ -216,6 +218,7 @@ fn a_limit_behind_a_lock_calls_for_its_remedies() {
         blamed: None,
         tid: 9,
         syncs: false,
+        occasion: None,
     };
     waits.paths[0].push(limit);
     let advice = advise(&explanation(Cause::Lock, None), &waits, &Remedies::shipped(), &run());
@@ -443,7 +446,10 @@ fn the_limit_that_a_cgroup_has_is_to_be_changed() {
 fn a_task_that_the_victim_needs_is_not_advised_away() {
     let mut waits = waits(Cause::IoThrottle);
     waits.tasks.extend([(7, "logger/7".to_owned()), (9, "dd/9".to_owned())]);
-    waits.paths[0].insert(0, Step { cause: Cause::Lock, kind: None, device: None, blamed: None, tid: 7, syncs: false });
+    waits.paths[0].insert(
+        0,
+        Step { cause: Cause::Lock, kind: None, device: None, blamed: None, tid: 7, syncs: false, occasion: None },
+    );
     waits.paths[0][1].tid = 9;
     assert!(advises_absence_of(Cause::Lock, waits.clone()), "a holder of a lock");
     waits.paths[0].remove(0);
@@ -455,7 +461,15 @@ fn a_task_that_the_victim_needs_is_not_advised_away() {
 fn what_helps_for_certain_comes_before_what_may_help_a_little_more() {
     let mut waits = limited(Cause::IoThrottle, "pread64", (120, 119, 120));
     waits.paths[0][0].kind = Some(WaitKind::Read);
-    waits.paths.push(vec![Step { cause: Cause::Device, kind: None, device: None, blamed: None, tid: 7, syncs: false }]);
+    waits.paths.push(vec![Step {
+        cause: Cause::Device,
+        kind: None,
+        device: None,
+        blamed: None,
+        tid: 7,
+        syncs: false,
+        occasion: None,
+    }]);
     waits.operations[0].pieces = vec![(0, 86 * MS), (1, 10 * MS), (2, 4 * MS)];
     let advice = advise(&explanation(Cause::IoThrottle, None), &waits, &Remedies::shipped(), &run());
     let first = &advice.choices[0];
@@ -477,6 +491,7 @@ fn a_setting_that_saves_nearly_as_much_comes_before_the_absence_of_a_culprit() {
         blamed: None,
         tid: 7,
         syncs: false,
+        occasion: None,
     }]);
     let mut explanation = explanation(Cause::IoThrottle, Some("dd"));
     let lock = Culprit { cause: Cause::Lock, time_ns: 5 * MS, ..explanation.culprits[0].clone() };
@@ -500,6 +515,7 @@ fn a_bound_counts_for_a_quarter() {
             blamed: None,
             tid: 7,
             syncs: false,
+            occasion: None,
         }]);
         let advice = advise(&explanation(Cause::Journal, None), &waits, &Remedies::shipped(), &run());
         assert!(advice.choices.is_sorted_by(|a, b| a.rank() >= b.rank()));

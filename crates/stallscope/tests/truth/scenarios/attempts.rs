@@ -45,7 +45,8 @@ fn lock_folder() -> Truth {
     let victim = Victim::start(&ground, &format!("await {go}\ntake_folder {lock}"));
     ground.wait_for(&format!("{go}.awaited"));
     let script = ground.at("rotate");
-    let lines = format!("mkdir {lock}\ndd if=/dev/zero of={data} bs=1M count=3 oflag=direct 2> /dev/null\nrmdir {lock}\n:\n");
+    let lines =
+        format!("mkdir {lock}\ndd if=/dev/zero of={data} bs=1M count=3 oflag=direct 2> /dev/null\nrmdir {lock}\n:\n");
     std::fs::write(&script, lines).unwrap();
     let holder = ground.neighbour(&format!("become /bin/sh {script}"));
     ground.wait_for(&lock);

@@ -22,6 +22,15 @@ impl RunIndex {
         self.workers = workers.into_iter().map(|(device, rows)| (device, innermost(rows))).collect();
     }
 
+    /// Loop devices, each with a disk that its worker waited for: the file is there. Through the page cache no request has one beneath it.
+    pub(super) fn below_workers(&self) -> impl Iterator<Item = (DeviceNumber, DeviceNumber)> {
+        let pair = |row: &Row| {
+            let device = loop_of(self.names.get(row.work?))?;
+            Some((device, self.request(row)?.device)).filter(|(upper, lower)| upper != lower)
+        };
+        self.rows.iter().filter_map(pair)
+    }
+
     /// The kernel's worker receives the answers of a disk of the network. What its server, if that is a process of this machine, waited for
     /// until it answered is what the disk's requests waited for.
     fn find_network_servers(&self, workers: &mut HashMap<DeviceNumber, Vec<Covered>>) {

@@ -49,6 +49,13 @@ impl Requests {
         }
     }
 
+    /// A limit held the one at a place since then.
+    pub(crate) fn hold(&mut self, place: u32, since_ns: u64) {
+        if let Some(record) = self.records.get_mut(place as usize) {
+            (record.throttled, record.queued_ns) = (true, Some(since_ns));
+        }
+    }
+
     /// Without what [`Requests::in_flight`] and [`Requests::overtaken_by`] say of it.
     pub(crate) fn get(&self, number: u32) -> Option<&RequestRecord> {
         self.at(self.place(number)?)

@@ -243,6 +243,16 @@ impl Usage {
         self.writers.get(&(device, cgroup)).is_some_and(|pids| pids.contains(&pid))
     }
 
+    /// Whether a process writes to what lies on a file of a device, and nothing written to the device counts for its cgroup: it comes down
+    /// through the page cache, and counts for the kernel thread that makes these pages dirty.
+    pub(crate) fn writes_through_pages(&self, device: DeviceNumber, pid: u32) -> bool {
+        let above = self.on(device);
+        let is_it = |(on, cgroup): &(DeviceNumber, Name)| {
+            *on != device && above.contains(on) && !self.writers.contains_key(&(device, *cgroup))
+        };
+        self.writers.iter().any(|(key, pids)| pids.contains(&pid) && is_it(key))
+    }
+
     /// Whether a process read from a device at any time, in that cgroup.
     pub(crate) fn reads_in(&self, device: DeviceNumber, cgroup: Name, pid: u32) -> bool {
         self.readers.get(&device).and_then(|of| of.get(&pid)).is_some_and(|cgroups| cgroups.contains(&cgroup))

@@ -101,6 +101,24 @@ fn a_limit_holds_a_flush_that_its_task_submitted() {
     check(&drawing.replace("submit_bio_wait,blkdev_issue_flush", "xlog_wait_on_iclog"), "fs_log 8, running 2");
 }
 
+/// The wait of a journal for such a flush is due to the limit.
+#[test]
+fn a_limit_holds_the_flush_of_a_checkpoint() {
+    let explanation = stage(
+        "
+        op:read   7 |================|
+        off       7 | ssssssssssssss | stack=submit_bio_wait,blkdev_issue_flush,jbd2_log_do_checkpoint,touch_atime request=1
+        request   1 |            QDC | device=8,0 kind=FWS",
+    )
+    .explain();
+    let stall = &explanation.stalls[0];
+    assert_eq!(
+        (shares(&explanation), chain(stall)),
+        ("journal 14, running 2".into(), "thread 7: journal 14 < : io_throttle 14".into())
+    );
+    assert_eq!(stall.chain[0].detail.as_deref(), Some("journal space, to update an access time"));
+}
+
 /// Its reader, or the worker of a loop device over its file, sleeps for a page like any other.
 #[test]
 fn pages_of_a_fuse_file_system_come_from_its_server() {

@@ -5,6 +5,7 @@ use model::stall::Awaits;
 use crate::blame::facts::rows::Row;
 use crate::blame::facts::run_index::RunIndex;
 use crate::blame::facts::run_index::lock_turns::{self, Held};
+use crate::blame::intents::locks::queue_freezes;
 use crate::blame::intents::locks::since::series_began_ns;
 use crate::blame::intents::requests::listeners::is_refused_connection;
 use crate::blame::intents::requests::pollers::takes_up_any_work;
@@ -62,6 +63,9 @@ pub(crate) fn is_for_lock(index: &RunIndex, row: &Row) -> bool {
 pub(crate) fn all(index: &RunIndex, row: &Row) -> Vec<Held> {
     let is_of_user_space = is_of_user_space(index, row);
     let rule = if is_of_user_space { &RELEASES_RULE } else { &lock_turns::RULE };
+    if index.applies(&queue_freezes::RULE) && index.is_for_frozen_queue(row) {
+        return queue_freezes::during(index, row).collect();
+    }
     let held = match is_of_user_space {
         _ if !is_for_lock(index, row) || !index.applies(rule) => Vec::new(),
         true => by_releases(index, row),

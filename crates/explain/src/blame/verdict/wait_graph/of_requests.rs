@@ -83,5 +83,5 @@ impl Graph<'_, '_> {
 /// A stage of a request.
 fn step(record: &RequestRecord, cause: Cause, tid: u32) -> Step {
     let kind = direction(record.kind, cause);
-    Step { cause, kind, device: Some(record.device), blamed: None, tid, syncs: false }
+    Step { cause, kind, device: Some(record.device), blamed: None, tid, syncs: false, occasion: None }
 }

@@ -65,7 +65,15 @@ fn sqlite_is_advised_by_its_journal() {
 fn a_journal_that_waits_for_discards_is_no_matter_of_fsync() {
     let total_of = |kind: Option<WaitKind>| {
         let mut waits = waits(Cause::Journal);
-        waits.paths[0].push(Step { cause: Cause::IoThrottle, kind, device: None, blamed: None, tid: 9, syncs: false });
+        waits.paths[0].push(Step {
+            cause: Cause::IoThrottle,
+            kind,
+            device: None,
+            blamed: None,
+            tid: 9,
+            syncs: false,
+            occasion: None,
+        });
         let of = |id| predicted(Cause::Journal, &waits, id).map(|(ms, _)| ms);
         (of("ext4-external-journal"), of("discard-less"))
     };
