@@ -2,6 +2,7 @@
 
 pub(crate) mod chain;
 pub(crate) mod edge;
+pub(crate) mod follow;
 pub(crate) mod lower_device;
 pub(crate) mod path;
 pub(crate) mod segment;

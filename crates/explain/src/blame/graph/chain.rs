@@ -1,24 +1,21 @@
 //! Chains of waits: from a wait through its waker to the waker's own wait, down to a request, an interrupt or work.
 
-use model::stall::{Awaits, RequestRecord, StallKind};
+use model::stall::{Awaits, RequestRecord};
 
-use crate::blame::facts::cause::{Cause, traits};
+use crate::blame::facts::cause::Cause;
 use crate::blame::facts::rows::Row;
 use crate::blame::facts::run_index::RunIndex;
 use crate::blame::facts::run_index::lock_turns::Held;
 use crate::blame::facts::storage::request;
-use crate::blame::graph::edge::{self, Edge};
-use crate::blame::graph::lower_device::{self, Served};
+use crate::blame::graph::edge::Edge;
+use crate::blame::graph::follow::{Bounds, Ended, Follower, Wait, follow};
+use crate::blame::graph::lower_device::{self, Part, Served};
 use crate::blame::graph::segment::{NO_ROW, Segment};
-use crate::blame::graph::waker_wait::{WaitsByCause, WakerWait};
+use crate::blame::graph::waker_wait::WakerWait;
 use crate::blame::intents::interruptions::choice::is_by_choice;
 use crate::blame::intents::locks::holder;
 use crate::blame::intents::requests::worked_for::client_of_sleep;
-use crate::blame::intents::workers::other_work::{is_of_other_work, may_end};
-use crate::thresholds::{CHAIN_TASKS, SMALL_PART};
-
-/// Waits of a waker that are examined, the latest first: its last wait is what it kept others waiting for.
-const LOOKED_AT: usize = 256;
+use crate::thresholds::CHAIN_TASKS;
 
 /// Where a chain of waits ends.
 #[derive(Debug, Clone)]
@@ -173,44 +170,79 @@ pub(crate) enum Step<'a> {
 }
 
 /// Visits each step after the row itself. Of each, only the time counts in which the step before waited for it.
-pub(crate) fn walk<'a>(index: &'a RunIndex, first: Start, mut visit: impl FnMut(Step<'a>)) {
+pub(crate) fn walk<'a>(index: &'a RunIndex, first: Start, visit: impl FnMut(Step<'a>)) {
     let mut seen = Seen::new(first.of);
     seen.insert(index.row(first.row).tid);
-    let mut now = (first.row, first.cause, first.span_ns);
-    for _ in 0..CHAIN_TASKS {
-        let (at, cause, span_ns) = now;
-        let row = index.row(at);
-        if let Some(stopped) = stopped(row, cause, span_ns) {
-            return visit(stopped);
-        }
-        if !is_followed(index, row, cause) {
-            return;
-        }
-        let described = index.is_of_request(row, cause);
-        let ended = index.request(row).filter(|request| may_end(index, request, row, cause));
-        let request = ended.filter(|_| cause.has(traits::ENDS_WITH_REQUEST));
-        if let Some(request) = request.filter(|request| described || explains(request, row)) {
-            let Some(next) = step_request(index, (request, described), now, &mut seen, &mut visit) else { return };
-            now = next;
-            continue;
-        }
-        let by = Ender::of(index, row, span_ns, &mut seen);
-        let wait = by.wait(index, row, cause);
-        // An idle worker acts as soon as a request completes: then the request is what took the time.
-        let request = request.or_else(|| ended.filter(|request| explains(request, row)));
-        let wait = wait.or_else(|| request.is_none().then(|| by.message(index, row, cause)).flatten());
-        match (wait, request) {
-            (Some(wait), _) => {
-                visit(Step::Waits { row: wait.row, cause: wait.cause, ns: wait.ns, held: by.held() });
-                now = (wait.row, wait.cause, by.span_ns().unwrap_or(span_ns));
-            }
-            (None, Some(request)) => {
-                let Some(next) = step_request(index, (request, described), now, &mut seen, &mut visit) else { return };
-                now = next;
-            }
-            (None, None) => return by.works(index, cause).into_iter().for_each(visit),
-        }
+    let start = Wait { row: first.row, cause: first.cause, span_ns: first.span_ns };
+    follow(index, &mut Line { index, seen, visit }, &start, Bounds::CHAIN);
+}
+
+/// One line of waits.
+struct Line<'a, V> {
+    index: &'a RunIndex,
+    seen: Seen,
+    visit: V,
+}
+
+impl<'a, V: FnMut(Step<'a>)> Follower<'a> for Line<'a, V> {
+    type Did = Wait;
+
+    fn span_ns(&self, did: &Wait) -> (u64, u64) {
+        did.span_ns
     }
+
+    fn wait(&self, did: &Wait) -> Option<Wait> {
+        Some(*did)
+    }
+
+    fn is_new(&mut self, edge: &Edge) -> bool {
+        self.seen.insert(edge.tid)
+    }
+
+    fn did(&mut self, wait: &Wait, edge: &Edge, main: Option<WakerWait>, _from_ns: u64) -> Vec<Wait> {
+        let Edge { tid, from_ns, to_ns, held } = *edge;
+        if let Some(WakerWait { row, cause, ns }) = main {
+            (self.visit)(Step::Waits { row, cause, ns, held });
+            return vec![Wait { row, cause, span_ns: (from_ns, to_ns) }];
+        }
+        // It ended the writeback of its pages, among other work.
+        if wait.cause != Cause::WritebackWait || !self.index.tasks.is_worker(tid, to_ns, &self.index.names) {
+            (self.visit)(Step::Works { tid, at_ns: to_ns, ns: edge.ns(), held });
+        }
+        Vec::new()
+    }
+
+    fn enter(&mut self, _did: &Wait, _edge: &Edge) {}
+
+    fn leave(&mut self) {}
+
+    /// Visits a request, and what is below that of a loop device.
+    fn request(&mut self, wait: &Wait, Ended { request, described }: Ended<'a>, bounds: Bounds) -> u64 {
+        let (index, row, (from_ns, to_ns)) = (self.index, self.index.row(wait.row), wait.span_ns);
+        (self.visit)(Step::Request { request, described });
+        let is_own = is_own_stage(request, wait.cause);
+        let (from_ns, to_ns) = (row.start_ns.max(from_ns), row.runnable_ns.min(to_ns));
+        match lower_device::longest(index, request, from_ns, to_ns).filter(|_| !is_own) {
+            Some(Part { by: Served::Lower(_, request), .. }) => {
+                (self.visit)(Step::Request { request, described: false });
+            }
+            Some(Part { by: Served::Worker(row), from_ns, to_ns }) if self.seen.insert(index.row(row).tid) => {
+                let cause = index.main_cause(row);
+                (self.visit)(Step::Waits { row, cause, ns: to_ns - from_ns, held: None });
+                follow(index, self, &Wait { row, cause, span_ns: (from_ns, to_ns) }, bounds);
+            }
+            _ => {}
+        }
+        wait.span_ns.1
+    }
+
+    fn stopped(&mut self, wait: &Wait, tid: u32) {
+        let (row, (from_ns, to_ns)) = (self.index.row(wait.row), wait.span_ns);
+        let ns = row.runnable_ns.min(to_ns).saturating_sub(row.start_ns.max(from_ns));
+        (self.visit)(Step::Stopped { tid, at_ns: row.start_ns, ns, cause: wait.cause });
+    }
+
+    fn rest(&mut self, _ns: u64) {}
 }
 
 /// The tasks of a chain. A step adds at most two.
@@ -233,152 +265,9 @@ impl Seen {
     }
 }
 
-/// Who kept a task waiting, where it is no task of the chain before.
-struct Ender(Option<Edge>);
-
-impl Ender {
-    fn of(index: &RunIndex, row: &Row, span_ns: (u64, u64), seen: &mut Seen) -> Ender {
-        Ender(edge::longest(index, row, span_ns).filter(|edge| seen.insert(edge.tid)))
-    }
-
-    fn span_ns(&self) -> Option<(u64, u64)> {
-        self.0.map(|edge| (edge.from_ns, edge.to_ns))
-    }
-
-    fn held(&self) -> Option<Held> {
-        self.0.and_then(|edge| edge.held)
-    }
-
-    /// What it waited for in that time itself, if that explains it: what the task waits for that thaws a file system did not freeze it.
-    fn wait(&self, index: &RunIndex, by: &Row, cause: Cause) -> Option<WakerWait> {
-        let Edge { tid, from_ns, to_ns, held } = self.0?;
-        let is_foreign = |row: &Row| held.is_none() && is_of_other_work(index, by, row);
-        let wait = longest_wait(index, tid, (from_ns, to_ns), (held.is_some(), &is_foreign))?;
-        let explains = cause != Cause::Frozen || wait.cause == Cause::Frozen;
-        (explains && wait.ns >= (to_ns - from_ns) / SMALL_PART).then_some(wait)
-    }
-
-    /// Its wait for the message that let it act, where the row is such a wait itself, or one for a server in user space: who sent
-    /// that message took the time.
-    fn message(&self, index: &RunIndex, row: &Row, cause: Cause) -> Option<WakerWait> {
-        let Edge { tid, from_ns, to_ns, .. } = self.0?;
-        if !cause.has(traits::SERVER) && !index.awaits_task(row) {
-            return None;
-        }
-        let is_it = |row: &Row| index.awaits(row).is_some_and(Awaits::is_idle) && index.waker(row).is_some();
-        let mut rows = index.rows_between(tid, from_ns, to_ns).take(LOOKED_AT);
-        let (at, last) = rows.find(|(_, row)| row.kind == StallKind::OffCpu && is_it(row))?;
-        let ns = last.runnable_ns.min(to_ns).saturating_sub(last.start_ns.max(from_ns));
-        (ns >= (to_ns - from_ns) / SMALL_PART).then(|| WakerWait { row: at, cause: index.main_cause(at), ns })
-    }
-
-    /// What it did in that time, if it did not wait.
-    fn works<'a>(&self, index: &RunIndex, cause: Cause) -> Option<Step<'a>> {
-        let Edge { tid, from_ns, to_ns, held } = self.0?;
-        // It ended the writeback of its pages, among other work.
-        if cause == Cause::WritebackWait && index.tasks.is_worker(tid, to_ns, &index.names) {
-            return None;
-        }
-        Some(Step::Works { tid, at_ns: to_ns, ns: to_ns - from_ns, held })
-    }
-}
-
-/// Who stopped the task, or froze its cgroup or file system, if that is known.
-fn stopped<'a>(row: &Row, cause: Cause, (from_ns, to_ns): (u64, u64)) -> Option<Step<'a>> {
-    let is_it = |tid: &u32| cause.has(traits::HALTED) && *tid != row.tid;
-    let tid = row.holder_tid.get().filter(is_it)?;
-    let ns = row.runnable_ns.min(to_ns).saturating_sub(row.start_ns.max(from_ns));
-    Some(Step::Stopped { tid, at_ns: row.start_ns, ns, cause })
-}
-
-/// Whether a wait of that cause has a waker that is to blame. Who lets a stopped task go on is not.
-fn is_followed(index: &RunIndex, row: &Row, cause: Cause) -> bool {
-    // Who will end a wait that lasts is unknown, unless it is for a lock.
-    let is_wait = matches!(row.kind, StallKind::OffCpu | StallKind::Asynchronous) || row.lock.get().is_some();
-    // A timer wakes a task from whatever other task it interrupts: that one did not act.
-    let is_timer = row.lock.get().is_none() && index.awaits(row) == Some(Awaits::Interrupt);
-    is_wait && !is_timer && cause != Cause::Stopped && !cause.has(traits::FOR_CPU | traits::CHOSEN)
-}
-
 /// Whether most of a request's time was in a stage before the device: what is below the device did not matter.
 fn is_own_stage(request: &RequestRecord, cause: Cause) -> bool {
     cause != Cause::Device && request::main_cause(request) == cause
-}
-
-/// Visits a request, and what is below that of a loop device. Returns the wait of its worker, from which the chain goes on.
-fn step_request<'a>(
-    index: &'a RunIndex,
-    (request, described): (&'a RequestRecord, bool),
-    (at, cause, (from_ns, to_ns)): (u32, Cause, (u64, u64)),
-    seen: &mut Seen,
-    visit: &mut impl FnMut(Step<'a>),
-) -> Option<(u32, Cause, (u64, u64))> {
-    visit(Step::Request { request, described });
-    if is_own_stage(request, cause) {
-        return None;
-    }
-    let row = index.row(at);
-    let part = lower_device::longest(index, request, row.start_ns.max(from_ns), row.runnable_ns.min(to_ns))?;
-    match part.by {
-        Served::Worker(row) if seen.insert(index.row(row).tid) => {
-            let cause = index.main_cause(row);
-            visit(Step::Waits { row, cause, ns: part.to_ns - part.from_ns, held: None });
-            Some((row, cause, (part.from_ns, part.to_ns)))
-        }
-        Served::Lower(_, request) => {
-            visit(Step::Request { request, described: false });
-            None
-        }
-        Served::Worker(_) | Served::Device => None,
-    }
-}
-
-/// Whether a wait lasted about as long as the request that ended it. Otherwise the request was the last of many, and its
-/// submitter is the better explanation.
-fn explains(request: &RequestRecord, row: &Row) -> bool {
-    let within_ns = request.completed_ns.saturating_sub(request.began_ns().max(row.start_ns));
-    request.throttled || within_ns >= (row.runnable_ns - row.start_ns) / SMALL_PART
-}
-
-/// A task's main wait between two moments; `None` where no wait is recorded. While it holds a lock, a task has work.
-fn longest_wait(
-    index: &RunIndex,
-    tid: u32,
-    (from_ns, to_ns): (u64, u64),
-    (holds, is_foreign): (bool, &dyn Fn(&Row) -> bool),
-) -> Option<WakerWait> {
-    let mut sleeps = WaitsByCause::default();
-    let mut spans = WaitsByCause::default();
-    let rows = || index.rows_between(tid, from_ns, to_ns).take(LOOKED_AT);
-    // Polls see a wait, too, that is recorded when it ends: it counts once.
-    let is_recorded = |poll: &Row| {
-        let is_of =
-            |row: &Row| row.kind == StallKind::OffCpu && row.start_ns < poll.end_ns && poll.start_ns < row.end_ns;
-        poll.kind == StallKind::Blocked && rows().any(|(_, row)| is_of(row))
-    };
-    for (at, row) in rows().filter(|(_, row)| !is_recorded(row) && !is_foreign(row)) {
-        let awaits_work = index.awaits(row).is_some_and(Awaits::is_idle);
-        let idle = !holds && (awaits_work || index.stack(row.stack.get()).is_some_and(|stack| stack.idle));
-        // An idle task had no work; from its wakeup on it was late.
-        let (cause, since_ns) =
-            if idle { (row.runnable_cause(), row.runnable_ns) } else { (cause_of_wait(index, at), row.start_ns) };
-        let ns = row.end_ns.min(to_ns).saturating_sub(since_ns.max(from_ns));
-        match row.kind {
-            StallKind::OffCpu | StallKind::Blocked => sleeps.add(cause, ns, at),
-            StallKind::Span if row.announced.is_some() => spans.add(cause, ns, at),
-            _ => {}
-        }
-    }
-    // Spans contain sleeps, and sleeps have wakers.
-    sleeps.longest().or_else(|| spans.longest()).map(|wait| WakerWait { ns: wait.ns.min(to_ns - from_ns), ..wait })
-}
-
-/// What a wait of the chain was for: by its row, or by the choice of its task.
-fn cause_of_wait(index: &RunIndex, at: u32) -> Cause {
-    match index.main_cause(at) {
-        Cause::Unexplained if is_by_choice(index, index.row(at)) => Cause::Sleep,
-        cause => cause,
-    }
 }
 
 /// The row that a segment's chain continues from: the sleep or, where the sleep was for another thread, that thread's row.

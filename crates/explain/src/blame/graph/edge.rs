@@ -16,6 +16,10 @@ pub(crate) struct Edge {
 }
 
 impl Edge {
+    pub(crate) fn ns(&self) -> u64 {
+        self.to_ns - self.from_ns
+    }
+
     fn of_holder(held: Held) -> Edge {
         Edge { tid: held.tid, from_ns: held.from_ns, to_ns: held.to_ns, held: Some(held) }
     }

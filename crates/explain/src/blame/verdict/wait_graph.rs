@@ -1,5 +1,6 @@
 //! The waits of slow operations with what is behind them: a wait for a lock becomes the waits of the task that held it.
 
+mod follower;
 mod of_requests;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,13 +13,13 @@ use crate::blame::culprits::blamed_disk;
 use crate::blame::culprits::dirtying::dirtying;
 use crate::blame::culprits::loops;
 use crate::blame::culprits::pinned::are_pinned;
-use crate::blame::facts::cause::{Cause, traits};
+use crate::blame::facts::cause::Cause;
 use crate::blame::facts::rows::Row;
 use crate::blame::facts::run_index::RunIndex;
 use crate::blame::facts::storage::disks::Disks;
 use crate::blame::facts::storage::request;
 use crate::blame::graph::chain::{chain_row, other_thread};
-use crate::blame::graph::edge::{Edge, edges};
+use crate::blame::graph::follow::{Bounds, Follower, follow};
 use crate::blame::graph::segment::{NO_ROW, Segment};
 use crate::blame::intents::interruptions::stops;
 use crate::blame::intents::lasting::hangs;
@@ -27,13 +28,11 @@ use crate::blame::operations::sync_calls;
 use crate::blame::operations::unfinished::reads;
 use crate::blame::timeline::timelines::TaskTimelines;
 use crate::blame::verdict::wording;
-use crate::thresholds::{CHAIN_TASKS, CLOSED_LOOP_WITHIN_NS};
+use crate::thresholds::CLOSED_LOOP_WITHIN_NS;
 use crate::waits::{IoLimit, KernelThreads, Numbers, Path, Step, Waiting, Waits};
 
 /// Operations that are kept; of more, every n-th.
 const KEPT: usize = 20_000;
-/// Pieces of one task that are followed within one wait.
-const PIECES: usize = 1024;
 
 /// The waits of these operations, which are ordered by start.
 pub(crate) fn waits<'a>(
@@ -153,13 +152,31 @@ struct Graph<'a, 'b> {
     of: u32,
     /// A task waited for a lock whose holder waited for one of its own at that time.
     deadlock: bool,
+    /// The waits that led to where the way is now.
+    path: Path,
+    /// How long the path was before each of the tasks that it leads through.
+    lengths: Vec<usize>,
+    /// Time by path, of the operation.
+    pieces: BTreeMap<u32, u64>,
 }
 
 impl<'a, 'b> Graph<'a, 'b> {
     fn new((index, disks): (&'a RunIndex, &'a Disks), timelines: &'b mut TaskTimelines<'a>) -> Graph<'a, 'b> {
         let (paths, names) = (Numbers::new(), Numbers::new());
-        let (tasks, servers) = (BTreeMap::new(), BTreeSet::new());
-        Graph { index, disks, timelines, paths, names, tasks, servers, of: 0, deadlock: false }
+        Graph {
+            index,
+            disks,
+            timelines,
+            paths,
+            names,
+            tasks: BTreeMap::new(),
+            servers: BTreeSet::new(),
+            of: 0,
+            deadlock: false,
+            path: Path::new(),
+            lengths: Vec::new(),
+            pieces: BTreeMap::new(),
+        }
     }
 
     fn waiting(&mut self, operation: &SlowOperation) -> Waiting {
@@ -167,7 +184,6 @@ impl<'a, 'b> Graph<'a, 'b> {
         self.of = operation.tid;
         self.name(operation.tid, to_ns);
         let timeline = self.timelines.of(operation);
-        let mut pieces = BTreeMap::new();
         let (mut first_throttled_ns, mut unknown_requests) = (None, 0);
         for segment in timeline.between(from_ns, to_ns) {
             if segment.cause == Cause::IoThrottle {
@@ -175,8 +191,7 @@ impl<'a, 'b> Graph<'a, 'b> {
                 unknown_requests += u32::from(self.device_time_is_unknown(&segment));
             }
             self.servers.extend(self.server(&segment));
-            let mut path = Vec::with_capacity(CHAIN_TASKS);
-            self.follow(&segment, operation.tid, &mut path, &mut pieces);
+            self.follow(&segment, operation.tid);
         }
         let since_throttled_ns = first_throttled_ns.and_then(|first_ns| {
             let mut before = timeline.latest(first_ns.saturating_sub(CLOSED_LOOP_WITHIN_NS), first_ns);
@@ -192,7 +207,7 @@ impl<'a, 'b> Graph<'a, 'b> {
             class: self.names.of(&names.get(operation.class).to_owned()),
             task: name.map(|name| self.names.of(&name)),
             cgroup: cgroup.map(|cgroup| self.names.of(&cgroup)),
-            pieces: pieces.into_iter().collect(),
+            pieces: std::mem::take(&mut self.pieces).into_iter().collect(),
             since_throttled_ns,
             unknown_requests,
         }
@@ -213,33 +228,38 @@ impl<'a, 'b> Graph<'a, 'b> {
         request.is_none_or(|request| request.issued_ns.is_none())
     }
 
-    /// Adds the pieces of a segment: its own, or those of the task that it was for.
-    fn follow(&mut self, segment: &Segment, tid: u32, path: &mut Path, pieces: &mut BTreeMap<u32, u64>) {
+    /// Enters a segment of a task's time, with all that its time consists of.
+    fn follow(&mut self, segment: &Segment, tid: u32) {
+        self.push(segment, tid);
+        follow(self.index, self, segment, Bounds::SHARES);
+        self.leave();
+    }
+
+    /// Adds the steps of a segment to the path.
+    fn push(&mut self, segment: &Segment, tid: u32) {
         let index = self.index;
         let tid = other_thread(index, segment).unwrap_or(tid);
         self.name(tid, segment.end_ns);
-        let kind = self.kind(segment, tid, path);
+        let kind = self.kind(segment, tid);
         let syncs = segment.row().is_some_and(|row| sync_calls::is_in_sync(index, row));
         let is_limited = segment.cause == Cause::IoThrottle;
-        let blamed = if path.is_empty() || is_limited { blamed_disk(index, self.disks, segment) } else { None };
+        let is_first = self.path.is_empty();
+        let blamed = if is_first || is_limited { blamed_disk(index, self.disks, segment) } else { None };
         // A limit is one on the disk below, where that is a loop device's.
         let device = blamed.filter(|_| is_limited).or_else(|| self.device(segment));
-        let blamed = blamed.filter(|_| path.is_empty());
-        let occasion = segment.row().and_then(|row| wording::occasion(index, index.row(row), segment.cause));
-        path.push(Step { cause: segment.cause, kind, device, blamed, tid, syncs, occasion });
-        let length = path.len();
-        path.extend(self.limit_on_writeback(segment, path[0].blamed));
-        let mut now_ns = segment.start_ns;
-        if path.len() < CHAIN_TASKS {
-            now_ns = self.follow_request(segment, path, pieces);
-            if now_ns == segment.start_ns {
-                now_ns = self.follow_tasks(segment, path, pieces);
-            }
+        self.lengths.push(self.path.len());
+        let (cause, blamed) = (segment.cause, blamed.filter(|_| is_first));
+        let occasion = segment.row().and_then(|row| wording::occasion(index, index.row(row), cause));
+        self.path.push(Step { cause, kind, device, blamed, tid, syncs, occasion });
+        let limit = self.limit_on_writeback(segment, self.path[0].blamed);
+        self.path.extend(limit);
+    }
+
+    /// Adds time to the path.
+    fn put(&mut self, ns: u64) {
+        if ns > 0 {
+            *self.pieces.entry(self.paths.of(&self.path)).or_default() += ns;
         }
-        if segment.end_ns > now_ns {
-            *pieces.entry(self.paths.of(path)).or_default() += segment.end_ns - now_ns;
-        }
-        path.truncate(length - 1);
     }
 
     /// Writers are paused at the pace of writeback. Where a limit delays the requests of that, they wait for the limit.
@@ -258,48 +278,19 @@ impl<'a, 'b> Graph<'a, 'b> {
         })
     }
 
-    /// What the tasks did that kept it waiting is what the time went to. Returns until when that is known.
-    fn follow_tasks(&mut self, segment: &Segment, path: &mut Path, pieces: &mut BTreeMap<u32, u64>) -> u64 {
-        let index = self.index;
-        let mut now_ns = segment.start_ns;
-        let row = chain_row(index, segment).filter(|_| segment.cause.has(traits::FOR_TASK));
-        let edges = row.map(|row| edges(index, index.row(row), (segment.start_ns, segment.end_ns)));
-        for edge in edges.unwrap_or_default() {
-            self.deadlock |= edge.held.is_some() && are_locks_up_to(self.of, edge.tid, path);
-            let is_new = edge.tid != self.of && path.iter().all(|step| step.tid != edge.tid);
-            if is_new {
-                now_ns = self.follow_task(edge, now_ns, path, pieces);
-            }
-        }
-        now_ns
-    }
-
-    /// What one of them did, whose part begins at the earliest at a moment. What none of them explains is the wait's own time.
-    fn follow_task(&mut self, edge: Edge, mut now_ns: u64, path: &mut Path, pieces: &mut BTreeMap<u32, u64>) -> u64 {
-        let timeline = self.timelines.get(edge.tid);
-        for piece in timeline.between(edge.from_ns.max(now_ns), edge.to_ns).take(PIECES) {
-            if piece.start_ns > now_ns {
-                *pieces.entry(self.paths.of(path)).or_default() += piece.start_ns - now_ns;
-            }
-            self.follow(&piece, edge.tid, path, pieces);
-            now_ns = piece.end_ns;
-        }
-        now_ns
-    }
-
     fn name(&mut self, tid: u32, at_ns: u64) {
         let process = || self.index.tasks.process(tid, at_ns, &self.index.names).to_string();
         self.tasks.entry(tid).or_insert_with(process);
     }
 
     /// What kind of wait of its cause a segment is, or whose work.
-    fn kind(&self, segment: &Segment, tid: u32, path: &Path) -> Option<WaitKind> {
+    fn kind(&self, segment: &Segment, tid: u32) -> Option<WaitKind> {
         if segment.cause == Cause::Running {
             let is_own = self.tasks.get(&tid) == self.tasks.get(&self.of);
             return Some(if is_own { WaitKind::OwnWork } else { WaitKind::WorkOfAnother });
         }
         let row = self.index.row(segment.row()?);
-        let is_of_commit = path.iter().any(|step| step.cause == Cause::Journal);
+        let is_of_commit = self.path.iter().any(|step| step.cause == Cause::Journal);
         let stack = self.index.stack(row.stack.get());
         let (rule, is_direct) = (self.index.rule(row), || stack.is_some_and(|stack| stack.direct));
         if is_of_commit && rule.is_some_and(|rule| rule.kind == WaitKind::PagesUnderWriteback) {
@@ -327,13 +318,6 @@ impl<'a, 'b> Graph<'a, 'b> {
         let row = self.index.row(chain_row(self.index, segment)?);
         self.index.request(row).filter(|_| self.index.is_of_request(row, segment.cause)).map(|request| request.device)
     }
-}
-
-/// Whether a path leads from the lock that a task waits for through locks alone: if its last one is held by `holder`, which is a task of the
-/// path or the one that waits, none of them will be released.
-fn are_locks_up_to(of: u32, holder: u32, path: &Path) -> bool {
-    let from = if holder == of { Some(0) } else { path.iter().position(|step| step.tid == holder) };
-    path.len() > 1 && from.is_some_and(|from| path[from..].iter().all(|step| step.cause == Cause::Lock))
 }
 
 /// The direction of a request that a limit delays: limits on reads and writes are separate. A limit on writes delays discards too, and

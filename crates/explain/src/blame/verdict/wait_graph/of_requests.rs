@@ -1,82 +1,66 @@
 //! What is behind a wait that a request ended, stage by stage, down to the disk below a loop device.
 
-use std::collections::BTreeMap;
-
 use model::stall::RequestRecord;
 
-use super::{Graph, PIECES, direction};
+use super::{Graph, direction};
 use crate::blame::facts::cause::{Cause, traits};
 use crate::blame::facts::storage::request;
-use crate::blame::graph::chain::chain_row;
+use crate::blame::graph::edge::Edge;
+use crate::blame::graph::follow::{Bounds, Ended, Wait, follow_task};
 use crate::blame::graph::lower_device::{self, Part, Served};
-use crate::blame::graph::segment::Segment;
-use crate::waits::{Path, Step};
+use crate::waits::Step;
 
-impl Graph<'_, '_> {
-    /// Where a request ends the wait, its stages are what the time went to. Returns until when that is known.
-    pub(super) fn follow_request(
-        &mut self,
-        segment: &Segment,
-        path: &mut Path,
-        pieces: &mut BTreeMap<u32, u64>,
-    ) -> u64 {
-        let index = self.index;
-        let Some(row) = chain_row(index, segment).filter(|_| segment.cause.has(traits::HIDES_STAGES)) else {
-            return segment.start_ns;
-        };
-        let Some(record) = index.request(index.row(row)) else { return segment.start_ns };
-        let mut borders = vec![segment.start_ns, segment.end_ns];
-        borders.extend(record.moments().filter(|at| (segment.start_ns..segment.end_ns).contains(at)));
+impl<'a> Graph<'a, '_> {
+    /// Where a request ends the wait, its stages are what the time went to, unless the wait is one of them. Returns until when that is known.
+    pub(super) fn follow_request(&mut self, wait: &Wait, ended: Ended<'a>, bounds: Bounds) -> u64 {
+        let (record, (start_ns, end_ns)) = (ended.request, wait.span_ns);
+        if !wait.cause.has(traits::HIDES_STAGES) {
+            return start_ns;
+        }
+        let mut borders = vec![start_ns, end_ns];
+        borders.extend(record.moments().filter(|at| (start_ns..end_ns).contains(at)));
         borders.sort_unstable();
-        let tid = record.submitter().unwrap_or(index.row(row).tid);
+        let tid = record.submitter().unwrap_or(self.index.row(wait.row).tid);
         for pair in borders.windows(2).filter(|pair| pair[0] < pair[1]) {
             self.name(tid, pair[1]);
             let stage = request::cause_at(record, pair[0]).filter(|_| pair[0] < record.completed_ns);
-            if stage != Some(Cause::Device) || !self.follow_lower(record, tid, (pair[0], pair[1]), path, pieces) {
-                let step = stage.map(|cause| step(record, cause, tid));
-                self.put(step, pair[1] - pair[0], path, pieces);
+            let span_ns = (pair[0], pair[1]);
+            if stage != Some(Cause::Device) || !self.follow_lower(wait, (record, tid), span_ns, bounds) {
+                self.put_step(stage.map(|cause| step(record, cause, tid)), pair[1] - pair[0]);
             }
         }
-        segment.end_ns
+        end_ns
     }
 
     /// Follows what served a request of a loop device, if that is known.
     fn follow_lower(
         &mut self,
-        record: &RequestRecord,
-        tid: u32,
+        wait: &Wait,
+        (record, tid): (&'a RequestRecord, u32),
         (from_ns, to_ns): (u64, u64),
-        path: &mut Path,
-        pieces: &mut BTreeMap<u32, u64>,
+        bounds: Bounds,
     ) -> bool {
-        let index = self.index;
-        let parts = lower_device::parts(index, record, from_ns, to_ns);
+        let parts = lower_device::parts(self.index, record, from_ns, to_ns);
         for Part { from_ns, to_ns, by } in &parts {
-            let (mut now_ns, to_ns) = (*from_ns, *to_ns);
+            let mut now_ns = *from_ns;
             let own = match by {
                 Served::Lower(cause, lower) => step(lower, *cause, tid),
                 Served::Worker(_) | Served::Device => step(record, Cause::Device, tid),
             };
             if let Served::Worker(row) = by {
-                let worker = index.row(*row).tid;
-                for piece in self.timelines.get(worker).between(now_ns, to_ns).take(PIECES) {
-                    self.put(Some(own), piece.start_ns.saturating_sub(now_ns), path, pieces);
-                    self.follow(&piece, worker, path, pieces);
-                    now_ns = piece.end_ns;
-                }
+                let worker = Edge { tid: self.index.row(*row).tid, from_ns: now_ns, to_ns: *to_ns, held: None };
+                now_ns = follow_task(self.index, self, (wait, &worker, None), now_ns, bounds);
             }
-            self.put(Some(own), to_ns.saturating_sub(now_ns), path, pieces);
+            self.put_step(Some(own), to_ns.saturating_sub(now_ns));
         }
         !parts.is_empty()
     }
 
     /// Adds time at the end of a path and, if there is one, of one more step.
-    fn put(&mut self, step: Option<Step>, ns: u64, path: &mut Path, pieces: &mut BTreeMap<u32, u64>) {
-        if ns > 0 {
-            path.extend(step);
-            *pieces.entry(self.paths.of(path)).or_default() += ns;
-            path.truncate(path.len() - usize::from(step.is_some()));
-        }
+    fn put_step(&mut self, step: Option<Step>, ns: u64) {
+        self.path.extend(step);
+        self.put(ns);
+        self.path.truncate(self.path.len() - usize::from(step.is_some()));
     }
 }
 
