@@ -1,5 +1,8 @@
 //! Whom a wait was for: the one place that all who follow waits ask.
 
+use model::stall::{Awaits, StallKind};
+
+use crate::blame::facts::cause::{Cause, traits};
 use crate::blame::facts::rows::Row;
 use crate::blame::facts::run_index::RunIndex;
 use crate::blame::facts::run_index::lock_turns::Held;
@@ -48,6 +51,22 @@ pub(crate) fn longest(index: &RunIndex, row: &Row, span_ns: (u64, u64)) -> Optio
 
 fn by_waker(index: &RunIndex, row: &Row, span_ns: (u64, u64)) -> Option<Edge> {
     let (from_ns, to_ns) = (row.start_ns.max(span_ns.0), row.runnable_ns.min(span_ns.1));
-    let tid = index.waker(row).filter(|_| from_ns < to_ns)?;
+    let tid = ended_by(index, row, (row.start_ns, row.runnable_ns)).filter(|_| from_ns < to_ns)?;
     Some(Edge { tid, from_ns, to_ns, held: None })
+}
+
+/// The task that ended a sleep, or that sent the answer which came meanwhile, whatever ended the sleep.
+pub(crate) fn ended_by(index: &RunIndex, row: &Row, (from_ns, to_ns): (u64, u64)) -> Option<u32> {
+    let is_other = |sender: &u32| *sender != row.tid && index.awaits_task(row);
+    index.waker(row).or_else(|| index.answers.sender(row.tid, from_ns, to_ns).filter(is_other))
+}
+
+/// Whether a wait of that cause has a task to blame that ended it. Who lets a stopped task go on is not to blame.
+pub(crate) fn leads_on(index: &RunIndex, row: &Row, cause: Cause) -> bool {
+    // Who will end a wait that lasts is unknown, unless it is for a lock.
+    let is_wait = matches!(row.kind, StallKind::OffCpu | StallKind::Asynchronous | StallKind::ServerRequest)
+        || row.lock.get().is_some();
+    // A timer wakes a task from whatever other task it interrupts: that one did not act.
+    let is_timer = row.lock.get().is_none() && index.awaits(row) == Some(Awaits::Interrupt);
+    is_wait && !is_timer && cause != Cause::Stopped && !cause.has(traits::FOR_CPU | traits::CHOSEN)
 }

@@ -1,7 +1,7 @@
 //! How waits are followed: from a task's wait to what kept it waiting, to what that task did then, and so on. All who follow waits go this way;
 //! they differ in how far, and in whether the longest wait or all of them matter.
 
-use model::stall::{Awaits, RequestRecord, StallKind};
+use model::stall::RequestRecord;
 
 use crate::blame::facts::cause::{Cause, traits};
 use crate::blame::facts::rows::Row;
@@ -25,6 +25,9 @@ impl Bounds {
     pub(crate) const CHAIN: Bounds = Bounds { waits: CHAIN_TASKS, all: false };
     /// All that a wait's time consists of.
     pub(crate) const SHARES: Bounds = Bounds { waits: CHAIN_TASKS, all: true };
+
+    /// Back in time: of a server and its worker that wake each other there are many.
+    pub(crate) const PATH: Bounds = Bounds { waits: 512, all: true };
 
     fn less(self) -> Bounds {
         Bounds { waits: self.waits.saturating_sub(1), ..self }
@@ -124,7 +127,7 @@ fn lead<'a, F: Follower<'a>>(index: &'a RunIndex, follower: &mut F, wait: &Wait,
     if let Some(tid) = row.holder_tid.get().filter(|tid| cause.has(traits::HALTED) && *tid != row.tid) {
         return Lead::Stopped(tid);
     }
-    if !leads_on(index, row, cause) {
+    if !edge::leads_on(index, row, cause) {
         return Lead::Nobody;
     }
     let described = index.is_of_request(row, cause);
@@ -152,15 +155,6 @@ fn lead<'a, F: Follower<'a>>(index: &'a RunIndex, follower: &mut F, wait: &Wait,
             Lead::Tasks(edges, main.or_else(message))
         }
     }
-}
-
-/// Whether a wait of that cause has a waker that is to blame. Who lets a stopped task go on is not.
-fn leads_on(index: &RunIndex, row: &Row, cause: Cause) -> bool {
-    // Who will end a wait that lasts is unknown, unless it is for a lock.
-    let is_wait = matches!(row.kind, StallKind::OffCpu | StallKind::Asynchronous) || row.lock.get().is_some();
-    // A timer wakes a task from whatever other task it interrupts: that one did not act.
-    let is_timer = row.lock.get().is_none() && index.awaits(row) == Some(Awaits::Interrupt);
-    is_wait && !is_timer && cause != Cause::Stopped && !cause.has(traits::FOR_CPU | traits::CHOSEN)
 }
 
 /// Whether what a task waited for, by its cause, is what it kept another one waiting for: what the task waits for that thaws a file system did

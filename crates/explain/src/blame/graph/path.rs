@@ -6,10 +6,13 @@ use std::sync::Arc;
 
 use model::stall::Awaits;
 
-use crate::blame::facts::cause::{self, Cause, Evidence};
+use crate::blame::facts::cause::{Cause, Evidence};
+
 use crate::blame::facts::rows::Row;
 use crate::blame::facts::run_index::RunIndex;
 use crate::blame::facts::run_index::answers::PROXY;
+use crate::blame::graph::edge::{ended_by, leads_on};
+use crate::blame::graph::follow::Bounds;
 use crate::blame::graph::segment::{NO_ROW, Segment, TaskTimeline, Via};
 use crate::blame::intents::interruptions::choice::{is_timer, sleeps_by_choice};
 use crate::blame::intents::locks::since::{needed_since_ns, series_began_ns};
@@ -52,9 +55,7 @@ pub(crate) const HOLDER: Rule = Rule {
     },
 };
 
-/// Waits that a path leads through at most: of a server and its worker that wake each other there are many.
-const HOPS: usize = 512;
-/// Of these, how many may end at the same moment.
+/// Of the waits that a path leads through, how many may end at the same moment.
 const AT_ONCE: usize = 8;
 /// Segments of one task that are read at most, the latest first.
 const SEGMENTS: usize = 4096;
@@ -63,7 +64,8 @@ const SEGMENTS: usize = 4096;
 /// rows alone. Time that no task explains has the row's own cause.
 pub(crate) fn path(index: &RunIndex, row: u32, mut timeline_of: impl FnMut(u32) -> Arc<TaskTimeline>) -> Vec<Segment> {
     let wait = index.row(row);
-    let mut next = index.waker(wait).filter(|_| index.applies(&WAKER));
+    let ended_by = ended_by(index, wait, (wait.start_ns, wait.runnable_ns));
+    let mut next = ended_by.filter(|_| index.applies(&WAKER));
     let not_received = next.is_some_and(|server| is_not_received(index, wait, server));
     let mut path = Path::new(index, row, not_received);
     let mut hops = Hops::default();
@@ -103,7 +105,7 @@ impl Hops {
         self.all += 1;
         self.at_once = if until_ns == self.until_ns { self.at_once + 1 } else { 0 };
         self.until_ns = until_ns;
-        self.all <= HOPS && self.at_once < AT_ONCE
+        self.all <= Bounds::PATH.waits && self.at_once < AT_ONCE
     }
 }
 
@@ -285,7 +287,7 @@ impl Path<'_> {
     /// Whom the task waited for there; `None` if what it did before kept this wait waiting all the same.
     fn hand_over(&mut self, tid: u32, segment: &Segment, is_for_lock: bool) -> Option<Next> {
         let (index, asleep) = (self.index, self.index.row(segment.off));
-        let waker = ender(index, tid, segment);
+        let waker = ended_by(index, asleep, (segment.start_ns, segment.end_ns));
         // A timer or an interrupt ended that sleep.
         if !is_for_lock && (waker.is_none() || ends_a_lock(index, tid, segment, waker)) {
             self.put_wait(segment.start_ns);
@@ -363,14 +365,8 @@ fn ends_a_lock(index: &RunIndex, tid: u32, segment: &Segment, waker: Option<u32>
     is_short && waker.is_some() && index.rows_between(tid, from_ns, segment.start_ns).any(|(_, row)| is_lock(row))
 }
 
-/// Who ended that sleep of a task, or sent it the answer that came meanwhile.
-fn ender(index: &RunIndex, tid: u32, segment: &Segment) -> Option<u32> {
-    let sender = || index.answers.sender(tid, segment.start_ns, segment.end_ns).filter(|&sender| sender != tid);
-    index.waker(index.row(segment.off)).or_else(sender)
-}
-
 /// Whether a task did nothing there but wait for another one. One that is stopped waits for nobody.
 pub(crate) fn hands_over(index: &RunIndex, segment: &Segment) -> bool {
-    let asleep = !segment.cause.has(cause::traits::FOR_CPU) && segment.cause != Cause::Stopped;
-    asleep && segment.off != NO_ROW && segment.by == NO_ROW && index.awaits_task(index.row(segment.off))
+    let asleep = (segment.off != NO_ROW && segment.by == NO_ROW).then(|| index.row(segment.off));
+    asleep.is_some_and(|row| index.awaits_task(row) && leads_on(index, row, segment.cause))
 }
