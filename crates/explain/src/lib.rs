@@ -5,6 +5,7 @@
 
 pub mod blame;
 mod hashing;
+pub mod live;
 pub mod series;
 pub mod snapshot;
 pub mod summary;

@@ -21,6 +21,7 @@ use model::operation::{IntervalRecord, OperationKind, OperationRecord};
 use model::run::RunDescription;
 use model::stall::{RequestIntervalRecord, RequestRecord, StackRecord, StallKind, StallRecord, TaskRecord};
 use model::usage::UsageRecord;
+use model::user_stack::{UserFrameRecord, UserStackRecord};
 
 pub use self::devices::DeviceLoad;
 pub use self::memory::{Memory, PressureShare};
@@ -32,7 +33,7 @@ use self::devices::Devices;
 use self::history::History;
 use self::stuck::StuckBuilder;
 use self::work::WorkBuilder;
-use crate::blame::{Blame, Explanation, STEAL, Scope, Stall, is_of_limits};
+use crate::blame::{Accounting, Blame, Explanation, STEAL, Scope, Stall, is_of_limits};
 use crate::series::SeriesSet;
 use crate::waits::Waits;
 
@@ -120,6 +121,12 @@ impl SnapshotBuilder {
     #[must_use]
     pub fn scoped(self, scope: Scope) -> SnapshotBuilder {
         SnapshotBuilder { blame: self.blame.scoped(scope.clone()), scope, ..self }
+    }
+
+    /// Describes the `count` longest stalls individually, as far as memory is bounded.
+    #[must_use]
+    pub fn listing(self, count: usize) -> SnapshotBuilder {
+        SnapshotBuilder { blame: self.blame.listing(count), ..self }
     }
 
     /// Adds events of the journal, in order.
@@ -228,6 +235,16 @@ impl SnapshotBuilder {
         self.blame.requests(records);
     }
 
+    /// Adds rows of the table `user_stacks`.
+    pub fn user_stacks(&mut self, records: &[UserStackRecord]) {
+        self.blame.user_stacks(records);
+    }
+
+    /// Adds rows of the table `user_frames`.
+    pub fn user_frames(&mut self, records: &[UserFrameRecord]) {
+        self.blame.user_frames(records);
+    }
+
     /// Selects from all threads of the run, after stalls, operations, usage and requests.
     pub fn tasks<'a>(&mut self, all: impl Iterator<Item = &'a TaskRecord> + Clone) {
         // A culprit is reported by its process.
@@ -253,6 +270,11 @@ impl SnapshotBuilder {
 
     /// The snapshot. The series hold [`wanted_metric`]s at the samples from the last before the window to the last in it.
     pub fn finish(self, series: &SeriesSet) -> Snapshot {
+        self.finish_with_accounting(series).0
+    }
+
+    /// The same, and the accounting of every operation within the window.
+    pub fn finish_with_accounting(self, series: &SeriesSet) -> (Snapshot, Accounting) {
         let SnapshotBuilder { run, window, mut blame, phase, work, stuck, devices, whole, scope, .. } = self;
         blame.steal(series);
         blame.limits(series, run.host.page_size_bytes);
@@ -265,7 +287,7 @@ impl SnapshotBuilder {
         let samples = samples(series, window);
         let mut stuck = stuck.finish(&explanation.stalls, &whole);
         stuck.retain(|one| scope.has_named(&one.task, one.cgroups()) && scope.has_path(one.path.as_deref()));
-        Snapshot {
+        let snapshot = Snapshot {
             window,
             phase,
             work: work.finish(&devices::under_test(&run, &scope)),
@@ -275,7 +297,8 @@ impl SnapshotBuilder {
             stuck,
             devices: devices.finish(&run, &scope, series, samples),
             memory: memory::of(series, samples),
-        }
+        };
+        (snapshot, accounting)
     }
 }
 

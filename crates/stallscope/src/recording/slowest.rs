@@ -4,19 +4,20 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use explain::blame::Scope;
+use explain::live::Bounds;
 use explain::snapshot::Window;
 use model::operation::OperationRecord;
 use model::run::RunDescription;
 use report::snapshot::SlowestNow;
 
-use super::recent_history::RecentHistory;
+use super::shared_live::SharedLive;
 use super::tap::Tap;
 use crate::ui::screen::Screen;
 
 /// Time that the line covers.
 const WINDOW_NS: u64 = 10_000_000_000;
-/// Rows of each kind that are kept for it.
-const ROWS: usize = 10_000;
+/// What is kept for it: it is a line of a recording whose own cost matters.
+const BOUNDS: Bounds = Bounds { time_ns: 6 * WINDOW_NS, bytes: 8 << 20 };
 /// Time between two looks at the rows while the line says something.
 const EVERY: Duration = Duration::from_secs(1);
 /// And while it does not: the first stall is to be named at once.
@@ -31,7 +32,7 @@ const SLOWER: u64 = 2;
 
 /// Finds the slowest operation of the last seconds.
 pub struct Slowest {
-    history: Arc<RecentHistory>,
+    live: Arc<SharedLive>,
     scope: Scope,
     due: Instant,
     line: String,
@@ -43,10 +44,10 @@ pub struct Slowest {
 impl Slowest {
     /// `None` where nothing is to be said: it costs memory and time.
     pub fn new(screen: &Screen, slow_ns: u64) -> Option<Slowest> {
-        let history = Arc::new(RecentHistory::bounded(ROWS, slow_ns));
+        let live = Arc::new(SharedLive::new(slow_ns, BOUNDS));
         let (due, is_live) = (Instant::now(), screen.is_live());
         (!screen.is_quiet()).then(|| Slowest {
-            history,
+            live,
             scope: Scope::default(),
             due,
             line: String::new(),
@@ -62,12 +63,12 @@ impl Slowest {
 
     /// What has to see the rows.
     pub fn tap(&self) -> Arc<dyn Tap> {
-        self.history.clone()
+        self.live.clone()
     }
 
     /// Adds operations of a load.
     pub fn operations(&self, records: &[OperationRecord]) {
-        self.history.operations(records);
+        self.live.operations(records);
     }
 
     /// The line, with a line break before it; empty where nothing was slow. Without a terminal it is a message, when the first is seen
@@ -76,8 +77,8 @@ impl Slowest {
         if Instant::now() >= self.due {
             let began = Instant::now();
             let window = Window { from_ns: now_ns.saturating_sub(WINDOW_NS), to_ns: now_ns };
-            let is_slow = self.history.has_slow_since(window.from_ns);
-            let snapshot = is_slow.then(|| self.history.snapshot(run, &self.scope, window));
+            let is_slow = self.live.has_slow_since(window.from_ns);
+            let snapshot = is_slow.then(|| self.live.look(run, &self.scope, window).snapshot);
             let slowest = snapshot.and_then(|snapshot| report::snapshot::slowest(&snapshot));
             let (every, rests) = if slowest.is_some() { (EVERY, RESTS) } else { (EVERY_BEFORE, RESTS_BEFORE) };
             self.line = slowest.map_or_else(String::new, |slowest| self.shown(&slowest, screen));

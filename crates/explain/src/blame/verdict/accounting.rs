@@ -70,6 +70,17 @@ impl Accounting {
         self.operations.len()
     }
 
+    /// The number of a stall's operation; `None` for one of another explanation.
+    pub fn number_of(&self, stall: &Stall) -> Option<usize> {
+        let first = self.operations.partition_point(|operation| operation.start_ns < stall.start_ns);
+        let same_start = self.operations[first..].iter().take_while(|operation| operation.start_ns == stall.start_ns);
+        let is_it = |operation: &Operation| {
+            (operation.tid, operation.ns()) == (stall.task.tid, stall.duration_ns)
+                && self.index.names.get(operation.class) == stall.operation
+        };
+        same_start.into_iter().position(is_it).map(|at| first + at)
+    }
+
     /// Whether no operation was slow.
     pub fn is_empty(&self) -> bool {
         self.operations.is_empty()

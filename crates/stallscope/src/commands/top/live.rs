@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use archive::{ArchiveError, FlushState, Writer};
 use explain::blame::Scope;
+use explain::live::Bounds;
 use explain::snapshot::{Snapshot, Window};
 use model::event::Ending;
 use model::preflight::Finding;
@@ -18,8 +19,8 @@ use super::args::TopArgs;
 use super::snapshot_source::SnapshotSource;
 use crate::recording::machine::{self, Intent};
 use crate::recording::probes::Probes;
-use crate::recording::recent_history::{HISTORY_NS, RecentHistory};
 use crate::recording::recorder::{Recorder, Start};
+use crate::recording::shared_live::SharedLive;
 use crate::recording::sink::Sink;
 use crate::recording::tap::Tap;
 use crate::ui::failure::Failure;
@@ -34,7 +35,7 @@ const SLOW_NS: u64 = 100_000_000;
 pub struct Live {
     recorder: Option<Recorder>,
     kernel_files: Option<KernelFiles>,
-    history: Arc<RecentHistory>,
+    rows: Arc<SharedLive>,
     description: RunDescription,
     scope: Scope,
     rotated: Instant,
@@ -65,14 +66,14 @@ impl Live {
         };
         let description = machine::describe(intent, is_tracing, Limits::default(), findings);
         let scope = args.scope.of(&description)?;
-        let history = Arc::new(RecentHistory::default());
-        let tap: Option<Arc<dyn Tap>> = Some(history.clone());
+        let rows = Arc::new(SharedLive::new(slower_than_ns, Bounds::default()));
+        let tap: Option<Arc<dyn Tap>> = Some(rows.clone());
         let start = Start { samplers, renew: None, interval_ns: args.interval, tracing, watch: None, tap };
         let recorder = Recorder::start(start, Box::new(Discard))?;
         Ok(Live {
             recorder: Some(recorder),
             kernel_files: Some(kernel_files),
-            history,
+            rows,
             description,
             scope,
             rotated: Instant::now(),
@@ -94,22 +95,22 @@ impl SnapshotSource for Live {
     fn refresh(&mut self) -> Result<Extent, Failure> {
         if let Some(recorder) = &self.recorder {
             // Rotate periodically: threads and stacks are emitted again, and old ones can be dropped.
-            if self.rotated.elapsed() >= Duration::from_nanos(HISTORY_NS) {
+            if self.rotated.elapsed() >= Duration::from_nanos(Bounds::default().time_ns) {
                 self.rotated = Instant::now();
                 recorder.rotate();
             }
             if recorder.rotations() > self.rotations {
                 self.rotations = recorder.rotations();
-                self.history.forget_old();
+                self.rows.rotated();
             }
         }
-        let first_ns = self.history.first_ns().unwrap_or(0).max(self.started().monotonic_ns);
-        let last_ns = self.history.last_ns().unwrap_or_else(clock::monotonic_ns).max(first_ns);
+        let first_ns = self.rows.first_ns().unwrap_or(0).max(self.started().monotonic_ns);
+        let last_ns = self.rows.last_ns().unwrap_or_else(clock::monotonic_ns).max(first_ns);
         Ok(Extent { first_ns, last_ns, live: true })
     }
 
     fn snapshot(&mut self, window: Window) -> Snapshot {
-        self.history.snapshot(&self.description, &self.scope, window)
+        self.rows.look(&self.description, &self.scope, window).snapshot
     }
 
     fn remark(&self) -> Option<String> {
