@@ -80,8 +80,14 @@ pub fn compare(baseline: &Group, others: &[&Group], options: Options<'_>) -> Vec
 }
 
 impl Comparison {
-    /// A side that hangs is not better, whatever it did less of meanwhile.
+    /// A side that hangs is not better, whatever it did less of meanwhile. A metric of which some runs have only a lower bound has no
+    /// verdict: the runs with a value are the fast ones.
     fn censor(&mut self, a: &Group, b: &Group) {
+        let runs = || a.runs.iter().chain(&b.runs);
+        let is_censored = |metric: &str| runs().any(|run| run.censored.iter().any(|name| name == metric));
+        for metric in self.metrics.iter_mut().filter(|metric| is_censored(&metric.name)) {
+            (metric.verdict, metric.need_runs) = (Verdict::Censored, None);
+        }
         let hangs = |group: &Group| group.runs.iter().any(RunFigures::hangs);
         let (a, b) = (hangs(a), hangs(b));
         let of_stalls = self.stalls.iter_mut().flat_map(|stalls| stalls.count.iter_mut().chain([&mut stalls.time]));

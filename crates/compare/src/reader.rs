@@ -92,8 +92,7 @@ impl RunReader {
             steadiness: steadiness(&self.rates(summary)),
             unfinished_ns: explanation.map(|of| of.unfinished.longest_ns).filter(|&ns| ns > 0),
             cautions,
-            damage: Vec::new(),
-            lost: Vec::new(),
+            ..RunFigures::default()
         }
     }
 

@@ -24,6 +24,8 @@ pub enum Verdict {
     Different,
     /// The side that looks better has a wait that had not ended: what it would have taken is unknown.
     Unfinished,
+    /// Values of some runs are larger than their tool can count, so that no test of the others holds for all.
+    Censored,
     /// There are too few runs.
     NotEnoughData,
     /// B is the same within the margin.
@@ -38,6 +40,7 @@ impl Verdict {
             Verdict::Better => "better",
             Verdict::Different => "different",
             Verdict::Unfinished => "unfinished",
+            Verdict::Censored => "censored",
             Verdict::NotEnoughData => "not_enough_data",
             Verdict::Equivalent => "equivalent",
         }

@@ -34,6 +34,7 @@ pub(crate) fn words(verdict: Verdict) -> &'static str {
         Verdict::Better => "better",
         Verdict::Different => "different",
         Verdict::Unfinished => "unfinished",
+        Verdict::Censored => "no verdict: lower bounds only",
         Verdict::NotEnoughData => "not enough data",
         Verdict::Equivalent => "equivalent",
     }

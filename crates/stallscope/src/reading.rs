@@ -15,3 +15,4 @@ pub mod request_index;
 pub mod run_set;
 pub mod scope;
 pub mod summary;
+pub mod text_file;

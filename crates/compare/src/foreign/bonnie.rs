@@ -1,86 +1,102 @@
-//! bonnie++'s line of comma-separated values: format 1.98 (bonnie++ 2), and the formats of bonnie++ 1.96 and 1.97, which
-//! have two fields fewer. A line is a run.
+//! bonnie++'s line of comma-separated values, in all formats: 1.03 (27 fields), 1.96 and 1.97 (48; 47 where only small files were
+//! tested), 1.98 (50, of bonnie++ 2). A line is a run. Without such a line, its table.
+
+mod phases;
+mod table;
 
 use super::error::{ForeignError, Runs, malformed};
-use crate::figures::{Better, Fact, Figure, RunFigures};
+use super::text::finite;
+use crate::figures::{Fact, RunFigures};
+use phases::{BULK, Phases, SMALL, TOOL};
 
-const TOOL: &str = "bonnie++";
-/// Phases of the large file in column order, and whether they are in KiB/s. The names are those of the phases of
-/// `run bonnie`, except that bonnie++ counts seeks where `run bonnie` counts bytes.
-const BULK: [(&str, bool); 6] =
-    [("put", true), ("write", true), ("rewrite", true), ("get", true), ("read", true), ("seeks", false)];
-const SMALL: [&str; 6] = ["create", "stat", "delete", "create-random", "stat-random", "delete-random"];
-/// Field of the first phase in format 1.98, and the offset to the phases of small files.
-const BULK_AT: usize = 9;
-const SMALL_AFTER: usize = 17;
-const LATENCIES_AFTER: usize = 29;
-/// Fields missing before bonnie++ 2: number of seeks and of seeking processes.
-const FEWER: usize = 2;
+/// Fields of a line of bonnie++ 1.03, which has no format number: `name,size`, bulk, files, small files.
+const FIELDS_OF_103: usize = 27;
+
+/// Where a format has what.
+#[derive(Debug, Clone, Copy)]
+struct Layout {
+    /// First field of the large file's phases; `None` where they were not run and have fewer fields.
+    bulk: Option<usize>,
+    files: usize,
+    small: usize,
+    latencies: Option<usize>,
+    /// Format and version, name, concurrency, file size, chunk size.
+    named: [Option<usize>; 4],
+}
+
+impl Layout {
+    /// By the number of fields. In the formats with latencies these are the last 12 fields; 12 of small files and 5 of their
+    /// parameters precede them.
+    fn of(fields: &[&str]) -> Option<Layout> {
+        let count = fields.len();
+        let new = |bulk: Option<usize>| Layout {
+            bulk,
+            files: count - 29,
+            small: count - 24,
+            latencies: Some(count - 12),
+            named: [Some(1), Some(3), Some(5), Some(6)],
+        };
+        match (fields[0], count) {
+            ("1.96" | "1.97", 48) => Some(new(Some(7))),
+            // Without the large file one field fewer; its fields are empty.
+            ("1.96" | "1.97", 47) if fields[5..18].iter().all(|field| field.is_empty()) => Some(new(None)),
+            ("1.98", 50) => Some(new(Some(9))),
+            ("1.96" | "1.97" | "1.98", _) => None,
+            (_, FIELDS_OF_103) => Some(Layout {
+                bulk: Some(2),
+                files: 14,
+                small: 15,
+                latencies: None,
+                named: [None, None, Some(1), None],
+            }),
+            _ => None,
+        }
+    }
+}
 
 pub(super) fn runs(text: &str) -> Runs {
-    let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| is_values(line)).collect();
+    let lines: Vec<Vec<&str>> = text.lines().map(|line| line.trim().split(',').collect()).collect();
+    let lines: Vec<&Vec<&str>> = lines.iter().filter(|fields| is_new(fields) || is_103(fields)).collect();
     if lines.is_empty() {
-        let is_table = text.contains("Sequential Output") && text.contains("-Per Chr-");
-        return is_table
-            .then(|| Err(malformed(TOOL, "its line of comma-separated values is missing; bonnie++ prints it last")));
+        return table::runs(text);
     }
-    Some(lines.into_iter().map(run).collect())
+    Some(lines.into_iter().map(|fields| run(fields)).collect())
 }
 
-fn is_values(line: &str) -> bool {
-    let mut fields = line.split(',');
-    let is_version = |field: Option<&str>| field.is_some_and(|field| ["1.96", "1.97", "1.98"].contains(&field));
-    is_version(fields.next()) && fields.count() >= 20
+fn is_new(fields: &[&str]) -> bool {
+    ["1.96", "1.97", "1.98"].contains(&fields[0]) && fields.len() >= 20
 }
 
-fn run(line: &str) -> Result<RunFigures, ForeignError> {
-    let fields: Vec<&str> = line.split(',').collect();
-    let field = |at: usize| fields.get(at).copied().unwrap_or_default();
-    let bulk_at = if field(0) == "1.98" { BULK_AT } else { BULK_AT - FEWER };
-    let mut run = RunFigures::default();
-    let mut too_short = Vec::new();
-    let mut rate = |name: &str, at: usize, factor: f64, unit: &str| {
-        let text = field(at);
-        if text.starts_with('+') {
-            too_short.push(name.to_owned());
-        }
-        let value = text.parse::<f64>().ok().filter(|value| value.is_finite() && *value > 0.0)?;
-        let name = format!("{name}.{}", if unit == "bytes/s" { "bytes_per_s" } else { "per_s" });
-        Some(Figure::level(name, unit, Better::Higher, value * factor))
+/// Its line has nothing to recognize it by but its shape: every field after the size is a number, `+++`, or empty.
+fn is_103(fields: &[&str]) -> bool {
+    let is_value = |field: &&str| field.is_empty() || field.starts_with("++") || finite(field).is_some();
+    fields.len() == FIELDS_OF_103
+        && fields[2..].iter().enumerate().all(|(at, field)| is_value(field) || (at == 12 && field.contains(':')))
+        && fields[2..].iter().filter(|field| finite(field).is_some()).count() >= 6
+}
+
+fn run(fields: &[&str]) -> Result<RunFigures, ForeignError> {
+    let Some(layout) = Layout::of(fields) else {
+        let why =
+            format!("its line has {} fields; format {} has 48 (50 in 1.98): was it cut?", fields.len(), fields[0]);
+        return Err(malformed(TOOL, why));
     };
-    for (at, (name, in_kib)) in BULK.into_iter().enumerate() {
-        let (factor, unit) = if in_kib { (1024.0, "bytes/s") } else { (1.0, "/s") };
-        run.metrics.extend(rate(name, bulk_at + 2 * at, factor, unit));
+    let mut phases = Phases::default();
+    if let Some(bulk) = layout.bulk {
+        for (at, (name, in_kib)) in BULK.into_iter().enumerate() {
+            phases.rate(name, fields[bulk + 2 * at], if in_kib { Some(1024.0) } else { None });
+        }
     }
     for (at, name) in SMALL.into_iter().enumerate() {
-        run.metrics.extend(rate(name, bulk_at + SMALL_AFTER + 2 * at, 1.0, "/s"));
+        phases.rate(name, fields[layout.small + 2 * at], None);
     }
-    for (at, name) in BULK.iter().map(|(name, _)| *name).chain(SMALL).enumerate() {
-        let longest = latency_ns(field(bulk_at + LATENCIES_AFTER + at));
-        run.metrics.extend(longest.map(|ns| Figure::level(format!("{name}.max"), "ns", Better::Lower, ns)));
+    if let Some(latencies) = layout.latencies {
+        for (at, name) in BULK.iter().map(|(name, _)| *name).chain(SMALL).enumerate() {
+            phases.longest(name, fields[latencies + at]);
+        }
     }
-    if run.metrics.is_empty() && too_short.is_empty() {
-        return Err(malformed(TOOL, "its line of comma-separated values has no figure"));
-    }
-    if !too_short.is_empty() {
-        let phases = too_short.join(", ");
-        run.cautions.push(format!("too short to measure (under 0.5 s): {phases}; use larger files (-s)"));
-    }
-    run.facts = facts(&field, bulk_at);
-    Ok(run)
-}
-
-fn facts<'a>(field: &impl Fn(usize) -> &'a str, bulk_at: usize) -> Vec<Fact> {
-    let named = [("bonnie++ version", 1), ("concurrency", 3), ("file size", 5), ("chunk size", 6)];
-    let small_files = ("small files", bulk_at + SMALL_AFTER - 5);
-    let described = named.into_iter().chain([small_files]).map(|(what, at)| Fact::new(what, field(at)));
-    [Fact::new("workload", "bonnie++")].into_iter().chain(described).collect()
-}
-
-/// `4352us`, `12ms`, `3s`.
-fn latency_ns(text: &str) -> Option<f64> {
-    let (digits, factor) = [("us", 1e3), ("ms", 1e6), ("s", 1e9)]
-        .into_iter()
-        .find_map(|(unit, factor)| Some((text.strip_suffix(unit)?, factor)))?;
-    digits.parse::<f64>().ok().map(|value| value * factor).filter(|ns| ns.is_finite() && *ns >= 0.0)
+    let named = ["bonnie++ version", "concurrency", "file size", "chunk size"].into_iter().zip(layout.named);
+    let facts = named.chain([("small files", Some(layout.files))]);
+    let facts = facts.filter_map(|(what, at)| Some(Fact::new(what, fields[at?])));
+    phases.run(facts.filter(|fact| !fact.value.is_empty()).collect())
 }

@@ -8,7 +8,10 @@ use crate::figures::RunFigures;
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ForeignError {
     /// Not the output of a supported tool.
-    #[error("neither a run directory nor output of fio (--output-format=json), fs_mark, simoop or bonnie++")]
+    #[error(
+        "neither a run directory nor output of a supported tool: fio, fs_mark, bonnie++, simoop, IOR, mdtest, sysbench fileio, \
+         pgbench, db_bench, filebench"
+    )]
     Unknown,
     /// The tool is known, but the text is not valid output.
     #[error("looks like output of {tool}, but {why}")]

@@ -2,13 +2,20 @@
 //! the average of the loops' rates.
 
 use super::error::{Runs, malformed};
+use super::text::{finite, steady};
 use crate::figures::{Better, Fact, Figure, RunFigures};
-use statistics::steadiness;
 
 const TOOL: &str = "fs_mark";
-/// Calls that `-v` adds, in column order, three columns each: minimum, mean and maximum time, us.
-const CALLS: [&str; 6] = ["create", "write", "fsync", "sync", "close", "unlink"];
-/// Columns before them.
+/// Calls that `-v` adds, three columns each: minimum, mean and maximum time, us. The heading says which, and in which order.
+const CALLS: [(&str, &str); 6] = [
+    ("CREAT", "create"),
+    ("WRITE", "write"),
+    ("FSYNC", "fsync"),
+    ("SYNC", "sync"),
+    ("CLOSE", "close"),
+    ("UNLINK", "unlink"),
+];
+/// Columns before them: `FSUse%`, `Count`, `Size`, `Files/sec`, `App Overhead`.
 const PLAIN: usize = 5;
 
 /// One line of the table.
@@ -46,11 +53,13 @@ struct Reader {
     /// Files so far in this table.
     counted: f64,
     in_table: bool,
+    /// Calls of this table, in column order.
+    calls: Vec<&'static str>,
 }
 
 impl Reader {
     fn line(&mut self, line: &str) {
-        if let Some(comment) = line.strip_prefix('#') {
+        if let Some(comment) = line.trim_start().strip_prefix('#') {
             if self.in_table {
                 self.finish();
                 self.conditions.clear();
@@ -58,9 +67,9 @@ impl Reader {
             self.conditions.extend(condition(comment.trim()));
         } else if is_heading(line) {
             self.finish();
-            (self.in_table, self.counted) = (true, 0.0);
+            (self.in_table, self.counted, self.calls) = (true, 0.0, calls(line));
         } else if self.in_table && !line.trim().is_empty() {
-            match row(line, &mut self.counted) {
+            match row(line, self.calls.len(), &mut self.counted) {
                 Some(row) => self.loops.push(row),
                 // Other output between two tables.
                 None => self.finish(),
@@ -71,7 +80,7 @@ impl Reader {
     fn finish(&mut self) {
         self.in_table = false;
         if !self.loops.is_empty() {
-            self.runs.push(run(&std::mem::take(&mut self.loops), &self.conditions));
+            self.runs.push(run(&std::mem::take(&mut self.loops), &self.calls, &self.conditions));
         }
     }
 }
@@ -88,9 +97,17 @@ fn condition(comment: &str) -> Option<(&'static str, String)> {
     known.iter().find_map(|(prefix, what)| Some((*what, rest(prefix)?)))
 }
 
-fn row(line: &str, counted: &mut f64) -> Option<Loop> {
-    let words: Vec<f64> = line.split_whitespace().map(|word| word.parse::<f64>().ok()).collect::<Option<_>>()?;
-    if words.len() < PLAIN || words.iter().any(|word| !word.is_finite() || *word < 0.0) || words[3] <= 0.0 {
+/// `CREAT (Min/Avg/Max)        WRITE (Min/Avg/Max)`
+fn calls(heading: &str) -> Vec<&'static str> {
+    let words: Vec<&str> = heading.split_whitespace().collect();
+    let named = words.windows(2).filter(|pair| pair[1].eq_ignore_ascii_case("(min/avg/max)"));
+    named.filter_map(|pair| Some(CALLS.iter().find(|(name, _)| *name == pair[0])?.1)).collect()
+}
+
+/// A row with a number for each column.
+fn row(line: &str, calls: usize, counted: &mut f64) -> Option<Loop> {
+    let words: Vec<f64> = line.split_whitespace().map(finite).collect::<Option<_>>()?;
+    if words.len() != PLAIN + 3 * calls || words[3] <= 0.0 {
         return None;
     }
     // The count continues from loop to loop if files are kept, and restarts otherwise.
@@ -100,15 +117,14 @@ fn row(line: &str, counted: &mut f64) -> Option<Loop> {
     Some(Loop { files, per_s: words[3], calls })
 }
 
-fn run(loops: &[Loop], about: &[(&str, String)]) -> RunFigures {
+fn run(loops: &[Loop], calls: &[&str], about: &[(&str, String)]) -> RunFigures {
     let files: f64 = loops.iter().map(|one| one.files).sum();
     let seconds: f64 = loops.iter().map(|one| one.files / one.per_s).sum();
     let mut run = RunFigures::default();
     run.metrics.push(Figure::level("files_per_s", "/s", Better::Higher, files / seconds));
-    for (at, call) in CALLS.iter().enumerate() {
-        let of_loops: Option<Vec<(f64, f64)>> =
-            loops.iter().map(|one| one.calls.get(at).map(|call| (one.files * call.0, call.1))).collect();
-        let Some(of_loops) = of_loops else { continue };
+    for (at, call) in calls.iter().enumerate() {
+        let of_loops: Vec<(f64, f64)> =
+            loops.iter().map(|one| (one.files * one.calls[at].0, one.calls[at].1)).collect();
         let mean_us = of_loops.iter().map(|one| one.0).sum::<f64>() / files;
         let longest_us = of_loops.iter().map(|one| one.1).fold(0.0, f64::max);
         if longest_us > 0.0 {
@@ -116,11 +132,7 @@ fn run(loops: &[Loop], about: &[(&str, String)]) -> RunFigures {
             run.metrics.push(Figure::level(format!("{call}.max"), "ns", Better::Lower, longest_us * 1e3));
         }
     }
-    run.steadiness = if loops.len() > 1 {
-        steadiness(&loops.iter().map(|one| one.per_s).collect::<Vec<_>>())
-    } else {
-        run.steadiness
-    };
+    run.steadiness = steady(&loops.iter().map(|one| one.per_s).collect::<Vec<_>>()).unwrap_or(run.steadiness);
     run.facts.push(Fact::new("workload", "fs_mark"));
     run.facts.extend(about.iter().map(|(what, value)| Fact::new(what, value.clone())));
     run

@@ -1,8 +1,9 @@
-//! simoop's lines, by simoop or by `run simoop`: for each run the last report, or that after `Final stats`.
+//! simoop's lines, by simoop or by `run simoop`: for each run the last report, or that after `Final stats`. A report whose run time
+//! is not later than that before it begins another run, as in a mail that compares two.
 
 use super::error::{Runs, malformed};
+use super::text::{leading_number, steady};
 use crate::figures::{Amount, Better, Fact, Figure, RunFigures};
-use statistics::steadiness;
 
 const TOOL: &str = "simoop";
 const CLASSES: [(&str, &str); 3] = [("Read", "read"), ("Write", "write"), ("Allocation", "allocation")];
@@ -23,36 +24,73 @@ pub(super) fn runs(text: &str) -> Runs {
     if !has("work rate =") || !has("Read latency") {
         return None;
     }
-    let mut found = Vec::new();
-    let mut reports: Vec<Report> = Vec::new();
-    let (mut is_final, mut is_over) = (false, false);
-    for line in text.lines().map(str::trim) {
-        if line == "Warmup complete" {
-            // Reports of the warm-up do not count.
-            if is_over {
-                found.extend(run(&reports));
-            }
-            reports.clear();
-            (is_final, is_over) = (false, false);
-        } else if line == "Final stats" {
-            is_final = true;
-        } else if let Some(seconds) = line.strip_prefix("Run time:") {
-            if is_over {
-                continue;
-            }
-            let seconds = seconds.split_whitespace().next().and_then(|word| word.parse().ok()).unwrap_or(0.0);
-            reports.push(Report { seconds, ..Report::default() });
-        } else if let Some(report) = reports.last_mut().filter(|_| !is_over) {
-            entry(line, report);
-            is_over = is_final && report.work.is_some() && line.starts_with("alloc stall rate");
-        }
-    }
-    found.extend(run(&reports));
-    Some(if found.is_empty() {
+    let mut reader = Reader::default();
+    text.lines().for_each(|line| reader.line(line.trim()));
+    reader.finish();
+    Some(if reader.found.is_empty() {
         Err(malformed(TOOL, "no report has a work rate; was the run interrupted in its warm-up?"))
     } else {
-        Ok(found)
+        Ok(reader.found)
     })
+}
+
+/// Collects the reports of a run.
+#[derive(Default)]
+struct Reader {
+    found: Vec<RunFigures>,
+    reports: Vec<Report>,
+    /// Reports of the warm-up do not count.
+    is_warming: bool,
+    /// The next report is the final one.
+    is_final: bool,
+    is_over: bool,
+}
+
+impl Reader {
+    fn line(&mut self, line: &str) {
+        if line == "Warming up" || line == "Warmup complete" {
+            // Without its begin, what precedes the end of a warm-up belongs to it, unless it is another run.
+            if self.is_over || line == "Warming up" {
+                self.finish();
+            }
+            let is_warming = line == "Warming up";
+            *self = Reader { found: std::mem::take(&mut self.found), is_warming, ..Reader::default() };
+        } else if self.is_warming {
+        } else if line == "Final stats" {
+            self.is_final = true;
+        } else if let Some(seconds) = line.strip_prefix("Run time:") {
+            self.begin(leading_number(seconds).map_or(0.0, |(seconds, _)| seconds));
+        } else if !self.reports.is_empty() {
+            self.entry(line);
+        }
+    }
+
+    fn begin(&mut self, seconds: f64) {
+        let is_later = self.reports.last().is_none_or(|before| seconds > before.seconds || self.is_final);
+        if self.is_over || !is_later {
+            self.finish();
+        }
+        self.reports.push(Report { seconds, ..Report::default() });
+    }
+
+    fn entry(&mut self, line: &str) {
+        let has_work = self.reports.last().is_some_and(|report| report.work.is_some());
+        if line.starts_with(CLASSES[0].0) && has_work {
+            // The line with its run time is missing: it cannot belong to the report above.
+            self.finish();
+            self.reports.push(Report::default());
+        }
+        if let Some(report) = self.reports.last_mut() {
+            entry(line, report);
+            self.is_over = self.is_final && report.work.is_some() && line.starts_with("alloc stall rate");
+        }
+    }
+
+    fn finish(&mut self) {
+        self.found.extend(run(&self.reports));
+        self.reports.clear();
+        (self.is_final, self.is_over) = (false, false);
+    }
 }
 
 /// Adds a line to its report.
@@ -110,7 +148,7 @@ fn run(reports: &[Report]) -> Option<RunFigures> {
     if reports.len() > 1 && reports[reports.len() - 2].seconds == last.seconds {
         rates.pop();
     }
-    run.steadiness = if rates.len() > 1 { steadiness(&rates) } else { run.steadiness };
+    run.steadiness = steady(&rates).unwrap_or(run.steadiness);
     run.measured_ns = (last.seconds > 0.0 && last.seconds < 1e9).then_some((last.seconds * 1e9) as u64);
     run.facts.push(Fact::new("workload", "simoop"));
     Some(run)

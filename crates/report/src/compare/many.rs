@@ -29,7 +29,7 @@ pub fn many(baseline: &str, found: &[Comparison], style: Style) -> String {
     for one in found {
         let count = |verdict| one.metrics.iter().filter(|metric| metric.verdict == verdict).count().to_string();
         let mut row = vec![printable(&one.b.0), one.b.1.to_string()];
-        let open = |verdict| matches!(verdict, Verdict::NotEnoughData | Verdict::Unfinished);
+        let open = |verdict| matches!(verdict, Verdict::NotEnoughData | Verdict::Unfinished | Verdict::Censored);
         row.extend([Verdict::Worse, Verdict::Better, Verdict::Equivalent].map(count));
         row.push(one.metrics.iter().filter(|metric| open(metric.verdict)).count().to_string());
         row.extend(columns.iter().map(|column| cell(one.metrics.iter().find(|metric| metric.name == *column))));
@@ -40,7 +40,7 @@ pub fn many(baseline: &str, found: &[Comparison], style: Style) -> String {
         text,
         "{}",
         style.faint(
-            " + better, - worse, = the same, ? not enough data, … unfinished; --only NAME shows one configuration"
+            " + better, - worse, = the same, ? not enough data, … unfinished or a lower bound; --only NAME shows one configuration"
         )
     );
     let by_machine: BTreeSet<String> = found.iter().filter_map(machines::sentence).collect();
@@ -74,7 +74,7 @@ fn cell(metric: Option<&Compared>) -> String {
         Verdict::Worse => "-",
         Verdict::Different => "!",
         Verdict::Equivalent => "=",
-        Verdict::Unfinished => "…",
+        Verdict::Unfinished | Verdict::Censored => "…",
         Verdict::NotEnoughData => "?",
     };
     format!("{} {mark}", change(metric.ratio.ratio))

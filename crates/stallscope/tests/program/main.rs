@@ -35,6 +35,7 @@ mod explaining;
 mod exporting;
 mod failing_disk;
 mod flight;
+mod foreign_files;
 mod frozen;
 mod fsmark;
 mod full_disk;

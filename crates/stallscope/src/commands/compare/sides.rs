@@ -14,6 +14,7 @@ use model::set::NodeClock;
 
 use crate::reading::integrity::{Integrity, excluded};
 use crate::reading::run_set::{self, RunSet};
+use crate::reading::text_file::decoded;
 use crate::reading::{archived_run, document, explanation, summary};
 use crate::ui::failure::Failure;
 use crate::ui::screen::Screen;
@@ -247,7 +248,11 @@ fn read_found(path: &Path, unfinished: &mut Vec<PathBuf>, screen: &Screen) -> Re
     match file_text(path)?.map(|contents| foreign_runs(&text(path), &contents)) {
         None | Some(Err(ForeignError::Unknown)) => Ok(None),
         Some(Ok(figures)) => Ok(Some(Found { figures, configuration: None })),
-        Some(Err(malformed)) => Err(Failure::usage(format_args!("{}: {malformed}", path.display()))),
+        // One file does not end a folder: the others may be whole.
+        Some(Err(malformed)) => {
+            screen.warning(&format!("left out: {}: {malformed}", path.display()));
+            Ok(None)
+        }
     }
 }
 
@@ -337,7 +342,7 @@ fn file_text(path: &Path) -> Result<Option<String>, Failure> {
     let mut bytes = Vec::new();
     let file = symbols::open(path).map_err(unreadable)?;
     file.take(MAX_FILE + 1).read_to_end(&mut bytes).map_err(unreadable)?;
-    Ok(String::from_utf8(bytes).ok().filter(|text| text.len() as u64 <= MAX_FILE))
+    Ok(decoded(bytes).filter(|text| text.len() as u64 <= MAX_FILE))
 }
 
 fn text(path: &Path) -> String {
