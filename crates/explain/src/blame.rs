@@ -15,6 +15,7 @@ pub(crate) mod tests;
 
 pub use culprits::culprit::Culprit;
 pub use facts::cause::{Cause, Evidence, EvidenceTimes};
+pub use facts::dump_stack::{DumpWait, waits_of_dump};
 pub use facts::missing::{Losses, Untraced};
 pub use facts::scope::Scope;
 pub use facts::steal::STEAL;

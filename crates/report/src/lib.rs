@@ -9,6 +9,7 @@ pub mod damage;
 pub mod explain;
 pub mod findings;
 pub mod funclat;
+pub mod hung;
 pub mod json;
 pub mod native;
 pub mod number;

@@ -9,7 +9,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::commands::run::workload::{self, Offer};
 use crate::commands::{
-    anonymize, blk, compare, demo, doctor, explain, export, fleet, funclat, lake, recipes, record, report, show,
+    anonymize, blk, compare, demo, doctor, explain, export, fleet, funclat, hung, lake, recipes, record, report, show,
 };
 use crate::commands::{simulate, sweep, top, trial, view};
 use crate::reading::args::RunArgs;
@@ -43,6 +43,8 @@ pub enum Command {
     Explain(explain::ExplainArgs),
     /// Analyze a block trace: per-bio phase times and overtaking.
     Blk(blk::BlkArgs),
+    /// Say of a dump of blocked tasks (dmesg, SysRq, /proc/PID/stack, crash) who waits for what.
+    Hung(hung::HungArgs),
     /// Compare groups of runs: better, worse, unchanged, or not enough data.
     Compare(compare::CompareArgs),
     /// Write a self-contained HTML report: causes, charts on one time axis, every stall.
@@ -114,6 +116,7 @@ impl Command {
         match self {
             Command::Show(_) | Command::Explain(_) | Command::Blk(_) | Command::Compare(_) | Command::Report(_) => true,
             Command::View(_)
+            | Command::Hung(_)
             | Command::Export(_)
             | Command::Anonymize(_)
             | Command::Lake(_)

@@ -11,6 +11,7 @@ pub mod export;
 pub mod fleet;
 pub mod funclat;
 pub mod generate;
+pub mod hung;
 pub mod lake;
 pub mod recipes;
 pub mod record;

@@ -22,7 +22,8 @@ use crate::commands::run::request::RunRequest;
 use crate::commands::run::workload::{self, Offer};
 use crate::commands::simulate::request::SimulationRequest;
 use crate::commands::{
-    anonymize, blk, check, compare, demo, doctor, explain, export, fleet, funclat, generate, lake, recipes, record,
+    anonymize, blk, check, compare, demo, doctor, explain, export, fleet, funclat, generate, hung, lake, recipes,
+    record,
 };
 use crate::commands::{report, run, show, simulate, sweep, top, trial, view};
 use crate::recording::watchdog;
@@ -74,6 +75,7 @@ fn execute(command: Command, offers: Vec<Offer>) -> Result<ExitCode, Failure> {
         Command::Show(args) => show::show(&args, &Screen::new(args.run.json, false)),
         Command::Explain(args) => explain::explain(&args, &Screen::new(args.json, false)),
         Command::Blk(args) => blk::blk(&args, &Screen::new(args.json, false)),
+        Command::Hung(args) => hung::hung(&args, &Screen::new(args.json, false)),
         Command::Compare(args) => compare::compare(&args, &Screen::new(args.json, false)),
         Command::Report(args) => report::report(&args, &Screen::new(false, false)),
         Command::View(args) => view::view(&args, &Screen::new(false, false)),

@@ -3,6 +3,7 @@
 pub(crate) mod cause;
 pub(crate) mod covered;
 pub(crate) mod drain;
+pub(crate) mod dump_stack;
 pub(crate) mod intent;
 pub(crate) mod known;
 pub(crate) mod losses;

@@ -1,8 +1,11 @@
 //! Files that people have from other tools, given to the program.
 
 use std::fs;
+use std::process::Command;
 
-use crate::stage::{folder, run};
+use serde_json::Value;
+
+use crate::stage::{Disk, Frozen, folder, is_root, run};
 
 const FIO: &str = include_str!("../../../compare/src/foreign/samples/fio_unified.json");
 
@@ -19,4 +22,41 @@ fn a_damaged_file_does_not_end_a_directory() {
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
     assert_eq!(ended.stderr.matches("left out: ").count(), 2, "{}", ended.stderr);
     assert!(ended.stdout.contains("mixed.p50"), "{}", ended.stdout);
+}
+
+/// Two writers to a frozen file system, collected from /proc as people do.
+#[test]
+fn stacks_of_proc_show_a_frozen_file_system() {
+    if !is_root("freezing a file system") {
+        return;
+    }
+    let disk = Disk::ext4(64 << 20);
+    let directory = disk.path();
+    let frozen = Frozen::new(directory);
+    let writers: Vec<_> =
+        ["a", "b"].map(|name| Command::new("touch").arg(directory.join(name)).spawn().unwrap()).into_iter().collect();
+    let blocked = |pid: u32| {
+        let stack = fs::read_to_string(format!("/proc/{pid}/stack")).unwrap_or_default();
+        stack.contains("mnt_want_write").then_some(stack)
+    };
+    let stacks = (0..200).find_map(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        writers.iter().map(|writer| Some((writer.id(), blocked(writer.id())?))).collect::<Option<Vec<_>>>()
+    });
+    drop(frozen);
+    writers.into_iter().for_each(|mut writer| drop(writer.wait()));
+    let text: String =
+        stacks.unwrap().iter().map(|(pid, stack)| format!("==> /proc/{pid}/stack <==\n{stack}\n")).collect();
+    let file = directory.join("stacks");
+    fs::write(&file, text).unwrap();
+    let document: Value = serde_json::from_str(&run(&format!("hung --json {}", file.display())).stdout).unwrap();
+    assert_eq!(document["roots"][0]["class"], "halted", "{document:#}");
+    assert_eq!(document["tasks"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn what_is_no_dump_is_refused_with_what_to_collect() {
+    let ended = run("hung /etc/passwd");
+    assert_eq!(ended.code, Some(2));
+    assert!(ended.error().contains("sysrq-trigger"), "{}", ended.stderr);
 }
