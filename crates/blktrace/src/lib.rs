@@ -30,6 +30,7 @@ mod marks;
 mod notes;
 mod record;
 mod records;
+mod reorder;
 mod sequence;
 mod source;
 mod stream;

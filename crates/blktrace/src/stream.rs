@@ -24,7 +24,7 @@ pub(crate) struct Stream {
 enum Reader {
     Little(BinaryReader<false>),
     Big(BinaryReader<true>),
-    Text(TextReader),
+    Text(Box<TextReader>),
     Empty,
 }
 
@@ -70,7 +70,7 @@ impl Reader {
             return Ok(Some(Reader::binary(window, input, big)));
         }
         if crate::text::is_text(start) {
-            return Ok(Some(Reader::Text(TextReader::new(window, input))));
+            return Ok(Some(Reader::Text(Box::new(TextReader::new(window, input)))));
         }
         // A stream that begins within a record, or after damage.
         let order = binary_order(start);
@@ -89,7 +89,7 @@ impl Reader {
         match self {
             Reader::Little(reader) => Some(reader),
             Reader::Big(reader) => Some(reader),
-            Reader::Text(reader) => Some(reader),
+            Reader::Text(reader) => Some(reader.as_mut()),
             Reader::Empty => None,
         }
     }

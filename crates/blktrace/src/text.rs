@@ -1,24 +1,41 @@
-//! Reader of text: blkparse's default output and the ftrace `blk` tracer's two forms.
+//! Reader of text: blkparse's default output, the ftrace `blk` tracer's two forms, and block tracepoints of ftrace, trace-cmd and perf.
 
+mod field;
 mod line;
+mod row;
+mod snoop;
+mod tracepoint;
 
 use model::block::{Action, BlockEvent, DeviceNumber};
 
 use crate::notes::{Anomaly, AnomalyKind, Notes};
 use crate::records::{Records, Sink};
+use crate::reorder::Reorder;
 use crate::sequence::{Continuity, Sequences};
 use crate::window::Window;
 use line::Line;
+use row::Row;
+use snoop::Table;
+
+/// Lines that are examined: other events may precede the first of the block layer.
+const LINES: usize = 2000;
 
 /// Whether one of the first lines is an event.
 pub(crate) fn is_text(start: &[u8]) -> bool {
-    start.split(|&byte| byte == b'\n').take(200).any(|line| matches!(line::parse(line), Line::Event(_)))
+    start
+        .split(|&byte| byte == b'\n')
+        .take(LINES)
+        .any(|line| matches!(line::parse(line), Line::Event(_) | Line::Row(_) | Line::Table(_)))
 }
 
 pub(crate) struct TextReader {
     window: Window,
     input: u32,
     sequences: Sequences,
+    /// Numbered events that may have been printed out of order.
+    reorder: Reorder,
+    /// The table whose rows follow its heading.
+    table: Option<Table>,
     last_time_ns: u64,
     /// The place since which the tracer dropped events, and how many; until the next event shows where the loss ended.
     pending_loss: Option<(u64, u64)>,
@@ -26,11 +43,22 @@ pub(crate) struct TextReader {
 
 impl TextReader {
     pub(crate) fn new(window: Window, input: u32) -> TextReader {
-        TextReader { window, input, sequences: Sequences::new(), last_time_ns: 0, pending_loss: None }
+        TextReader {
+            window,
+            input,
+            sequences: Sequences::new(),
+            reorder: Reorder::default(),
+            table: None,
+            last_time_ns: 0,
+            pending_loss: None,
+        }
     }
 
     fn take_line(&mut self, (start, end): (usize, usize), sink: &mut Sink) {
         let offset = self.window.offset() + start as u64;
+        if self.take_table_row((start, end), offset, sink) {
+            return;
+        }
         let note = |kind, amount, notes: &mut Notes| notes.anomaly(Anomaly { kind, input: self.input, offset, amount });
         match line::parse(&self.window.bytes()[start..end]) {
             Line::Event(parsed) => {
@@ -38,8 +66,19 @@ impl TextReader {
                 if let Some(name) = parsed.name {
                     sink.notes.name(event.pid, name);
                 }
-                self.take_event(event, sequence, offset, sink);
+                if sequence == 0 {
+                    self.take_event(event, sequence, offset, sink);
+                } else {
+                    self.order(event, sequence, offset, sink);
+                }
             }
+            Line::Row(row) => {
+                if let Some(name) = row.name {
+                    sink.notes.name(row.first.pid, name);
+                }
+                self.take_row(&Row { name: None, ..row }, offset, sink);
+            }
+            Line::Table(table) => self.table = Some(table),
             Line::Lost { cpu, events } => {
                 note(AnomalyKind::Gap, events, sink.notes);
                 let since = self.sequences.last_of(cpu);
@@ -50,6 +89,44 @@ impl TextReader {
             Line::Ignored => {}
             Line::UnknownAction => note(AnomalyKind::UnknownAction, 0, sink.notes),
             Line::Unreadable => note(AnomalyKind::UnreadableLine, (end - start) as u64, sink.notes),
+        }
+    }
+
+    /// Numbered events are of blkparse, which prints one CPU after the other while a trace runs.
+    fn order(&mut self, event: BlockEvent, sequence: u32, offset: u64, sink: &mut Sink) {
+        if !self.reorder.follows(&event) {
+            self.take_waiting(true, sink);
+            self.reorder.restart();
+        }
+        self.reorder.push(event, sequence, offset);
+        self.take_waiting(false, sink);
+    }
+
+    /// Takes a row of the table, if the line is one.
+    fn take_table_row(&mut self, (start, end): (usize, usize), offset: u64, sink: &mut Sink) -> bool {
+        let Some(table) = self.table.as_mut() else { return false };
+        let Some((events, name)) = table.row(&self.window.bytes()[start..end]) else { return false };
+        if let Some(event) = events.first() {
+            sink.notes.name(event.pid, name);
+        }
+        self.take_moments(events, offset, sink);
+        true
+    }
+
+    fn take_row(&mut self, row: &Row<'_>, offset: u64, sink: &mut Sink) {
+        let completed = row.completed_ns.map(|time_ns| BlockEvent { time_ns, action: Action::Complete, ..row.first });
+        self.take_moments([row.first].into_iter().chain(completed).collect(), offset, sink);
+    }
+
+    /// The moments of a row, which other rows' moments may precede.
+    fn take_moments(&mut self, events: Vec<BlockEvent>, offset: u64, sink: &mut Sink) {
+        events.into_iter().for_each(|event| self.reorder.push(event, 0, offset));
+        self.take_waiting(false, sink);
+    }
+
+    fn take_waiting(&mut self, all: bool, sink: &mut Sink) {
+        while let Some((event, sequence, offset)) = self.reorder.pop(all) {
+            self.take_event(event, sequence, offset, sink);
         }
     }
 
@@ -115,9 +192,15 @@ impl Records for TextReader {
     /// The last line may be incomplete: it counts if it parses.
     fn end(&mut self, sink: &mut Sink) {
         let rest = self.window.bytes().len();
-        if rest == 0 {
-            return;
+        if rest > 0 {
+            self.last_line(rest, sink);
         }
+        self.take_waiting(true, sink);
+    }
+}
+
+impl TextReader {
+    fn last_line(&mut self, rest: usize, sink: &mut Sink) {
         match line::parse(self.window.bytes()) {
             Line::Event(parsed) if parsed.whole => {
                 self.take_line((0, rest), sink);

@@ -38,6 +38,8 @@ pub(super) mod flag {
     pub(crate) const MERGED: u8 = 4;
     /// Events are missing, and the matching of its events is uncertain.
     pub(crate) const DOUBTFUL: u8 = 8;
+    /// The device's trace has no queue events: when it was queued is unknown. Its `queued_ns` is its first event.
+    pub(crate) const UNQUEUED: u8 = 16;
 }
 
 pub(super) struct Bio {
@@ -107,7 +109,8 @@ impl Bio {
     /// Phases of a bio carried by `head` (often itself) that completes now.
     pub(super) fn phases(&self, head: &Bio, now_ns: u64) -> PhaseTimes {
         let mut phases = PhaseTimes::default();
-        phases.span(Phase::Q2C, self.queued_ns, now_ns);
+        let queued_ns = if self.has(flag::UNQUEUED) { UNSEEN } else { self.queued_ns };
+        phases.span(Phase::Q2C, queued_ns, now_ns);
         if self.state == State::Queued {
             // A device without requests: it remaps bios, or completes them directly.
             phases.span(Phase::Q2A, self.queued_ns, self.remapped_ns);
@@ -116,10 +119,10 @@ impl Bio {
         }
         let issued_ns = head.issued_ns;
         if self.has(flag::MERGED) {
-            phases.span(Phase::Q2M, self.queued_ns, self.entered_ns);
+            phases.span(Phase::Q2M, queued_ns, self.entered_ns);
             phases.span(Phase::M2D, self.entered_ns, issued_ns);
         } else {
-            phases.span(Phase::Q2G, self.queued_ns, self.entered_ns);
+            phases.span(Phase::Q2G, queued_ns, self.entered_ns);
             if self.inserted_ns == UNSEEN {
                 phases.span(Phase::G2D, self.entered_ns, issued_ns);
             } else {

@@ -23,6 +23,8 @@ pub(super) struct Device {
     losses: Losses,
     /// Losses before the last flushes of the disk ended, oldest first; see [`Device::losses_before_flushes`].
     flush_losses: [u32; 3],
+    /// Remaps before the first queue event, which may stand for it.
+    pub(super) pending_remaps: Vec<BlockEvent>,
     last_queue: Last,
     last_issue: Last,
     plugged: Vec<u32>,
@@ -70,6 +72,7 @@ impl Device {
         let never = Last { time_ns: UNSEEN, end: 0, losses: 0, epoch: 0 };
         Device {
             number,
+            pending_remaps: Vec::new(),
             tables: DeviceTables::new(now_ns),
             in_flight: 0,
             issued: 0,
@@ -148,6 +151,13 @@ impl Device {
         self.last_queue = Last { time_ns: event.time_ns, end, losses, epoch };
         self.tables.depth_at_queue.record(u64::from(self.in_flight));
         self.tables.issued_at_queue.record(u64::from(self.issued));
+        let times = self.tables.kind(event.kind);
+        times.queued += 1;
+        times.queued_bytes += u64::from(event.bytes);
+    }
+
+    /// Counts a bio whose queueing the trace does not have.
+    pub(super) fn count_unqueued(&mut self, event: &BlockEvent) {
         let times = self.tables.kind(event.kind);
         times.queued += 1;
         times.queued_bytes += u64::from(event.bytes);

@@ -166,9 +166,17 @@ impl<O: Observer> Lifecycle<O> {
         }
         self.clock.tick(event.time_ns, self.events, self.bios.len() > 0, self.settings.clock_jump_ns);
         self.events += 1;
+        if !self.devices[device].pending_remaps.is_empty() {
+            self.settle_remap(device, event);
+        }
         let tables = &mut self.devices[device].tables;
         tables.events += 1;
         tables.actions[event.action as usize % 20] += 1;
+        self.dispatch(device, event);
+    }
+
+    #[inline]
+    fn dispatch(&mut self, device: usize, event: &BlockEvent) {
         match event.action {
             Action::Queue => self.queue(device, event),
             Action::Split => self.split(device, event),
@@ -202,6 +210,7 @@ impl<O: Observer> Lifecycle<O> {
 
     /// Ends the trace: gives up bios in flight and returns the findings.
     pub fn finish(mut self) -> (BlockReport, O) {
+        self.settle_all_remaps();
         self.anomalies.in_flight_at_end = self.bios_in_flight();
         while self.bios.oldest != NIL {
             self.give_up(self.bios.oldest);

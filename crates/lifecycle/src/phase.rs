@@ -98,6 +98,12 @@ impl PhaseTimes {
         }
     }
 
+    /// Q2C, or what is known of it: the sum of the known parts.
+    pub fn longest_known(&self) -> Option<u64> {
+        self.get(Phase::Q2C)
+            .or_else(|| Phase::PARTS.iter().filter_map(|&part| self.get(part)).reduce(u64::saturating_add))
+    }
+
     /// Whether the known parts sum to Q2C.
     pub fn add_up(&self) -> bool {
         let parts = Phase::PARTS.iter().filter_map(|&part| self.get(part));

@@ -11,7 +11,7 @@ use super::class::Classes;
 use super::device::Device;
 use super::overtake_block::Tally;
 use super::overtake_index::Surroundings;
-use super::phase::{Phase, PhaseTimes};
+use super::phase::PhaseTimes;
 
 /// Counts of others beside one bio.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -180,17 +180,17 @@ impl Slow {
             }
             None => self.report.unanswered += 1,
         }
-        let q2c_ns = completion.phases.get(Phase::Q2C).unwrap_or(0);
+        let whole_ns = completion.phases.longest_known().unwrap_or(0);
         let number = self.report.count;
         if self.kept.len() >= self.limit {
             match self.kept.peek() {
-                Some(Reverse(fastest)) if fastest.0 < q2c_ns => {}
+                Some(Reverse(fastest)) if fastest.0 < whole_ns => {}
                 _ => return,
             }
             self.kept.pop();
         }
         let slow = completion.slow_bio(surroundings.as_ref(), classes, devices);
-        self.kept.push(Reverse(Kept(q2c_ns, number, slow)));
+        self.kept.push(Reverse(Kept(whole_ns, number, slow)));
     }
 
     pub(super) fn finish(self, classes: &Classes, devices: &[Device]) -> SlowReport {

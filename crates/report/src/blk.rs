@@ -8,7 +8,7 @@ mod slow;
 pub mod text;
 
 use lifecycle::{BlockReport, DeviceTables, Histogram, OTHER_PROCESSES, Phase};
-use model::block::ProcessNames;
+use model::block::{Action, ProcessNames};
 
 /// The analysis of a trace.
 #[derive(Debug)]
@@ -46,7 +46,31 @@ pub struct Reading {
     pub positions: Vec<(&'static str, usize, u64, u64)>,
 }
 
+/// Events of a bio's life, without which phases are unknown.
+const LIFE: [Action; 4] = [Action::Queue, Action::GetRequest, Action::Issue, Action::Complete];
+
 impl BlkFindings<'_> {
+    /// How many events of an action the trace has.
+    fn count_of(&self, action: Action) -> u64 {
+        self.report.devices.iter().map(|device| device.tables.actions[action as usize]).sum()
+    }
+
+    /// Letters of the events of a bio's life that the trace lacks, while it has others. A device without requests has only Q and C.
+    fn missing_events(&self) -> Vec<&'static str> {
+        let has = |action: &Action| self.count_of(*action) > 0;
+        let has_requests = [Action::GetRequest, Action::Insert, Action::Issue].iter().any(has);
+        let is_whole = has(&Action::Queue) && has(&Action::Complete) && !has_requests;
+        if is_whole || !LIFE.iter().any(has) {
+            return Vec::new();
+        }
+        LIFE.iter().filter(|action| !has(action)).map(|action| action.letters()).collect()
+    }
+
+    /// Whether remaps are taken for queue events, which the trace lacks.
+    fn remaps_stand_for_queueing(&self) -> bool {
+        self.count_of(Action::Queue) == 0 && self.count_of(Action::Remap) > 0
+    }
+
     /// `name/pid`, or `pid N` without a name.
     fn thread(&self, pid: u32) -> String {
         match (pid, self.name(pid)) {

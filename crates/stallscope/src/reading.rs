@@ -11,6 +11,7 @@ pub mod explanation;
 pub mod form;
 pub mod integrity;
 pub mod names_of_frames;
+pub mod request_events;
 pub mod request_index;
 pub mod run_set;
 pub mod scope;

@@ -3,14 +3,24 @@
 //!   8,0    1       42     0.000301   1234  Q  WS 655424 + 2048 [dd]            blkparse
 //!   7,2    1  2857.135002985 14344  Q  WS 598208 + 2080 [dd]                   ftrace, blk_classic
 //!   dd-14344 [001] .....  2857.135003:   7,2    Q  WS 598208 + 2080 [dd]       ftrace
+//!   dd-14344 [001] .....  2857.135003:   7,2   /a/b Q  WS 598208 + 2080 [dd]   ftrace, with the cgroup's name
 //!
 //! Columns are separated by white space, so a major of three digits, which has no space before it, parses like any other.
 
 use model::block::{Action, BlockEvent, DeviceNumber, Kind};
 
+use super::field::{Words, bracketed, device, error, number, parse_extent, time_ns};
+use super::row::{self, Row};
+use super::snoop::Table;
+use super::tracepoint;
+
 /// Kinds of lines.
 pub(crate) enum Line<'a> {
     Event(Parsed<'a>),
+    /// A row of a published trace.
+    Row(Row<'a>),
+    /// The heading of a table.
+    Table(Table),
     /// The tracer dropped events.
     Lost {
         cpu: u32,
@@ -36,8 +46,8 @@ pub(crate) struct Parsed<'a> {
 }
 
 /// Prefixes of blkparse's summary lines and of ftrace's headings.
-const HEADINGS: [&[u8]; 9] =
-    [b"#", b"CPU", b"Total", b"Throughput", b"Events", b"Skips", b"Input file", b"Reads ", b"Read "];
+const HEADINGS: [&[u8]; 10] =
+    [b"cpus=", b"#", b"CPU", b"Total", b"Throughput", b"Events", b"Skips", b"Input file", b"Reads ", b"Read "];
 const SUMMARY: [&[u8]; 3] = [b"IO unplugs", b"Timer unplugs", b"PC "];
 
 pub(crate) fn parse(line: &[u8]) -> Line<'_> {
@@ -53,7 +63,10 @@ pub(crate) fn parse(line: &[u8]) -> Line<'_> {
     if HEADINGS.iter().chain(&SUMMARY).any(|heading| trimmed.starts_with(heading)) {
         return Line::Ignored;
     }
-    parse_ftrace(line).unwrap_or(Line::Unreadable)
+    if let Some(table) = Table::of_heading(line) {
+        return Line::Table(table);
+    }
+    parse_ftrace(line).or_else(|| row::parse(line).map(Line::Row)).unwrap_or(Line::Unreadable)
 }
 
 /// `CPU:1 [LOST 42 EVENTS]`
@@ -93,12 +106,22 @@ fn parse_ftrace(line: &[u8]) -> Option<Line<'_>> {
     };
     let context = &line[..line.len() - words.rest.len()];
     let (pid, cpu) = ftrace_context(context)?;
-    let device = device(words.next()?)?;
+    let first = words.next()?;
+    if let Some(name) = first.strip_suffix(b":") {
+        let event = BlockEvent { cpu, pid, ..BlockEvent::new(time_ns, Action::Queue, DeviceNumber(0)) };
+        return Some(match tracepoint::parse(name, event, words.rest) {
+            tracepoint::Found::Event { event, name, whole } => Line::Event(Parsed { event, sequence: 0, name, whole }),
+            tracepoint::Found::Other => Line::Ignored,
+            tracepoint::Found::Unreadable => Line::Unreadable,
+        });
+    }
+    let device = device(first)?;
     let mut event = BlockEvent { cpu, pid, ..BlockEvent::new(time_ns, Action::Queue, device) };
     let before_action = words.rest;
-    if let Some(cgroup) = words.next().and_then(cgroup) {
+    let second = words.next();
+    if let Some(cgroup) = second.and_then(cgroup) {
         event.cgroup = cgroup;
-    } else {
+    } else if !second.is_some_and(|word| word.starts_with(b"/")) {
         words.rest = before_action;
     }
     Some(parse_action(event, 0, words))
@@ -113,8 +136,11 @@ fn ftrace_context(context: &[u8]) -> Option<(u32, u32)> {
     // With record-tgid the process follows the thread: `name-PID (TGID)`.
     let task =
         if task.ends_with(b")") { task[..task.iter().rposition(|&byte| byte == b'(')?].trim_ascii_end() } else { task };
-    let dash = task.iter().rposition(|&byte| byte == b'-')?;
-    Some((number(&task[dash + 1..])? as u32, cpu as u32))
+    let dash = task.iter().rposition(|&byte| byte == b'-');
+    let of_ftrace = dash.and_then(|dash| number(&task[dash + 1..]));
+    // perf puts a space, and may add the process: `name PID/TID`.
+    let of_perf = || number(task.rsplit(|byte| byte.is_ascii_whitespace() || *byte == b'/').next()?);
+    Some((of_ftrace.or_else(of_perf)? as u32, cpu as u32))
 }
 
 /// `5c41,1`: low and high half of the cgroup's number.
@@ -168,93 +194,5 @@ fn parse_tail<'a>(event: &mut BlockEvent, tail: &'a [u8]) -> Option<(Option<&'a 
             Some((bracketed, count.is_some()))
         }
         _ => Some((bracketed, bracketed.is_some())),
-    }
-}
-
-/// `SECTOR + COUNT`, `SECTOR / SECTOR`, `SECTOR + COUNT <- (MAJOR,MINOR) SECTOR`, or a passthrough command's `BYTES`.
-fn parse_extent(event: &mut BlockEvent, value: u64, words: &mut Words<'_>) {
-    let sign = words.next().unwrap_or_default();
-    match sign {
-        b"+" => {
-            event.sector = value;
-            let sectors = words.next().and_then(number).unwrap_or(0);
-            event.bytes = u32::try_from(sectors.saturating_mul(512)).unwrap_or(u32::MAX);
-            if words.next() == Some(b"<-") {
-                let from = words.next().and_then(|word| device(word.strip_prefix(b"(")?.strip_suffix(b")")?));
-                event.from_device = from.unwrap_or_default();
-                event.argument = words.next().and_then(number).unwrap_or(0);
-            }
-        }
-        b"/" => {
-            event.sector = value;
-            event.argument = words.next().and_then(number).unwrap_or(0);
-            // blkparse does not print the first piece's length, but the second piece begins at its end.
-            event.bytes = u32::try_from(event.argument.saturating_sub(value).saturating_mul(512)).unwrap_or(0);
-        }
-        _ if event.action == Action::Complete => event.sector = value,
-        _ => {
-            event.bytes = u32::try_from(value).unwrap_or(u32::MAX);
-            event.kind = event.kind.with(Kind::PASSTHROUGH);
-        }
-    }
-}
-
-/// The text in the outermost square brackets, and the text after them.
-fn bracketed(tail: &[u8]) -> (Option<&[u8]>, &[u8]) {
-    let open = tail.iter().position(|&byte| byte == b'[');
-    let close = tail.iter().rposition(|&byte| byte == b']');
-    match (open, close) {
-        (Some(open), Some(close)) if open < close => (Some(&tail[open + 1..close]), &tail[close + 1..]),
-        _ => (None, &[]),
-    }
-}
-
-/// An errno: negative, or as the unsigned field of the kernel.
-fn error(word: &[u8]) -> Option<u16> {
-    let (negative, digits) = match word.strip_prefix(b"-") {
-        Some(digits) => (true, digits),
-        None => (false, word),
-    };
-    let value = number(digits)?;
-    Some(if negative { value as u16 } else { (value as u16 as i16).unsigned_abs() })
-}
-
-fn device(word: &[u8]) -> Option<DeviceNumber> {
-    let comma = word.iter().position(|&byte| byte == b',')?;
-    let (major, minor) = (number(&word[..comma])?, number(&word[comma + 1..])?);
-    (major < 1 << 12 && minor < 1 << 20).then(|| DeviceNumber::new(major as u32, minor as u32))
-}
-
-/// `SECONDS.FRACTION` in ns; a fraction of more than nine digits is invalid.
-fn time_ns(word: &[u8]) -> Option<u64> {
-    let dot = word.iter().position(|&byte| byte == b'.')?;
-    let fraction = &word[dot + 1..];
-    let scale = 10_u64.checked_pow(9_u32.checked_sub(fraction.len() as u32)?)?;
-    number(&word[..dot])?.checked_mul(1_000_000_000)?.checked_add(number(fraction)? * scale)
-}
-
-fn number(word: &[u8]) -> Option<u64> {
-    if word.is_empty() || word.len() > 20 {
-        return None;
-    }
-    word.iter().try_fold(0_u64, |value, &digit| {
-        let digit = u64::from(digit.wrapping_sub(b'0'));
-        if digit > 9 { None } else { value.checked_mul(10)?.checked_add(digit) }
-    })
-}
-
-struct Words<'a> {
-    rest: &'a [u8],
-}
-
-impl<'a> Words<'a> {
-    fn next(&mut self) -> Option<&'a [u8]> {
-        let start = self.rest.trim_ascii_start();
-        if start.is_empty() {
-            return None;
-        }
-        let end = start.iter().position(u8::is_ascii_whitespace).unwrap_or(start.len());
-        self.rest = &start[end..];
-        Some(&start[..end])
     }
 }

@@ -15,7 +15,8 @@ impl<O: Observer> Lifecycle<O> {
         let tag = tag_of(device as u16, class_of(event.kind), event.sector);
         let sectors = event.sectors();
         let own = is_drivers_own(event);
-        let Some(found) = self.find_completed(device, event, tag) else {
+        let Some(found) = self.find_completed(device, event, tag).or_else(|| self.completed_alone(device, event))
+        else {
             self.unmatched_complete(tag);
             return;
         };
@@ -60,6 +61,14 @@ impl<O: Observer> Lifecycle<O> {
                 _ => 0,
             }
         })
+    }
+
+    /// In a trace of completions alone each is a bio, of which nothing else is known.
+    fn completed_alone(&mut self, device: usize, event: &BlockEvent) -> Option<Found> {
+        let actions = &self.devices[device].tables.actions;
+        let others = [Action::Queue, Action::GetRequest, Action::Insert, Action::Issue];
+        let is_alone = others.iter().all(|action| actions[*action as usize] == 0);
+        (is_alone && !is_drivers_own(event)).then(|| Found { id: self.add_unqueued(device, event), ambiguous: false })
     }
 
     fn unmatched_complete(&mut self, tag: u32) {
@@ -200,7 +209,7 @@ impl<O: Observer> Lifecycle<O> {
             self.keep_certain_part(id, head, &mut phases);
         }
         self.record(id, &phases, certainty, now_ns, error);
-        self.forget(id, now_ns, phases.get(Phase::Q2C).filter(|_| certainty != Certainty::AcrossJump));
+        self.forget(id, now_ns, phases.longest_known().filter(|_| certainty != Certainty::AcrossJump));
     }
 
     fn certainty(&self, id: u32, head: u32) -> Certainty {
@@ -274,7 +283,7 @@ impl<O: Observer> Lifecycle<O> {
             certainty,
             phases: *phases,
         });
-        if phases.get(Phase::Q2C).is_some_and(|time_ns| time_ns > self.settings.slower_than_ns) {
+        if phases.longest_known().is_some_and(|time_ns| time_ns > self.settings.slower_than_ns) {
             self.add_slow(id, phases, certainty, done_ns);
         }
     }

@@ -1,10 +1,11 @@
 //! Bios get a request or merge into one.
 
-use model::block::{BlockEvent, Operation};
+use model::block::{Action, BlockEvent, Operation};
 
-use super::{Lifecycle, Observer, class_of};
+use super::{Lifecycle, Observer, class_of, is_drivers_own};
 use crate::bio::{Bio, State, UNSEEN, flag};
 use crate::index::{CHAIN_SEARCHED, NIL, tag_of};
+use crate::report::Anomalies;
 
 impl<O: Observer> Lifecycle<O> {
     pub(super) fn get_request(&mut self, device: usize, event: &BlockEvent) {
@@ -18,8 +19,7 @@ impl<O: Observer> Lifecycle<O> {
             _ => 0,
         };
         let Some(found) = self.find(tag, fits) else {
-            self.anomalies.unmatched_getrq += 1;
-            let id = self.add_request(device, event);
+            let id = self.add_unmatched(device, event, |anomalies| &mut anomalies.unmatched_getrq);
             self.bios[id].entered_ns = event.time_ns;
             return;
         };
@@ -59,6 +59,40 @@ impl<O: Observer> Lifecycle<O> {
         let id = self.bios.add(request);
         self.index_start(id);
         self.index_end(id);
+        id
+    }
+
+    /// A request that matches no bio. Where the trace has no queue events, it is how a bio becomes known.
+    pub(super) fn add_unmatched(
+        &mut self,
+        device: usize,
+        event: &BlockEvent,
+        count: fn(&mut Anomalies) -> &mut u64,
+    ) -> u32 {
+        if is_drivers_own(event) {
+            return self.add_request(device, event);
+        }
+        let owner = &self.devices[device];
+        if owner.tables.actions[Action::Queue as usize] == 0 && !owner.has_lost() {
+            return self.add_unqueued(device, event);
+        }
+        *count(&mut self.anomalies) += 1;
+        self.add_request(device, event)
+    }
+
+    /// A bio that becomes known with its request: its queue time is unknown.
+    pub(super) fn add_unqueued(&mut self, device: usize, event: &BlockEvent) -> u32 {
+        self.age();
+        let class = self.class_of_event(device, event);
+        self.devices[device].count_unqueued(event);
+        let sums = self.classes.get_mut(class);
+        sums.queued += 1;
+        sums.queued_bytes += u64::from(event.bytes);
+        let mut bio = self.new_bio(device, event);
+        bio.flags = flag::UNQUEUED;
+        bio.entered_event = self.events;
+        let id = self.enter(device, bio, class, event.time_ns);
+        self.become_request(id);
         id
     }
 

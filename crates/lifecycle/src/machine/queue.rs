@@ -7,6 +7,9 @@ use crate::bio::{Bio, State, UNSEEN, flag};
 use crate::class::ClassKey;
 use crate::index::{NIL, tag_of};
 
+/// Remaps of a device that wait for what follows them.
+const PENDING_REMAPS: usize = 256;
+
 impl<O: Observer> Lifecycle<O> {
     pub(super) fn queue(&mut self, device: usize, event: &BlockEvent) {
         self.age();
@@ -24,7 +27,7 @@ impl<O: Observer> Lifecycle<O> {
         self.enter(device, bio, class, event.time_ns);
     }
 
-    fn class_of_event(&mut self, device: usize, event: &BlockEvent) -> u16 {
+    pub(super) fn class_of_event(&mut self, device: usize, event: &BlockEvent) -> u16 {
         self.classes.number_of(ClassKey {
             device: device as u16,
             kind: event.kind,
@@ -33,7 +36,7 @@ impl<O: Observer> Lifecycle<O> {
         })
     }
 
-    fn enter(&mut self, device: usize, mut bio: Bio, class: u16, now_ns: u64) -> u32 {
+    pub(super) fn enter(&mut self, device: usize, mut bio: Bio, class: u16, now_ns: u64) -> u32 {
         bio.class = class;
         bio.position = Some(self.overtakes.queue(class));
         self.devices[device].enter(now_ns);
@@ -106,9 +109,44 @@ impl<O: Observer> Lifecycle<O> {
         self.enter(device, rest, class, now_ns);
     }
 
+    /// The remap that precedes a queue event is of the same bio. Where the trace has no queue events, it stands for one: it waits for
+    /// the next event of its thread or its sector, which shows that.
+    #[cold]
+    pub(super) fn settle_remap(&mut self, device: usize, event: &BlockEvent) {
+        let pending = &mut self.devices[device].pending_remaps;
+        let is_of = |remap: &BlockEvent| remap.pid == event.pid || remap.sector == event.sector;
+        let Some(at) = pending.iter().position(is_of) else { return };
+        let remap = pending.swap_remove(at);
+        let is_its_queue = event.action == Action::Queue && event.sector == remap.sector;
+        if !is_its_queue {
+            self.queue_remapped(device, &remap);
+        }
+    }
+
+    /// Remaps that nothing followed.
+    pub(super) fn settle_all_remaps(&mut self) {
+        for device in 0..self.devices.len() {
+            for remap in std::mem::take(&mut self.devices[device].pending_remaps) {
+                self.queue_remapped(device, &remap);
+            }
+        }
+    }
+
+    fn queue_remapped(&mut self, device: usize, remap: &BlockEvent) {
+        let owner = &self.devices[device];
+        let may_be_lost = owner.tables.actions[Action::Queue as usize] > 0 || owner.has_lost();
+        if !may_be_lost {
+            self.queue(device, &BlockEvent { action: Action::Queue, ..*remap });
+        }
+    }
+
     /// A bio was remapped: from a partition, which has no other events, or from a stacked device, where it waits.
     pub(super) fn remap(&mut self, device: usize, event: &BlockEvent) {
         self.devices[device].remap(event.from_device);
+        let owner = &mut self.devices[device];
+        if owner.tables.actions[Action::Queue as usize] == 0 && owner.pending_remaps.len() < PENDING_REMAPS {
+            owner.pending_remaps.push(*event);
+        }
         let Some(from) = self.devices.iter().position(|device| device.number == event.from_device) else { return };
         let tag = tag_of(from as u16, class_of(event.kind), event.argument);
         let waits = |this: &Self, bio: &Bio| {

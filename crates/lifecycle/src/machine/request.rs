@@ -10,10 +10,7 @@ impl<O: Observer> Lifecycle<O> {
     pub(super) fn insert(&mut self, device: usize, event: &BlockEvent) {
         let id = match self.request_of(device, event) {
             Some(id) => id,
-            None => {
-                self.anomalies.unmatched_insert += u64::from(!is_drivers_own(event));
-                self.add_request(device, event)
-            }
+            None => self.add_unmatched(device, event, |anomalies| &mut anomalies.unmatched_insert),
         };
         let bio = &mut self.bios[id];
         if bio.inserted_ns == UNSEEN {
@@ -24,10 +21,7 @@ impl<O: Observer> Lifecycle<O> {
     pub(super) fn issue(&mut self, device: usize, event: &BlockEvent) {
         let id = match self.request_of(device, event) {
             Some(id) => id,
-            None => {
-                self.anomalies.unmatched_issue += u64::from(!is_drivers_own(event));
-                self.add_request(device, event)
-            }
+            None => self.add_unmatched(device, event, |anomalies| &mut anomalies.unmatched_issue),
         };
         self.unindex_end(id);
         let bio = &mut self.bios[id];

@@ -21,6 +21,7 @@ pub fn document(findings: &BlkFindings<'_>) -> Value {
         "lost": lost(&findings.reading),
         "clock": clock(report),
         "damage": damage(findings),
+        "missing_events": findings.missing_events(),
         "anomalies": anomalies.collect::<Map<_, _>>(),
         "oldest_given_up_ns": report.anomalies.oldest_age_ns,
         "all": {

@@ -20,7 +20,12 @@ pub(super) fn section(text: &mut String, findings: &BlkFindings<'_>, style: Styl
     let threshold = Nanoseconds(findings.slower_than_ns);
     let _ = write!(text, "\n{}\n", style.heading(&format!("Bios slower than {threshold}")));
     if slow.count == 0 {
-        let _ = writeln!(text, " none");
+        let known = findings
+            .report
+            .devices
+            .iter()
+            .any(|device| Phase::PARTS.iter().any(|&part| device.tables.phases[part].count() > 0));
+        let _ = writeln!(text, "{}", if known { " none" } else { " unknown: the trace has no time of any bio" });
     } else {
         let _ = writeln!(text, " {} total; overtaken by {}", grouped(slow.count), kinds(&slow.overtakers));
         let _ = writeln!(text, " most often by {}", processes(&slow.overtakers, findings, NAMED));
@@ -31,7 +36,7 @@ pub(super) fn section(text: &mut String, findings: &BlkFindings<'_>, style: Styl
         let _ = writeln!(text, "{}", style.remark(&line));
     }
     let mut slowest: Vec<&SlowBio> = slow.kept.iter().collect();
-    slowest.sort_by_key(|bio| std::cmp::Reverse(bio.phases.get(Phase::Q2C)));
+    slowest.sort_by_key(|bio| std::cmp::Reverse(bio.phases.longest_known()));
     for bio in slowest.iter().take(SHOWN) {
         self::bio(text, bio, findings, style);
     }
@@ -41,10 +46,11 @@ pub(super) fn section(text: &mut String, findings: &BlkFindings<'_>, style: Styl
 }
 
 fn bio(text: &mut String, bio: &SlowBio, findings: &BlkFindings<'_>, style: Style) {
-    let q2c = Nanoseconds(bio.phases.get(Phase::Q2C).unwrap_or(0));
+    let whole = Nanoseconds(bio.phases.longest_known().unwrap_or(0));
+    let begin = if bio.phases.get(Phase::Q2C).is_some() { "queued" } else { "first seen" };
     let at = Nanoseconds(bio.queued_ns.saturating_sub(findings.report.first_ns));
     let title = format!(
-        "{q2c} {} {} + {} on {} by {}, queued at {at}{}",
+        "{whole} {} {} + {} on {} by {}, {begin} at {at}{}",
         bio.kind,
         bio.sector,
         bio.sectors,

@@ -48,6 +48,9 @@ fn warnings(text: &mut String, findings: &BlkFindings<'_>, style: Style) {
     for line in damage(findings).into_iter().chain(clock_jumps(findings)) {
         let _ = writeln!(text, "{}", style.bad(&line));
     }
+    for line in missing(findings) {
+        let _ = writeln!(text, "{}", style.remark(&line));
+    }
     for line in anomalies(findings).into_iter().chain(excluded(findings)) {
         let _ = writeln!(text, "{}", style.remark(&line));
     }
@@ -72,6 +75,30 @@ fn damage(findings: &BlkFindings<'_>) -> Vec<String> {
         format!("{}: {} times, {} total", name.replace('_', " "), grouped(*count), grouped(*amount))
     }));
     lines
+}
+
+/// Kinds of events that the trace lacks, with what is unknown without them.
+fn missing(findings: &BlkFindings<'_>) -> Vec<String> {
+    let missing: Vec<&str> = findings.missing_events();
+    if missing.is_empty() {
+        return Vec::new();
+    }
+    let is_known = |phase: &&Phase| findings.report.phases[**phase].count() > 0;
+    let unknown: Vec<&str> = [Phase::Q2Q, Phase::Q2G, Phase::G2I, Phase::I2D, Phase::D2C, Phase::Q2C]
+        .iter()
+        .filter(|phase| !is_known(phase) && missing.iter().any(|letter| phase.name().contains(letter)))
+        .map(|phase| phase.name())
+        .collect();
+    let without = if Phase::ALL.iter().any(|phase| is_known(&phase)) {
+        format!("{} are unknown", unknown.join(", "))
+    } else {
+        "no time of a bio is known, only rates and sizes".to_owned()
+    };
+    let of_remaps = if findings.remaps_stand_for_queueing() { "; A stands for Q" } else { "" };
+    vec![format!(
+        "the trace has no {} events, so that {without}{of_remaps}; blktrace without -a records all",
+        missing.join(", ")
+    )]
 }
 
 fn clock_jumps(findings: &BlkFindings<'_>) -> Vec<String> {

@@ -6,10 +6,11 @@ use access::Sharing;
 use blktrace::{AnomalyKind, Notes, Progress, Trace};
 use clap::Args;
 use lifecycle::{BlockReport, Lifecycle, Settings};
+use model::block::ProcessNames;
 use model::quantity::{Bytes, parse_duration};
 use report::blk::{BlkFindings, Reading};
 
-use crate::reading::block_trace;
+use crate::reading::{archived_run, block_trace, request_events};
 use crate::recording::output_file;
 use crate::recording::sharing::make_directory;
 use crate::ui::args::positive_duration;
@@ -22,7 +23,7 @@ const PROGRESS_BYTES: u64 = 32 << 20;
 /// Options of `blk`.
 #[derive(Debug, Args)]
 pub struct BlkArgs {
-    /// Traces: a file, the NAME of a set NAME.blktrace.*, a directory, or - for standard input; merged by time.
+    /// Traces: a file, the NAME of a set NAME.blktrace.*, a directory, or - for standard input; merged by time. Or a run.
     #[arg(value_name = "TRACE", required = true)]
     pub traces: Vec<PathBuf>,
     /// Report bios slower than T individually.
@@ -44,18 +45,53 @@ pub struct BlkArgs {
 
 /// Reads the traces in one pass and prints the findings.
 pub fn blk(args: &BlkArgs, screen: &Screen) -> Result<Exit, Failure> {
+    if let Some(directory) = args.traces.iter().find(|path| path.join("run.json").exists()) {
+        return of_run(directory, args, screen);
+    }
     let mut trace = block_trace::open(&args.traces)?;
     let report = follow(&mut trace, args, screen)?;
     if trace.notes().bytes == 0 {
         let names: Vec<String> = args.traces.iter().map(|path| path.display().to_string()).collect();
         return Err(Failure::usage(format_args!("{}: empty, not a block trace", names.join(", "))));
     }
-    let findings = BlkFindings {
-        report: &report,
-        names: trace.notes().names(),
-        reading: reading(&trace),
-        slower_than_ns: args.slower_than,
-    };
+    show(&report, trace.notes().names(), reading(&trace), args, screen)
+}
+
+/// A run of ours: its requests as the events of a trace.
+fn of_run(directory: &Path, args: &BlkArgs, screen: &Screen) -> Result<Exit, Failure> {
+    let name = directory.display();
+    if args.traces.len() > 1 {
+        return Err(Failure::usage(format_args!("{name}: a run is read alone; name it without other traces")));
+    }
+    let run = archived_run::open(directory)?;
+    let mut lifecycle = lifecycle(args);
+    let mut events = 0;
+    let requests = request_events::each(&run, |event| {
+        lifecycle.feed(event);
+        events += 1;
+    });
+    if requests == 0 {
+        return Err(Failure::usage(format_args!(
+            "{name}: has no block requests; record with tracing, preferably with --requests all"
+        )));
+    }
+    if run.description().trace.as_ref().is_none_or(|trace| !trace.all_requests) {
+        screen.warning("only slow requests, and those that a task waited for: '--requests all' records all");
+    }
+    let mut names = ProcessNames::default();
+    run.tasks().flatten().flatten().for_each(|task| names.insert(task.tid, &task.name));
+    let reading = Reading { inputs: vec![name.to_string()], events, ..Reading::default() };
+    show(&lifecycle.finish().0, &names, reading, args, screen)
+}
+
+fn show(
+    report: &BlockReport,
+    names: &ProcessNames,
+    reading: Reading,
+    args: &BlkArgs,
+    screen: &Screen,
+) -> Result<Exit, Failure> {
+    let findings = BlkFindings { report, names, reading, slower_than_ns: args.slower_than };
     if let Some(directory) = &args.series {
         write_series(directory, &findings, &args.traces)?;
     }
@@ -69,12 +105,12 @@ pub fn blk(args: &BlkArgs, screen: &Screen) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
+fn lifecycle(args: &BlkArgs) -> Lifecycle {
+    Lifecycle::new(Settings { slower_than_ns: args.slower_than, clock_jump_ns: args.clock_jump, ..Settings::default() })
+}
+
 fn follow(trace: &mut Trace, args: &BlkArgs, screen: &Screen) -> Result<BlockReport, Failure> {
-    let mut lifecycle = Lifecycle::new(Settings {
-        slower_than_ns: args.slower_than,
-        clock_jump_ns: args.clock_jump,
-        ..Settings::default()
-    });
+    let mut lifecycle = lifecycle(args);
     let mut next_progress = PROGRESS_BYTES;
     let read = trace.each_batch(|events, Progress { bytes, events: count }| {
         lifecycle.feed_all(events);

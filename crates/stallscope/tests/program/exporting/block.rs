@@ -1,9 +1,12 @@
 //! Block requests, read by blkparse and btt.
 
+use std::path::Path;
 use std::process::Command;
 
+use serde_json::Value;
+
 use super::{export, output_of, recorded};
-use crate::stage::{checked, folder, is_root};
+use crate::stage::{Disk, checked, folder, is_root};
 
 #[test]
 fn blkparse_and_btt_read_every_request() {
@@ -30,6 +33,55 @@ fn blkparse_and_btt_read_every_request() {
     let d2c = overview.lines().find(|line| line.starts_with("D2C ")).expect("time at the device");
     let counted: u64 = d2c.split_whitespace().last().unwrap().parse().unwrap();
     assert!(counted > 0 && counted <= requests, "{d2c}");
+}
+
+/// Two disks at once: nothing is lost in what is exported, and fio replays every bio of it.
+#[test]
+fn the_requests_of_two_disks_are_read_back_and_replayed() {
+    if !is_root("recording block requests") {
+        return;
+    }
+    let folder = folder();
+    let (one, other) = (Disk::ext4(64 << 20), Disk::ext4(64 << 20));
+    let run = folder.path().join("run");
+    let write = |disk: &Disk| {
+        format!("dd if=/dev/zero of={}/x bs=64k count=100 oflag=direct status=none", disk.path().display())
+    };
+    let both = format!("{} & {}; wait", write(&one), write(&other));
+    let recorded = Command::new(env!("CARGO_BIN_EXE_stallscope"))
+        .args(["record", "-q", "--requests", "all", "--out", run.to_str().unwrap(), "--", "bash", "-c", &both])
+        .status();
+    assert!(recorded.unwrap().success());
+    let output = folder.path().join("x.blk");
+    export(&run, "blktrace", &output).expect_code(0);
+    let document = |path: &Path| -> Value {
+        let ended = crate::stage::run(&format!("blk --json {}", path.display())).expect_code(0);
+        serde_json::from_str(&ended.stdout).unwrap()
+    };
+    let (of_run, of_export) = (document(&run), document(&output));
+    assert_eq!(of_export["lost"]["events"], 0);
+    for key in ["events", "all", "devices", "kinds"] {
+        assert_eq!(of_run[key], of_export[key], "{key}");
+    }
+    replay(&output, folder.path(), of_export["all"]["phases"]["q2c"]["count"].as_u64().unwrap());
+}
+
+fn replay(trace: &Path, folder: &Path, bios: u64) {
+    if Command::new("fio").arg("--version").output().is_err() {
+        return println!("skipped: replaying needs fio");
+    }
+    // Sparse, and larger than any disk whose sectors are in the trace.
+    let target = folder.join("target");
+    std::fs::File::create(&target).unwrap().set_len(8 << 40).unwrap();
+    let log = format!("--read_iolog={}", trace.display());
+    let (file, redirect) =
+        (format!("--filename={}", target.display()), format!("--replay_redirect={}", target.display()));
+    let options = ["--name=replay", "--replay_no_stall=1", "--ioengine=psync", "--output-format=json"];
+    let ended = output_of(Command::new("fio").args(options).args([log, file, redirect]));
+    let report: Value = serde_json::from_str(&ended[ended.find('{').unwrap()..]).unwrap();
+    let done = |direction: &str| report["jobs"][0][direction]["total_ios"].as_u64().unwrap();
+    assert_eq!(report["jobs"][0]["error"], 0);
+    assert_eq!(done("read") + done("write") + done("trim") + done("sync"), bios);
 }
 
 #[test]
