@@ -1,5 +1,7 @@
 //! What a dump holds.
 
+use model::kernel_function::{LOCKING, SLEEPING, fits};
+
 /// A dump, bounded: what exceeds the bounds is counted.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Dump {
@@ -68,90 +70,6 @@ impl Task {
     pub(crate) fn calls(&self, functions: &[&str]) -> bool {
         self.frames.iter().any(|frame| functions.iter().any(|function| fits(function, frame)))
     }
-}
-
-/// Functions that put a task to sleep until a lock is free.
-pub(crate) const LOCKING: &[&str] = &[
-    "mutex_lock*",
-    "__mutex_lock*",
-    "ww_mutex_lock*",
-    "__ww_mutex_lock*",
-    "rt_mutex_*",
-    "rwsem_down_*",
-    "rwbase_*",
-    "call_rwsem_down_*",
-    "down_read*",
-    "down_write*",
-    "__down_read*",
-    "__down_write*",
-    "down",
-    "down_interruptible",
-    "down_killable",
-    "down_timeout",
-    "__down*",
-    "lock_sock_nested",
-    "__lock_sock",
-    "percpu_down_*",
-    "queued_*_lock_slowpath",
-];
-/// Functions of the scheduler, of locks and of waits: what puts a task to sleep, for whatever reason. Recorded stacks lack them.
-pub(crate) const SLEEPING: &[&str] = &[
-    "mutex_lock*",
-    "__mutex_lock*",
-    "ww_mutex_lock*",
-    "__ww_mutex_lock*",
-    "rt_mutex_*",
-    "rwsem_down_*",
-    "rwbase_*",
-    "call_rwsem_down_*",
-    "down_read*",
-    "down_write*",
-    "__down_read*",
-    "__down_write*",
-    "down",
-    "down_interruptible",
-    "down_killable",
-    "down_timeout",
-    "__down*",
-    "percpu_down_*",
-    "__switch_to*",
-    "__schedule*",
-    "schedule",
-    "schedule_timeout*",
-    "schedule_preempt_disabled",
-    "schedule_hrtimeout*",
-    "preempt_schedule*",
-    "io_schedule*",
-    "thread_return",
-    "wait_for_completion*",
-    "wait_for_common*",
-    "__wait_for_common*",
-    "do_wait_for_common",
-    "do_wait_intr*",
-    "bit_wait*",
-    "__wait_on_bit*",
-    "out_of_line_wait_on_bit*",
-    "wait_on_bit*",
-    "__wait_on_atomic_t",
-    "sleep_on_*",
-    "sync_buffer",
-    "sync_page*",
-    "wait_woken",
-    "prepare_to_wait*",
-    "finish_wait",
-    "autoremove_wake_function",
-    "wake_atomic_t_function",
-    "wake_bit_function",
-    "var_wake_function",
-    "default_wake_function",
-    "__pfx_*",
-    "srso_*",
-    "context_switch",
-];
-
-/// Whether a function matches a pattern, of which a trailing `*` matches any end.
-pub(crate) fn fits(pattern: &str, function: &str) -> bool {
-    pattern.strip_suffix('*').map_or(function == pattern, |begin| function.starts_with(begin))
 }
 
 /// The kernel says who holds, or likely holds, what a task waits for.

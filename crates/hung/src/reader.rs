@@ -2,7 +2,9 @@
 
 use std::collections::HashMap;
 
-use crate::dump::{Dump, Holder, SLEEPING, Sign, Task, fits};
+use model::kernel_function::sleeps;
+
+use crate::dump::{Dump, Holder, Sign, Task};
 use crate::frame::{Frame, frame};
 use crate::header::{Header, header};
 use crate::holder::{Held, held, holder};
@@ -207,7 +209,7 @@ impl Reader {
 /// Among addresses that the unwinder does not vouch for, functions that put a task to sleep are its last; one between two of them is left
 /// over from an earlier call.
 fn without_stale(guesses: Vec<(String, String)>) -> Vec<(String, String)> {
-    let is_sleeping = |(frame, _): &(String, String)| SLEEPING.iter().any(|pattern| fits(pattern, frame));
+    let is_sleeping = |(frame, _): &(String, String)| sleeps(frame);
     let mut end = 0;
     for at in (0..guesses.len()).filter(|at| is_sleeping(&guesses[*at])) {
         if at <= end + 1 {

@@ -5,7 +5,9 @@ use model::cause::traits;
 use model::wait_kind::WaitKind;
 
 use crate::class::Class;
-use crate::dump::{SLEEPING, Task, fits};
+use model::kernel_function::{SLEEPING, fits};
+
+use crate::dump::Task;
 use crate::dump_rules::{OF_DUMPS, OF_MODULES};
 
 /// What a task waits for.

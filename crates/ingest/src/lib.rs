@@ -39,8 +39,12 @@ mod rows;
 mod run_writer;
 mod scheduler;
 mod tally;
+mod text_events;
+mod text_import;
+mod text_line;
 mod waits;
 
 pub use rows::{OffCpuState, Operation, Wait, WaitEnd};
 pub use run_writer::RunWriter;
 pub use scheduler::{Scheduler, Switch, Wakeup};
+pub use text_import::{TextContents, import_text};

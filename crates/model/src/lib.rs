@@ -15,6 +15,7 @@ pub mod detail;
 pub mod effect;
 pub mod errno;
 pub mod event;
+pub mod kernel_function;
 pub mod latency;
 pub mod loss_kind;
 pub mod lost;

@@ -9,7 +9,8 @@ use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::commands::run::workload::{self, Offer};
 use crate::commands::{
-    anonymize, blk, compare, demo, doctor, explain, export, fleet, funclat, hung, lake, recipes, record, report, show,
+    anonymize, blk, compare, demo, doctor, explain, export, fleet, funclat, hung, import, lake, recipes, record,
+    report, show,
 };
 use crate::commands::{simulate, sweep, top, trial, view};
 use crate::reading::args::RunArgs;
@@ -61,6 +62,8 @@ pub enum Command {
     Trial(trial::args::TrialArgs),
     /// Export a run to another tool's format.
     Export(export::ExportArgs),
+    /// Make a run of a recording of ftrace, trace-cmd or perf.
+    Import(import::ImportArgs),
     /// Copy a run without the names of the machine and its users.
     Anonymize(anonymize::AnonymizeArgs),
     /// Collect explained stalls of many runs and machines as Parquet files.
@@ -117,6 +120,7 @@ impl Command {
             Command::Show(_) | Command::Explain(_) | Command::Blk(_) | Command::Compare(_) | Command::Report(_) => true,
             Command::View(_)
             | Command::Hung(_)
+            | Command::Import(_)
             | Command::Export(_)
             | Command::Anonymize(_)
             | Command::Lake(_)

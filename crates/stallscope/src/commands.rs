@@ -12,6 +12,7 @@ pub mod fleet;
 pub mod funclat;
 pub mod generate;
 pub mod hung;
+pub mod import;
 pub mod lake;
 pub mod recipes;
 pub mod record;

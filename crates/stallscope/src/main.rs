@@ -22,8 +22,8 @@ use crate::commands::run::request::RunRequest;
 use crate::commands::run::workload::{self, Offer};
 use crate::commands::simulate::request::SimulationRequest;
 use crate::commands::{
-    anonymize, blk, check, compare, demo, doctor, explain, export, fleet, funclat, generate, hung, lake, recipes,
-    record,
+    anonymize, blk, check, compare, demo, doctor, explain, export, fleet, funclat, generate, hung, import, lake,
+    recipes, record,
 };
 use crate::commands::{report, run, show, simulate, sweep, top, trial, view};
 use crate::recording::watchdog;
@@ -75,6 +75,7 @@ fn execute(command: Command, offers: Vec<Offer>) -> Result<ExitCode, Failure> {
         Command::Show(args) => show::show(&args, &Screen::new(args.run.json, false)),
         Command::Explain(args) => explain::explain(&args, &Screen::new(args.json, false)),
         Command::Blk(args) => blk::blk(&args, &Screen::new(args.json, false)),
+        Command::Import(args) => import::import(&args, &Screen::new(false, args.quiet)),
         Command::Hung(args) => hung::hung(&args, &Screen::new(args.json, false)),
         Command::Compare(args) => compare::compare(&args, &Screen::new(args.json, false)),
         Command::Report(args) => report::report(&args, &Screen::new(false, false)),
@@ -94,15 +95,17 @@ fn execute(command: Command, offers: Vec<Offer>) -> Result<ExitCode, Failure> {
         Command::Check(args) => check::check(&args, &Screen::new(args.json, false)),
         Command::Recipes(args) => recipes::recipes(&args, &Screen::new(false, false)),
         Command::Generate { directory } => generate::generate(&directory, cli::command(&offers)),
-        Command::Load { words } => {
-            return Ok(ExitCode::from(load::process::main(words.into_iter(), privilege::keep_for_load)));
-        }
+        Command::Load { words } => return Ok(load_process(words)),
         Command::InCgroup { cgroup_procs, command } => {
             let Err(error) = rig::exec_in_cgroup(&cgroup_procs, &command);
             Err(Failure::machine(error))
         }
     };
     exit.map(ExitCode::from)
+}
+
+fn load_process(words: Vec<OsString>) -> ExitCode {
+    ExitCode::from(load::process::main(words.into_iter(), privilege::keep_for_load))
 }
 
 /// Help and version are answers, not errors; clap knows which stream each goes to.
