@@ -4,7 +4,7 @@
 //! that woke a task is one that completed on the waker's CPU since that CPU last switched: the completion and the waking are then of one
 //! interrupt or of one task.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::io::BufRead;
 
 use model::block::DeviceNumber;
@@ -14,6 +14,7 @@ use model::system_call;
 use crate::rows::{OffCpuState, Operation, Wait, WaitEnd};
 use crate::run_writer::RunWriter;
 use crate::scheduler::{Scheduler, Switch, Wakeup};
+use crate::text_contents::{TextContents, each_line, lost};
 use crate::text_events::{Call, Meaning, meaning};
 use crate::text_line::{TextLine, event, frame};
 
@@ -21,83 +22,8 @@ use crate::text_line::{TextLine, event, frame};
 const TASKS: usize = 1 << 20;
 /// Functions of a stack.
 const FRAMES: usize = 64;
-/// Longer lines are no events.
-const LONGEST: u64 = 64 << 10;
 /// Different stacks.
 const STACKS: usize = 1 << 20;
-
-/// What a text has, by the names of its events.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct TextContents {
-    /// Events by name.
-    pub events: BTreeMap<String, u64>,
-    /// Functions below events.
-    pub frames: u64,
-    /// When the first one happened, on the source's clock.
-    pub first_ns: Option<u64>,
-    /// When the last one happened.
-    pub last_ns: u64,
-    /// How many events the source says that it lost.
-    pub lost: u64,
-}
-
-/// Names of events that are counted, at most.
-const NAMES: usize = 4096;
-
-impl TextContents {
-    /// Reads a source to its end.
-    ///
-    /// # Errors
-    ///
-    /// The source cannot be read.
-    pub fn of(source: impl BufRead) -> std::io::Result<TextContents> {
-        let mut contents = TextContents::default();
-        each_line(source, |line| {
-            if let Some(event) = event(line) {
-                contents.first_ns.get_or_insert(event.at_ns);
-                contents.last_ns = contents.last_ns.max(event.at_ns);
-                if contents.events.len() < NAMES || contents.events.contains_key(event.name) {
-                    *contents.events.entry(event.name.to_owned()).or_default() += 1;
-                }
-            } else if frame(line).is_some() {
-                contents.frames += 1;
-            }
-            contents.lost += lost(line).unwrap_or(0);
-        })?;
-        Ok(contents)
-    }
-
-    /// Whether it has an event of that name, or one that begins with it.
-    pub fn has(&self, name: &str) -> bool {
-        let begins = |known: &String| name.strip_suffix('*').map_or(known == name, |begin| known.starts_with(begin));
-        self.events.keys().any(begins)
-    }
-
-    /// Whether system calls are among the events.
-    pub fn has_system_calls(&self) -> bool {
-        self.has("sys_enter*") || self.has("sys_exit*") || self.events.keys().any(|name| name.starts_with("sys_"))
-    }
-}
-
-/// `CPU:1 [LOST 42 EVENTS]`, `LOST 42 events!`
-fn lost(line: &str) -> Option<u64> {
-    let (_, rest) = line.split_once("LOST ")?;
-    let mut words = rest.split_whitespace();
-    let count = words.next()?.parse().ok()?;
-    words.next()?.to_ascii_lowercase().starts_with("event").then_some(count)
-}
-
-/// Hands over each line; of one that is too long only its begin.
-fn each_line(mut source: impl BufRead, mut take: impl FnMut(&str)) -> std::io::Result<()> {
-    let mut bytes = Vec::new();
-    loop {
-        bytes.clear();
-        if std::io::Read::take(&mut source, LONGEST).read_until(b'\n', &mut bytes)? == 0 {
-            return Ok(());
-        }
-        take(String::from_utf8_lossy(&bytes).trim_end_matches(['\n', '\r']));
-    }
-}
 
 /// A system call that has not ended.
 struct OpenCall {

@@ -44,7 +44,7 @@ fn imported(text: &str) -> archive::Run {
     let contents = TextContents::of(Cursor::new(text)).unwrap();
     let mut run = RunWriter::new(&directory, Sharing::PRIVATE, &description, false);
     import_text(Cursor::new(text), &contents, &[], &mut run).unwrap();
-    run.close(contents.last_ns - contents.first_ns.unwrap_or(0), Vec::new()).unwrap();
+    let _ = run.close(contents.last_ns - contents.first_ns.unwrap_or(0), Vec::new()).unwrap();
     let read = archive::Run::open(&directory).unwrap();
     // The rows are read while the directory is there.
     assert!(read.stalls().flatten().count() < usize::MAX);

@@ -24,10 +24,9 @@ use crate::ui::screen::Screen;
 /// The most that is read of standard input, which is kept in memory: a recording is read several times.
 const MOST_OF_INPUT: u64 = 1 << 30;
 /// Begins of binary recordings, and what makes text of them.
-const BINARY: [(&[u8], &str); 3] = [
+const BINARY: [(&[u8], &str); 2] = [
     (b"PERFILE2", "perf script -i FILE | stallscope import -"),
     (b"\x17\x08Dtracing", "trace-cmd report FILE | stallscope import -"),
-    (b"\x0a", "trace_processor's ftrace_event table, or record with trace-cmd"),
 ];
 
 /// Options of `import`.
@@ -126,10 +125,7 @@ impl Source {
         let mut begin = [0; 16];
         let length = self.again()?.read(&mut begin).unwrap_or(0);
         let name = path.display();
-        match BINARY
-            .iter()
-            .find(|(magic, _)| begin[..length].starts_with(magic) && begin[..length].contains(&0) | (magic.len() > 1))
-        {
+        match BINARY.iter().find(|(magic, _)| begin[..length].starts_with(magic)) {
             Some((_, remedy)) => {
                 Err(Failure::usage(format_args!("{name}: is a binary recording; make text of it: {remedy}")))
             }

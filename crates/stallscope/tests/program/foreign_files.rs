@@ -60,3 +60,42 @@ fn what_is_no_dump_is_refused_with_what_to_collect() {
     assert_eq!(ended.code, Some(2));
     assert!(ended.error().contains("sysrq-trigger"), "{}", ended.stderr);
 }
+
+const PERF: &str = "\
+dd 7/7 [000] 10.000100: sched:sched_switch: prev_comm=dd prev_pid=7 prev_prio=120 prev_state=D ==> next_comm=swapper/0 next_pid=0 next_prio=120
+\tffffffff821f8b58 __schedule+0x618 ([kernel.kallsyms])
+\tffffffff81a81234 jbd2_log_wait_commit+0x61 ([kernel.kallsyms])
+
+jbd2/sda-8 9/9 [001] 10.700100: sched:sched_waking: comm=dd pid=7 prio=120 target_cpu=000
+swapper 0/0 [000] 10.700200: sched:sched_switch: prev_comm=swapper/0 prev_pid=0 prev_prio=120 prev_state=R ==> next_comm=dd next_pid=7 next_prio=120
+";
+
+/// A recording of perf becomes a run that `explain` takes; what it lacks is said.
+#[test]
+fn text_of_perf_becomes_a_run() {
+    let folder = folder();
+    let (file, out) = (folder.path().join("perf.txt"), folder.path().join("run"));
+    fs::write(&file, PERF).unwrap();
+    let ended = run(&format!("import {} -o {}", file.display(), out.display()));
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    assert!(ended.stderr.contains("no system calls") && ended.stderr.contains("no block events"), "{}", ended.stderr);
+    let document: Value = serde_json::from_str(&run(&format!("explain --json {}", out.display())).stdout).unwrap();
+    let text = document.to_string();
+    assert!(text.contains("journal_commit") || text.contains("\"journal\""), "{document:#}");
+}
+
+#[test]
+fn binary_recordings_are_refused_with_what_makes_text_of_them() {
+    let folder = folder();
+    for (begin, remedy) in [
+        (&b"PERFILE2\0\0\0\0"[..], "perf script"),
+        (b"\x17\x08Dtracing6\0", "trace-cmd report"),
+        (b"hello\n", "sched_switch"),
+    ] {
+        let file = folder.path().join("recording");
+        fs::write(&file, begin).unwrap();
+        let ended = run(&format!("import {} -o {}", file.display(), folder.path().join("x").display()));
+        assert_eq!(ended.code, Some(2));
+        assert!(ended.error().contains(remedy), "{}", ended.stderr);
+    }
+}
