@@ -6,7 +6,6 @@
 //!     STALLSCOPE_LIVE=word cargo test -p stallscope --test live -- --nocapture
 #![allow(unreachable_pub)]
 
-mod memory;
 #[path = "../corpus/pack.rs"]
 #[allow(dead_code)]
 mod pack;

@@ -1,6 +1,6 @@
 //! Memory at 50,000 rows a second, with a look each second.
 //!
-//!     cargo test -p stallscope --test live -- --ignored --nocapture
+//!     cargo test -p stallscope --test live_memory -- --nocapture
 
 use explain::blame::Scope;
 use explain::live::{Bounds, Live};
@@ -36,9 +36,8 @@ fn rows(second: u64, at: u64) -> [StallRecord; 2] {
     [sleep, row(StallKind::SystemCall, 0, 2_000_000)]
 }
 
-/// Alone in its process: the peak is the process's.
+/// Alone in its process, whose peak it measures.
 #[test]
-#[ignore = "measures the whole process"]
 fn memory_at_50_000_rows_a_second_is_at_most_64_mib() {
     let mut run = RunDescription::new("record", Moment { monotonic_ns: S, wall_ns: 0 });
     run.slower_than_ns = 1_000_000;
