@@ -3,10 +3,10 @@
 use crate::blame::facts::rows::Row;
 use crate::thresholds::RETRY_NS;
 
-/// How long after a sleep the next attempt follows at most. Between two attempts that both failed a task did not get what it wanted: if it slept for
-/// most of that time, it waited.
+/// How long after a sleep the next one begins at most that is between attempts at the same. Between two attempts that both failed a task did not get
+/// what it wanted. One sleep of that length may be missing, with the attempts around it: the tracer misses a few in a thousand.
 pub(crate) fn until_next_attempt_ns(sleep: &Row) -> u64 {
-    RETRY_NS.max(sleep.end_ns - sleep.start_ns)
+    (sleep.end_ns - sleep.start_ns).saturating_add(RETRY_NS)
 }
 
 /// Rows of one task with the same key that follow each other, each with no more than a gap after it.

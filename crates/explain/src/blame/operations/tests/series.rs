@@ -127,6 +127,15 @@ fn sleeps_between_attempts_are_a_wait_for_the_lock() {
     check_quiet("off 7 | ssssw ssss     | call=fcntl tp=posix_lock_inode lock=1 holder=9 state=1");
 }
 
+/// The recording may lack a sleep. What is two sleeps apart is another wait.
+#[test]
+fn attempts_go_on_over_a_sleep_that_is_missing() {
+    let sleeps = "call=clock_nanosleep stack=hrtimer_nanosleep tp=posix_lock_inode lock=1 holder=9 state=1";
+    let apart = |gap: usize| format!("off 7 |{:s<24}{:gap$}{:s<24}| {sleeps}", "", "", "");
+    check(&apart(26), "lock 48, unexplained 26", "thread 7: lock 48 < thread 9: unexplained 48");
+    check_quiet(&apart(60));
+}
+
 #[test]
 fn a_parent_waits_for_what_its_child_waits_for() {
     check(
