@@ -20,6 +20,7 @@ mod text;
 mod tests;
 
 pub use error::ForeignError;
+pub use fs_mark::FS_MARK_CALLS;
 
 use super::figures::RunFigures;
 use error::Runs;

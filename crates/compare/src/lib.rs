@@ -29,7 +29,7 @@ pub use comparison::{Comparison, MARGIN, Options, compare};
 pub use counters::wanted_counter;
 pub use differences::Difference;
 pub use figures::{Amount, Better, Fact, Figure, Group, RunFigures, StallFigure};
-pub use foreign::{ForeignError, foreign_runs};
+pub use foreign::{FS_MARK_CALLS, ForeignError, foreign_runs};
 pub use machines::Machine;
 pub use plane::{Panel, Plane, Point, plane};
 pub use reader::RunReader;

@@ -27,7 +27,7 @@ pub struct Step {
     pub kind: Option<WaitKind>,
     /// The disk, of waits for requests.
     pub device: Option<DeviceNumber>,
-    /// Of the operation's own wait: the disk that its culprits used, which may be below that one. Of others, `None`.
+    /// Of the operation's own wait: the disk that its culprits used, which may be below `device`. Of others, `None`.
     pub blamed: Option<DeviceNumber>,
     /// The thread that this step is the time of: in the first step the operation's own, or the server's whose answer it awaits.
     pub tid: u32,

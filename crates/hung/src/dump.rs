@@ -1,6 +1,6 @@
 //! What a dump holds.
 
-use model::kernel_function::{LOCKING, SLEEPING, fits};
+use model::kernel_function::{fits, locks, sleeps};
 
 /// A dump, bounded: what exceeds the bounds is counted.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -62,8 +62,7 @@ impl Task {
 
     /// Whether it sleeps until a lock is released.
     pub(crate) fn sleeps_on_lock(&self) -> bool {
-        let sleeping = self.frames.iter().take_while(|frame| SLEEPING.iter().any(|pattern| fits(pattern, frame)));
-        sleeping.into_iter().any(|frame| LOCKING.iter().any(|pattern| fits(pattern, frame)))
+        self.frames.iter().take_while(|frame| sleeps(frame)).any(|frame| locks(frame))
     }
 
     /// Whether any of these functions is on its stack; a trailing `*` matches any end.

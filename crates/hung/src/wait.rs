@@ -2,11 +2,10 @@
 
 use explain::blame::{Cause, DumpWait, waits_of_dump};
 use model::cause::traits;
+use model::kernel_function::{fits, sleeps};
 use model::wait_kind::WaitKind;
 
 use crate::class::Class;
-use model::kernel_function::{SLEEPING, fits};
-
 use crate::dump::Task;
 use crate::dump_rules::{OF_DUMPS, OF_MODULES};
 
@@ -55,7 +54,7 @@ const IO_SLEEPS: &[&str] = &[
 pub(crate) fn wait_of(task: &Task) -> Option<Wait> {
     let frames: Vec<&str> = task.frames.iter().map(String::as_str).collect();
     let any = |patterns: &[&str], frame: &str| patterns.iter().any(|pattern| fits(pattern, frame));
-    let begin = frames.iter().position(|frame| !any(SLEEPING, frame)).unwrap_or(frames.len());
+    let begin = frames.iter().position(|frame| !sleeps(frame)).unwrap_or(frames.len());
     let sleeping = &frames[..begin];
     let callers: Vec<&str> = frames[begin..].iter().copied().filter(|frame| !any(WRAPPERS, frame)).collect();
     let innermost = callers.first()?;

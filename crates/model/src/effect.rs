@@ -71,19 +71,7 @@ pub enum Edge {
     Culprit,
 }
 
-/// Causes of waits within calls that write a file to its disk.
-const SYNC: [Cause; 8] = [
-    Cause::Journal,
-    Cause::FsLog,
-    Cause::FsTransaction,
-    Cause::WritebackWait,
-    Cause::IoThrottle,
-    Cause::Device,
-    Cause::SchedulerQueue,
-    Cause::RequestWait,
-];
-
-/// Causes of waits for what a call did not ask for.
+/// Causes of waits for what a call did not ask for. The last is for another task that may do the same.
 const OF_OCCASION: [Cause; 9] = [
     Cause::Journal,
     Cause::FsLog,
@@ -95,6 +83,9 @@ const OF_OCCASION: [Cause; 9] = [
     Cause::RequestWait,
     Cause::Lock,
 ];
+
+/// Causes of waits within calls that write a file to its disk: the same without those for another task.
+const SYNC: &[Cause] = OF_OCCASION.split_at(8).0;
 
 impl Edge {
     /// What makes a call wait, where the edge is of such waits alone.
@@ -128,7 +119,7 @@ impl Edge {
                 &[Cause::IoThrottle, Cause::Device, Cause::SchedulerQueue, Cause::RequestWait, Cause::PageFault]
             }
             Edge::Discard => &[Cause::IoThrottle, Cause::Device, Cause::SchedulerQueue, Cause::RequestWait],
-            Edge::Sync | Edge::SyncMount | Edge::OrderedData => &SYNC,
+            Edge::Sync | Edge::SyncMount | Edge::OrderedData => SYNC,
             Edge::AccessTime | Edge::NearlyFull => &OF_OCCASION,
             Edge::Shrinker => &[Cause::Shrinker],
             Edge::Compaction => &[Cause::Compaction],

@@ -4,7 +4,7 @@
 //! other tracers have them.
 
 /// Functions that put a task to sleep until a lock is free.
-pub const LOCKING: &[&str] = &[
+const LOCKS: &[&str] = &[
     "mutex_lock*",
     "__mutex_lock*",
     "ww_mutex_lock*",
@@ -22,31 +22,10 @@ pub const LOCKING: &[&str] = &[
     "down_killable",
     "down_timeout",
     "__down*",
-    "lock_sock_nested",
-    "__lock_sock",
     "percpu_down_*",
-    "queued_*_lock_slowpath",
 ];
-/// Functions of the scheduler, of locks and of waits: what puts a task to sleep, for whatever reason. Recorded stacks lack them.
-pub const SLEEPING: &[&str] = &[
-    "mutex_lock*",
-    "__mutex_lock*",
-    "ww_mutex_lock*",
-    "__ww_mutex_lock*",
-    "rt_mutex_*",
-    "rwsem_down_*",
-    "rwbase_*",
-    "call_rwsem_down_*",
-    "down_read*",
-    "down_write*",
-    "__down_read*",
-    "__down_write*",
-    "down",
-    "down_interruptible",
-    "down_killable",
-    "down_timeout",
-    "__down*",
-    "percpu_down_*",
+/// Functions of the scheduler and of waits that put a task to sleep for any other reason.
+const WAITS: &[&str] = &[
     "__switch_to*",
     "__schedule*",
     "schedule",
@@ -87,9 +66,18 @@ pub fn fits(pattern: &str, function: &str) -> bool {
     pattern.strip_suffix('*').map_or(function == pattern, |begin| function.starts_with(begin))
 }
 
+fn any(patterns: &[&str], function: &str) -> bool {
+    patterns.iter().any(|pattern| fits(pattern, function))
+}
+
+/// Whether a function puts its caller to sleep until a lock is free.
+pub fn locks(function: &str) -> bool {
+    any(LOCKS, function)
+}
+
 /// Whether a function puts its caller to sleep, for whatever reason.
 pub fn sleeps(function: &str) -> bool {
-    SLEEPING.iter().any(|pattern| fits(pattern, function))
+    locks(function) || any(WAITS, function)
 }
 
 #[cfg(test)]

@@ -6,8 +6,9 @@ use super::text::{finite, steady};
 use crate::figures::{Better, Fact, Figure, RunFigures};
 
 const TOOL: &str = "fs_mark";
-/// Calls that `-v` adds, three columns each: minimum, mean and maximum time, us. The heading says which, and in which order.
-const CALLS: [(&str, &str); 6] = [
+/// Calls that fs_mark's `-v` adds, by the names of their columns: three each, of the minimum, mean and maximum time in us. In its output the heading
+/// says which, and in which order.
+pub const FS_MARK_CALLS: [(&str, &str); 6] = [
     ("CREAT", "create"),
     ("WRITE", "write"),
     ("FSYNC", "fsync"),
@@ -101,7 +102,7 @@ fn condition(comment: &str) -> Option<(&'static str, String)> {
 fn calls(heading: &str) -> Vec<&'static str> {
     let words: Vec<&str> = heading.split_whitespace().collect();
     let named = words.windows(2).filter(|pair| pair[1].eq_ignore_ascii_case("(min/avg/max)"));
-    named.filter_map(|pair| Some(CALLS.iter().find(|(name, _)| *name == pair[0])?.1)).collect()
+    named.filter_map(|pair| Some(FS_MARK_CALLS.iter().find(|(name, _)| *name == pair[0])?.1)).collect()
 }
 
 /// A row with a number for each column.

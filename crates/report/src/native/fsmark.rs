@@ -5,6 +5,7 @@
 
 use std::fmt::Write as _;
 
+use compare::FS_MARK_CALLS;
 use explain::summary::{OperationSummary, PhaseSummary, Summary};
 
 /// fs_mark's flags, and the variables they set.
@@ -19,15 +20,6 @@ const FLAGS: [(&str, &str); 10] = [
     ("L", "loops"),
     ("p", "name_bytes"),
     ("r", "random_bytes"),
-];
-/// The columns of `-v`, and their operation classes.
-const CALLS: [(&str, &str); 6] = [
-    ("CREAT", "create"),
-    ("WRITE", "write"),
-    ("FSYNC", "fsync"),
-    ("SYNC", "sync"),
-    ("CLOSE", "close"),
-    ("UNLINK", "unlink"),
 ];
 
 /// All loops of a run.
@@ -44,7 +36,7 @@ pub(super) fn text(summary: &Summary) -> String {
         let _ = write!(text, "{used:>6} {count:>12} {size:>12} {files_per_s:>12.1} {:>16}", own_time_ns(phase) / 1000);
         if verbose {
             let removal = summary.phases.get(at + 1).filter(|next| next.name == "unlink");
-            CALLS.iter().for_each(|(_, class)| call(&mut text, phase, removal, class));
+            FS_MARK_CALLS.iter().for_each(|(_, class)| call(&mut text, phase, removal, class));
         }
         text.push('\n');
         if let Some(sum) = phase.sum_of_own_items_per_s() {
@@ -68,7 +60,7 @@ fn head(text: &mut String, summary: &Summary, verbose: bool) {
     }
     text.push_str("\nFSUse%        Count         Size    Files/sec     App Overhead");
     if verbose {
-        CALLS.iter().for_each(|(column, _)| {
+        FS_MARK_CALLS.iter().for_each(|(column, _)| {
             let _ = write!(text, " {:>26}", format!("{column} (Min/Avg/Max)"));
         });
     }

@@ -506,58 +506,49 @@ fn check_limited(known: &[(Resource, u32, Option<&str>)], expected: u32) {
     assert_eq!(users(&index, &need, (20 * S, 21 * S)).into_keys().collect::<Vec<_>>(), [Some(expected)]);
 }
 
-/// The limit of a disk below a loop device delays what workers submit for the tasks that write above.
-#[test]
-fn what_a_limit_below_a_loop_device_delayed_is_of_those_in_its_cgroup_above() {
+/// Writes in the same second: disk, process, cgroup, and how many requests of 4 KiB.
+type Written = (DeviceNumber, u32, &'static str, u64);
+
+/// Who used the limit of the root cgroup on the disk below a loop device.
+fn users_below_loop(written: &[Written]) -> Vec<(Option<u32>, u128)> {
     let mut index = RunIndex::default();
     insert_worker(&mut index);
-    let used = |device, pid, cgroup: &str, count| UsageRecord {
-        device: Some(device),
-        pid: Some(pid),
-        cgroup: Some(cgroup.to_owned()),
-        count,
-        bytes: count << 12,
-        ..UsageRecord::new(Resource::DeviceWrite, 20 * S, 21 * S)
-    };
-    for record in [
-        used(BASE, KWORKER, "/", 90),
-        used(BASE, 7, "/", 10),
-        used(LOOP, 7, "/", 20),
-        used(LOOP, 9, "/", 60),
-        used(LOOP, 8, "/other", 60),
-        // The driver submits for the cgroup that wrote above.
-        used(BASE, KWORKER, "/other", 60),
-    ] {
+    for &(device, pid, cgroup, count) in written {
+        let record = UsageRecord {
+            device: Some(device),
+            pid: Some(pid),
+            cgroup: Some(cgroup.to_owned()),
+            count,
+            bytes: count << 12,
+            ..UsageRecord::new(Resource::DeviceWrite, 20 * S, 21 * S)
+        };
         assert!(index.usage.insert(&record, &mut index.names));
     }
     index.usage.sort();
     index.usage.put_above(LOOP, BASE);
     let domain = Domain::Cgroup(index.names.find("/").unwrap());
     let need = Need::Limit { device: BASE, writes: Some(true), by_count: true, domain };
-    let weights: Vec<(Option<u32>, u128)> = users(&index, &need, (20 * S, 21 * S)).into_iter().collect();
+    users(&index, &need, (20 * S, 21 * S)).into_iter().collect()
+}
+
+/// The limit of a disk below a loop device delays what workers submit for the tasks that write above.
+#[test]
+fn what_a_limit_below_a_loop_device_delayed_is_of_those_in_its_cgroup_above() {
+    let weights = users_below_loop(&[
+        (BASE, KWORKER, "/", 90),
+        (BASE, 7, "/", 10),
+        (LOOP, 7, "/", 20),
+        (LOOP, 9, "/", 60),
+        (LOOP, 8, "/other", 60),
+        // The driver submits for the cgroup that wrote above.
+        (BASE, KWORKER, "/other", 60),
+    ]);
     assert_eq!(weights, [(Some(7), (10 + 90 / 4) * 1024 + 512), (Some(9), 90 * 1024 * 3 / 4)]);
 }
 
 /// What a loop device writes through the page cache counts for its worker, whatever the cgroup of those that write above.
 #[test]
 fn what_comes_down_through_pages_is_of_those_that_write_above() {
-    let mut index = RunIndex::default();
-    insert_worker(&mut index);
-    let used = |device, pid, cgroup: &str, count| UsageRecord {
-        device: Some(device),
-        pid: Some(pid),
-        cgroup: Some(cgroup.to_owned()),
-        count,
-        bytes: count << 12,
-        ..UsageRecord::new(Resource::DeviceWrite, 20 * S, 21 * S)
-    };
-    for record in [used(BASE, KWORKER, "/", 90), used(BASE, 7, "/", 10), used(LOOP, 8, "/other", 90)] {
-        assert!(index.usage.insert(&record, &mut index.names));
-    }
-    index.usage.sort();
-    index.usage.put_above(LOOP, BASE);
-    let domain = Domain::Cgroup(index.names.find("/").unwrap());
-    let need = Need::Limit { device: BASE, writes: Some(true), by_count: true, domain };
-    let weights: Vec<(Option<u32>, u128)> = users(&index, &need, (20 * S, 21 * S)).into_iter().collect();
+    let weights = users_below_loop(&[(BASE, KWORKER, "/", 90), (BASE, 7, "/", 10), (LOOP, 8, "/other", 90)]);
     assert_eq!(weights, [(Some(7), 19 * 1024), (Some(8), 81 * 1024)]);
 }

@@ -321,11 +321,12 @@ impl RunIndex {
                 || self.stack(row.stack.get()).is_none_or(|stack| stack.agrees_with(announced))
         };
         let is_of_io = |announced: &&SignalMeaning| announced.cause == Cause::Lock && self.is_held_by_io(row);
-        row.announced.filter(|announced| agrees(announced) && !is_of_io(announced) && self.is_for_lock(row, announced))
+        row.announced
+            .filter(|announced| agrees(announced) && !is_of_io(announced) && self.is_of_another(row, announced))
     }
 
     /// A folder is a lock if another task made or removed it: many programs only see to it that there is one.
-    fn is_for_lock(&self, row: &Row, announced: &SignalMeaning) -> bool {
+    fn is_of_another(&self, row: &Row, announced: &SignalMeaning) -> bool {
         let is_released = || row.lock.get().and_then(|lock| self.releases.first_after(lock, row.start_ns)).is_some();
         announced.signal != Signal::FolderTaken || row.holder_tid.get().is_some() || is_released()
     }

@@ -66,7 +66,7 @@ pub(crate) fn leads_on(index: &RunIndex, row: &Row, cause: Cause) -> bool {
     // Who will end a wait that lasts is unknown, unless it is for a lock.
     let is_wait = matches!(row.kind, StallKind::OffCpu | StallKind::Asynchronous | StallKind::ServerRequest)
         || row.lock.get().is_some();
-    // A timer wakes a task from whatever other task it interrupts: that one did not act.
+    // A timer wakes a task from any task that it interrupts, which did not act.
     let is_timer = row.lock.get().is_none() && index.awaits(row) == Some(Awaits::Interrupt);
     is_wait && !is_timer && cause != Cause::Stopped && !cause.has(traits::FOR_CPU | traits::CHOSEN)
 }

@@ -1,6 +1,6 @@
 //! Why a task slept, by its row, its stack and its request.
 
-use model::stall::Awaits;
+use model::stall::{Awaits, RequestRecord};
 
 use super::RunIndex;
 use crate::blame::facts::cause::{Cause, Evidence, is_hidden};
@@ -18,7 +18,7 @@ impl RunIndex {
 
     /// The same as its row, stack and request show it.
     pub(crate) fn shown_asleep(&self, row: &Row, at_ns: u64) -> (Cause, Evidence) {
-        let (stack, rule) = (self.stack(row.stack.get()), self.rule(row));
+        let rule = self.rule(row);
         // The kernel freezes a task in its sleep, and does not say when it would have been woken.
         if row.is_stopped() || self.waker_stack(row).is_some_and(|waker| waker.thaws) {
             return (Cause::Stopped, Evidence::Event);
@@ -40,8 +40,7 @@ impl RunIndex {
                 if let Some(cause) = request::cause_at(request, at_ns) {
                     return (cause, Evidence::Event);
                 }
-                if stack.is_some_and(|stack| stack.submitted) && request::begins_with_flush(request) {
-                    // Nothing but a limit keeps a flush that was submitted before it got its request.
+                if self.submits_flush(row, request) {
                     return (Cause::IoThrottle, Evidence::Stack);
                 }
             }
@@ -49,6 +48,11 @@ impl RunIndex {
             None => {}
         }
         self.without_request(row)
+    }
+
+    /// Whether a task sleeps until a flush completes that it submitted itself: nothing but a limit keeps it from being queued.
+    pub(super) fn submits_flush(&self, row: &Row, request: &RequestRecord) -> bool {
+        self.stack(row.stack.get()).is_some_and(|stack| stack.submitted) && request::begins_with_flush(request)
     }
 
     /// The same where its request is unknown.

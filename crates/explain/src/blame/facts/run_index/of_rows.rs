@@ -6,7 +6,7 @@ use super::RunIndex;
 use crate::blame::facts::cause::Cause;
 use crate::blame::facts::maybe::Maybe;
 use crate::blame::facts::rows::Row;
-use crate::blame::facts::storage::request::{begins_with_flush, released_ns};
+use crate::blame::facts::storage::request::released_ns;
 use crate::threads::map;
 use crate::thresholds::SMALL_PART;
 
@@ -23,13 +23,12 @@ impl RunIndex {
         }
     }
 
-    /// Flushes that a limit held before they became requests, which then bear no mark of it: their submitters sleep until they complete, and
-    /// nothing but a limit keeps a flush that was submitted from being queued. Those that then waited in the queue have both.
+    /// Flushes that a limit held before they became requests, which then bear no mark of it. Those that then waited in the queue have both causes.
     pub(super) fn find_held_flushes(&mut self) {
         let held = |row: &Row| {
             let place = row.request_at.get().filter(|_| row.kind == StallKind::OffCpu)?;
-            let request = self.requests.at(place).filter(|request| !request.throttled && begins_with_flush(request))?;
-            self.stack(row.stack.get()).filter(|stack| stack.submitted)?;
+            let request =
+                self.requests.at(place).filter(|request| !request.throttled && self.submits_flush(row, request))?;
             let (queued_ns, issued_ns) = (request.began_ns(), released_ns(request));
             let held_ns = queued_ns.checked_sub(row.start_ns)?;
             let is_most = issued_ns.saturating_sub(queued_ns) <= held_ns / SMALL_PART;

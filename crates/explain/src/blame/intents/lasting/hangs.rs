@@ -1,6 +1,5 @@
-//! Waits that had not ended with the recording, by what /proc showed of them then: who has the other end of what a thread waits on, and
-//! what that one does. Where that one is stopped, or has not read what it was sent, the wait is an operation: nobody idles who waits
-//! for it.
+//! Waits that had not ended with the recording, by what /proc showed of them then: the task at the other end of what a thread waits on, and
+//! what this task does. Where it is stopped, or has not read what it was sent, the wait is an operation: a thread that waits for it does not idle.
 
 use model::detail::{OtherEnd as End, Progress};
 use model::stall::{Awaits, StallKind, StallRecord, stall_flags};
@@ -158,7 +157,7 @@ pub(crate) fn is_hardly_idle(index: &RunIndex, tid: u32) -> bool {
     false
 }
 
-/// Who has the other end of what a thread waits on, who has the other end of what that one waits on, and so on.
+/// The task at the other end of what a thread waits on, the task at the other end of what this one waits on, and so on.
 pub(crate) fn other_ends(index: &RunIndex, tid: u32) -> Vec<OtherEnd> {
     let (mut seen, mut ends) = (vec![tid], Vec::new());
     let mut known = index.lasting.get(&tid);
@@ -178,7 +177,7 @@ pub(crate) fn other_ends(index: &RunIndex, tid: u32) -> Vec<OtherEnd> {
             call: next.filter(|next| !any_thread && !is_stopped(next)).and_then(|next| next.call.clone()),
             on: next.filter(|_| !any_thread).and_then(other_end).cloned(),
         });
-        // Any of its threads may serve that one, and all of them wait for that lock.
+        // Any thread of the process may serve the other end, and all of them wait for a lock that one of them waits for.
         let leads_on = |next: &&StallRecord| !any_thread || next.awaits == Some(Awaits::Lock);
         known = next.filter(leads_on).filter(|_| !seen.contains(&peer));
         seen.push(peer);
