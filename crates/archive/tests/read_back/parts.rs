@@ -14,6 +14,17 @@ pub(crate) trait Choose {
     fn below(&mut self, limit: usize) -> usize;
 }
 
+/// Numbers from the fuzzer's bytes; zeros at their end.
+pub(crate) struct Bytes<'a>(pub(crate) &'a [u8]);
+
+impl Choose for Bytes<'_> {
+    fn below(&mut self, limit: usize) -> usize {
+        let (taken, rest) = self.0.split_at(self.0.len().min(if limit > 256 { 2 } else { 1 }));
+        self.0 = rest;
+        taken.iter().fold(0, |number, byte| number << 8 | usize::from(*byte)) % limit.max(1)
+    }
+}
+
 /// A value that a reader may not expect.
 fn value(random: &mut impl Choose) -> Value {
     let values = [
@@ -81,6 +92,8 @@ pub(crate) struct Parts {
     watermark: Value,
     segments: Vec<(String, Vec<u8>)>,
     recent: Vec<(String, Vec<Flush>)>,
+    /// Bytes of rows were mutated: two rows that differed may be equal now.
+    pub(crate) has_other_rows: bool,
 }
 
 fn flushes(mut bytes: &[u8]) -> Vec<Flush> {
@@ -112,6 +125,7 @@ impl Parts {
             watermark: lines("watermark").remove(0),
             segments: with(".arrows").map(|name| (name.clone(), read(&name))).collect(),
             recent: with("recent-").map(|name| (name.clone(), flushes(&read(&name)))).collect(),
+            has_other_rows: false,
         }
     }
 
@@ -133,6 +147,16 @@ impl Parts {
         }
     }
 
+    /// Up to eight mutations, as long as there are bytes.
+    pub(crate) fn mutate_by(&mut self, bytes: &mut Bytes<'_>) {
+        for _ in 0..8 {
+            if bytes.0.is_empty() {
+                break;
+            }
+            self.mutate(bytes);
+        }
+    }
+
     fn mutate_flush(&mut self, random: &mut impl Choose) {
         let file = random.below(self.recent.len());
         let flushes = &mut self.recent[file].1;
@@ -143,6 +167,7 @@ impl Parts {
         }
         let at = random.below(body.len());
         body[at] ^= 1 << random.below(8);
+        self.has_other_rows = true;
         let mut from = 0_usize;
         for batch in header["batches"].as_array_mut().into_iter().flatten() {
             let to = from.saturating_add(batch["length"].as_u64().unwrap_or(0) as usize);
@@ -167,6 +192,7 @@ impl Parts {
         else {
             return;
         };
+        self.has_other_rows = true;
         let reach = if random.below(4) == 0 { message.len() } else { message.len().min(METADATA) };
         let at = random.below(reach);
         match random.below(3) {

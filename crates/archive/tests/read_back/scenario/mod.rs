@@ -168,6 +168,31 @@ pub(crate) fn rows_in(run: &Run) -> Rows {
     }
 }
 
+/// How many rows of all tables are read, damaged batches left out; equal rows count each.
+pub(crate) fn count_rows(run: &Run) -> u64 {
+    [
+        count(run.descriptors()),
+        count(run.samples()),
+        count(run.changes()),
+        count(run.intervals()),
+        count(run.operations()),
+        count(run.stalls()),
+        count(run.stacks()),
+        count(run.requests()),
+        count(run.request_intervals()),
+        count(run.tasks()),
+        count(run.usage()),
+        count(run.user_stacks()),
+        count(run.user_frames()),
+    ]
+    .iter()
+    .sum()
+}
+
+fn count<Row>(batches: impl Iterator<Item = Result<Vec<Row>, ArchiveError>>) -> u64 {
+    batches.flatten().map(|rows| rows.len() as u64).sum()
+}
+
 impl Rows {
     /// Adds what a tracer saw.
     fn add(&mut self, traced: &Traced) {
