@@ -1,4 +1,4 @@
-//! The system calls that rustix lacks: perf_event_open(2), bpf(2), those of netlink sockets, and the device mapper's ioctl(2).
+//! The system calls that rustix lacks: perf_event_open(2), bpf(2), semctl(2), those of netlink sockets, and the device mapper's ioctl(2).
 
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
@@ -86,6 +86,24 @@ pub(crate) fn bpf_program_runs(program: BorrowedFd<'_>) -> Option<ProgramRuns> {
     // counts 0, so that the kernel follows none.
     let failed = unsafe { libbpf_sys::bpf_prog_get_info_by_fd(program.as_raw_fd(), &raw mut info, &raw mut bytes) };
     (failed == 0).then_some(ProgramRuns { run_ns: info.run_time_ns, skipped: info.recursion_misses })
+}
+
+/// A semaphore of System V.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct SemaphoreState {
+    pub(crate) value: u32,
+    /// The process that changed it last.
+    pub(crate) pid: u32,
+}
+
+/// `None` if there is none of that number, or it may not be read.
+pub(crate) fn semaphore_state(set: i32, number: u16) -> Option<SemaphoreState> {
+    let get = |command: i32| {
+        // SAFETY: these commands take no fourth argument and write nothing.
+        let got = unsafe { libc::semctl(set, i32::from(number), command) };
+        u32::try_from(got).ok()
+    };
+    Some(SemaphoreState { value: get(libc::GETVAL)?, pid: get(libc::GETPID)? })
 }
 
 /// `struct nlmsghdr` and `struct unix_diag_req`: all UNIX sockets, with names, peers and what their queues hold.

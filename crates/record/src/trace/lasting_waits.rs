@@ -3,8 +3,10 @@
 
 mod call;
 pub(super) mod descriptors;
+mod last_run;
 mod other_end;
 mod runs;
+mod semaphores;
 mod servers;
 mod sessions;
 mod sockets;
@@ -22,6 +24,7 @@ use super::threads::{Thread, each_thread};
 use crate::bytes::shown;
 use crate::pace::Pace;
 use call::InCall;
+use last_run::LastRuns;
 use other_end::{Machine, OtherEnd};
 use runs::Runs;
 use sessions::Sessions;
@@ -136,11 +139,14 @@ struct Known {
     peer: Option<(u32, bool)>,
     /// Since when it has not run; `None` if it has run since the threads were counted.
     since_ns: Option<u64>,
+    /// When it ran last.
+    ran_ns: Option<u64>,
 }
 
 struct Walk<'a> {
     proc: &'a Path,
     runs: &'a Runs,
+    last_runs: Option<LastRuns>,
     machine: Machine,
     threads: HashMap<u32, Seen>,
     of_process: HashMap<u32, Vec<u32>>,
@@ -175,7 +181,18 @@ impl<'a> Walk<'a> {
         processes.sort_unstable();
         let machine = Machine::new(proc.to_owned(), processes, (blocked, stopped));
         let (known, waited_for, sessions) = (HashMap::new(), HashMap::new(), HashMap::new());
-        Walk { proc, runs, machine, threads, of_process, known, waited_for, sessions, now_ns }
+        Walk {
+            proc,
+            runs,
+            last_runs: LastRuns::new(proc),
+            machine,
+            threads,
+            of_process,
+            known,
+            waited_for,
+            sessions,
+            now_ns,
+        }
     }
 
     /// The rows, and whether all threads were looked at.
@@ -223,10 +240,12 @@ impl<'a> Walk<'a> {
             _ => 0,
         };
         let sleeps = state == INTERRUPTIBLE || state == UNINTERRUPTIBLE;
+        let since_ns = self.runs.since_ns(self.proc, pid, tid);
+        let ran_ns = self.last_runs.filter(|_| sleeps).and_then(|runs| runs.of(&folder));
         let mut end = call.as_ref().filter(|_| sleeps).map(|call| self.machine.other_end((pid, tid), call, &frames));
         if let Some(taken) = end.as_mut().and_then(|end| self.taken(pid, end)) {
             let (call, peer) = (call, Some((taken, true)));
-            return Some(Known { call, frames, state, end, peer, since_ns: self.runs.since_ns(self.proc, pid, tid) });
+            return Some(Known { call, frames, state, end, peer, since_ns, ran_ns });
         }
         let peer = end.as_ref().and_then(|end| end.peer).map(|peer| match self.waited_for.get(&peer) {
             Some(known) => *known,
@@ -236,7 +255,7 @@ impl<'a> Walk<'a> {
             }
         });
         let peer = peer.filter(|(peer, _)| *peer != tid && self.threads.contains_key(peer));
-        Some(Known { call, frames, state, end, peer, since_ns: self.runs.since_ns(self.proc, pid, tid) })
+        Some(Known { call, frames, state, end, peer, since_ns, ran_ns })
     }
 
     /// The thread that may work on what a process has asked a server for, of one with a thread for each client none of which waits for what
@@ -308,7 +327,7 @@ impl<'a> Walk<'a> {
         known.sort_unstable_by_key(|(tid, _)| *tid);
         let rows = known.into_iter().filter_map(|(tid, known)| {
             let Seen { pid, name, .. } = threads.get(&tid)?;
-            let start_ns = known.since_ns.unwrap_or(now_ns.saturating_sub(1));
+            let start_ns = known.since_ns.or(known.ran_ns).unwrap_or(now_ns).min(now_ns.saturating_sub(1));
             let row = StallRecord {
                 work: machine.title(*pid),
                 ..row(&known, StallRecord::new(StallKind::LastingWait, tid, start_ns, now_ns))
@@ -331,6 +350,7 @@ fn row(known: &Known, row: StallRecord) -> StallRecord {
         bytes: end.map(|end| end.unread).filter(|unread| *unread > 0),
         awaits: end.filter(|_| known.peer.is_some()).map(|end| end.awaits),
         holder_tid: known.peer.map(|(peer, _)| peer),
+        call_start_ns: known.ran_ns.filter(|ran_ns| known.since_ns.is_some_and(|since_ns| *ran_ns < since_ns)),
         flags: Some(
             flag(known.since_ns.is_some(), stall_flags::CUT)
                 | flag(any_thread, stall_flags::ANY_THREAD)

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use model::system_call::{self, FileArgument, SystemCall, traits};
 
+use super::semaphores::Semaphore;
 use crate::bytes::{read_text, shown};
 
 /// Descriptors of a poll that are looked at.
@@ -37,6 +38,8 @@ pub(super) enum On {
     Futex,
     /// One child, or any.
     Child(Option<u32>),
+    /// One that it takes.
+    Semaphore(Semaphore),
     Timer,
     Signal,
     /// A file that it names.
@@ -79,6 +82,11 @@ fn on(call: &SystemCall, arguments: &[u64; 6], memory: &Memory, thread: &Path) -
         "futex" => {
             let private = arguments[1] & PRIVATE != 0;
             memory.owner(arguments[0], arguments[2]).map_or(On::Futex, |owner| On::Mutex { owner, private })
+        }
+        "semop" | "semtimedop" => {
+            let set = descriptor(arguments[0]).cast_signed();
+            let taken = memory.words::<1>(arguments[1]).and_then(|word| Semaphore::taken_by_call(set, word));
+            taken.map_or(On::Unknown, On::Semaphore)
         }
         "wait4" => On::Child(i32::try_from(arguments[0] as i64).ok().filter(|pid| *pid > 0).map(i32::cast_unsigned)),
         "waitid" => On::Child((arguments[0] == 1).then(|| descriptor(arguments[1]))),

@@ -122,6 +122,9 @@ impl Machine {
                     .or_else(|| only(children.unwrap_or_default().split_whitespace().filter_map(|id| id.parse().ok())));
                 OtherEnd::of(End::Child, Awaits::Child, child)
             }
+            On::Semaphore(semaphore) => {
+                OtherEnd::of(End::SystemVSemaphore, Awaits::Lock, semaphore.holder(&self.proc, pid))
+            }
             On::Timer => OtherEnd::nobody(Some(End::Timer)),
             On::Signal => self.of_signal(pid),
             _ => OtherEnd::nobody(None),

@@ -30,13 +30,10 @@ impl RunIndex {
         true
     }
 
-    /// Adds rows of those that lasted throughout and that the tracer did not report itself. Call this before the rows are sorted.
+    /// Adds rows of those that the tracer did not report itself: of all that lasted throughout, and of those for another task that began when
+    /// the tracer was not yet there. Call this before the rows are sorted.
     pub(super) fn add_lasting_waits(&mut self) {
-        let mut missing: Vec<&StallRecord> = self
-            .lasting
-            .values()
-            .filter(|known| known.flags.is_some_and(|flags| flags & stall_flags::CUT != 0))
-            .collect();
+        let mut missing: Vec<&StallRecord> = self.lasting.values().filter(|known| lasts(known)).collect();
         missing.sort_unstable_by_key(|known| known.tid);
         for row in self.arrived.iter().filter(|row| row.kind == StallKind::Blocked && row.switched) {
             if let Ok(at) = missing.binary_search_by_key(&row.tid, |known| known.tid)
@@ -49,6 +46,16 @@ impl RunIndex {
         let rows: Vec<Row> = rows.iter().filter_map(|record| Row::new(record, &mut self.names)).collect();
         rows.into_iter().for_each(|row| self.arrived.push(row));
     }
+}
+
+/// Whether a wait lasted throughout, or for what another task was asked for.
+fn lasts(known: &StallRecord) -> bool {
+    let is_asked = known.duration_ns > 1 && known.awaits.is_some_and(|awaits| awaits != Awaits::Message);
+    is_asked || has_begun_before(known)
+}
+
+fn has_begun_before(known: &StallRecord) -> bool {
+    known.flags.is_some_and(|flags| flags & stall_flags::CUT != 0)
 }
 
 /// The latest of a thread counts; the result does not depend on the order of arrival.
@@ -65,7 +72,7 @@ fn bare(known: &StallRecord) -> StallRecord {
         state: known.state,
         stack: known.stack,
         call: known.call.clone(),
-        flags: Some(stall_flags::CUT),
+        flags: has_begun_before(known).then_some(stall_flags::CUT),
         ..plain
     }
 }

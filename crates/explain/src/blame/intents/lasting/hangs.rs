@@ -48,6 +48,18 @@ fn is_unread_while_resting(known: &StallRecord, next: Option<&StallRecord>) -> b
     known.awaits == Some(Awaits::Room) && next.and_then(other_end) == Some(&End::Timer)
 }
 
+/// Whether a task can answer nobody for most of another one's wait: it waits for a lock, or uninterruptibly.
+fn is_kept(index: &RunIndex, known: &StallRecord, next: &StallRecord) -> bool {
+    let waits =
+        next.state == Some(UNINTERRUPTIBLE) || (next.awaits == Some(Awaits::Lock) && asked(index, next).is_some());
+    let lasts_ns = |tid: u32| {
+        let row = index.row(last_wait(index, tid)?);
+        Some(row.end_ns - row.start_ns)
+    };
+    let both = lasts_ns(known.tid).zip(lasts_ns(next.tid)).filter(|_| waits && !has(known, stall_flags::ANY_THREAD));
+    both.is_some_and(|(its_ns, next_ns)| next_ns >= its_ns / 2)
+}
+
 /// The rows of waits that nobody ends because the task at the other end of their chain is stuck, and of those for an answer that has not come:
 /// of the `subjects`, or, where nobody is asked about, of all; and those for a file system's server, in which no task idles. They are sleeps
 /// that last.
@@ -96,6 +108,7 @@ fn hang(index: &RunIndex, tid: u32) -> Vec<u32> {
         // It has not read what it was sent, or a file system waits for it.
         is_hung |=
             known.bytes.is_some() || is_for_file_system(index, known.tid) || is_unread_while_resting(known, next);
+        is_hung |= next.is_some_and(|next| is_kept(index, known, next));
         if next.is_some_and(is_stuck) {
             return chain;
         }
@@ -189,7 +202,7 @@ pub(crate) const RULE: Rule = Rule {
     id: "other-end-is-stuck",
     concludes: "A wait that had not ended with the recording is for the task at its other end, which is stuck.",
     from: "/proc shows, when the recording ends, the task at the other end of what a thread waits on, the task at the other end of its wait, and so on, up to a task that is \
-           stopped or has slept uninterruptibly throughout.",
+           stopped, has slept uninterruptibly throughout, or waits uninterruptibly or for a lock for most of the wait for it.",
     because: "Nobody idles who has asked something of a task that can answer nobody, or sent it what it has not read.",
     unless: "Any of several tasks may have the other end, or the last one sleeps for a message: it may be idle.",
     example: Example {

@@ -37,6 +37,24 @@ fn a_client_of_a_stopped_server_hangs() {
     );
 }
 
+/// A server that works for somebody is no idle server.
+#[test]
+fn a_client_of_a_server_that_waits_for_a_lock_hangs() {
+    check(
+        "lasting  7 |==========| cut state=1 awaits=answer call=recvfrom holder=9
+         lasting  9 |==========| cut state=1 awaits=lock call=flock holder=5
+         lasting  5 |==========| cut state=1 call=clock_nanosleep",
+        "lock 10: client/7: lock 10 < server/9: lock 10 < thread 5: sleep 10",
+    );
+    // Since a moment within the recording, at the disk.
+    check(
+        "lasting  7 |  ========| state=1 awaits=answer call=recvfrom holder=9
+         blocked  9 |    ======| call=fsync stack=xfs_log_force state=2
+         lasting  9 |         =| state=2 call=fsync",
+        "fs_log 6, unexplained 2: client/7: fs_log 6 < server/9: fs_log 6",
+    );
+}
+
 #[test]
 fn a_task_that_may_idle_does_not_hang() {
     let stopped = "lasting  9 |==========| cut state=4";
