@@ -119,6 +119,8 @@ pub struct Waits {
     pub deadlock: bool,
     /// How SQLite keeps its transactions, by thread, where files that threads waited for are of it.
     pub sqlite: BTreeMap<u32, SqliteJournal>,
+    /// Of threads that wrote a file to its disk several times: whether it mostly kept its size.
+    pub keep_sizes: BTreeMap<u32, bool>,
     /// What the operations' processes made dirty while the limit of dirty pages paused them; `None` where unknown.
     pub dirtying: Option<Dirtying>,
 }

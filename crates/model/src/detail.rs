@@ -48,6 +48,8 @@ pub enum Detail {
     Freezer(Freezer),
     /// What is at the other end of what a thread waited on when the recording ended.
     OtherEnd(OtherEnd),
+    /// Of a call that writes a file to its disk: the file's size then, bytes.
+    FileSize(u64),
     /// A name that was tried in vain: of a lock file or folder, of a socket or a port.
     Name(String),
     /// What an earlier version of the program wrote in words that no other variant has.

@@ -41,7 +41,7 @@ pub struct Remedy {
 }
 
 /// What must hold of a run; an empty list or `None` requires nothing. What a run does not know counts as met, but for the scheduler, the
-/// kernel's version, and what programs are.
+/// kernel's version, what programs are, and whether files keep their size.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Requires {
@@ -79,6 +79,8 @@ pub struct Requires {
     pub kernel: Option<String>,
     /// The waiting tasks use SQLite: `rollback` (journal) or `wal`.
     pub sqlite: Vec<String>,
+    /// The files that were synced mostly kept their size since the sync before, or not.
+    pub file_size_kept: Option<bool>,
     /// Tasks wait for each other's locks.
     pub deadlock: Option<bool>,
     /// The frozen cgroup is that of a unit, which the machine's manager can thaw.
@@ -122,6 +124,8 @@ pub struct Facts {
     pub kernel: Option<String>,
     /// The journals of SQLite that the waiting tasks use.
     pub sqlite: Vec<String>,
+    /// Whether the files that were synced mostly kept their size since the sync before.
+    pub file_size_kept: Option<bool>,
     /// Whether tasks wait for each other's locks.
     pub deadlock: Option<bool>,
     /// Whether a frozen cgroup is that of a unit.
@@ -167,6 +171,7 @@ impl Requires {
             && any(&self.mounted, &facts.mount_options)
             && (self.not_mounted.is_empty() || !any(&self.not_mounted, &facts.mount_options))
             && is(self.others, facts.others)
+            && self.file_size_kept.is_none_or(|kept| facts.file_size_kept == Some(kept))
             && is(self.deadlock, facts.deadlock)
             && is(self.unit, facts.unit)
             && is(self.freezer_version, facts.freezer_version)

@@ -19,6 +19,7 @@ pub(crate) mod lasting {
 pub(crate) mod locks {
     pub(crate) mod holder;
     pub(crate) mod idle_turns;
+    pub(crate) mod newer_wakers;
     pub(crate) mod queue_freezes;
     pub(crate) mod retries;
     pub(crate) mod since;
@@ -29,6 +30,7 @@ pub(crate) mod locks {
 pub(crate) mod requests {
     pub(crate) mod asked_by_pipe;
     pub(crate) mod equal_waits;
+    pub(crate) mod fifo_openers;
     pub(crate) mod listeners;
     pub(crate) mod not_received;
     pub(crate) mod old_requests;
@@ -68,6 +70,7 @@ pub(crate) const RULES: &[(&Rule, Find)] = &[
     (&interruptions::interrupted_waits::RULE, interruptions::interrupted_waits::find),
     (&requests::pollers::RULE, requests::pollers::find),
     (&requests::unanswered::RULE, requests::unanswered::find),
+    (&requests::fifo_openers::RULE, requests::fifo_openers::find),
     (&requests::listeners::RULE, requests::listeners::find),
     (&locks::retries::RULE, locks::retries::find),
     (&locks::queue_freezes::RULE, locks::queue_freezes::find),

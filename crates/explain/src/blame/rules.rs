@@ -4,7 +4,7 @@ use crate::blame::facts::run_index::{ANSWERED, HELD_BY_IO, answers, lock_turns};
 use crate::blame::graph::path;
 use crate::blame::intents::interruptions::choice;
 use crate::blame::intents::lasting::held_polls;
-use crate::blame::intents::locks::{holder, idle_turns};
+use crate::blame::intents::locks::{holder, idle_turns, newer_wakers};
 use crate::blame::intents::requests::{equal_waits, not_received, worked_for};
 use crate::blame::intents::workers::other_work;
 use crate::blame::intents::{self};
@@ -24,6 +24,7 @@ const OTHERS: &[&Rule] = &[
     &lock_turns::RULE,
     &holder::RELEASES_RULE,
     &holder::CIRCLE,
+    &newer_wakers::RULE,
     &other_work::RULE,
     &idleness::RULE,
     &equal_waits::RULE,

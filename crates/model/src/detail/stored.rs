@@ -44,6 +44,7 @@ pub const DETAIL_TYPES: &[DetailType] = &[
     of("journal_commit", true, &["locked_ms", "flushing_ms", "logging_ms", "handles", "blocks"], &[]),
     of("cpu_quota", false, &["quota_ns", "period_ns"], &["cgroup"]),
     of("freezer", false, &["cgroup_version", "through_pid"], &["cgroup"]),
+    of("file_size", false, &["bytes"], &[]),
     of("name", false, &[], &["name"]),
     of("words", false, &[], &["words"]),
 ];
@@ -69,6 +70,7 @@ impl Detail {
             Detail::CpuQuota(_) => "cpu_quota",
             Detail::Freezer(_) => "freezer",
             Detail::OtherEnd(end) => end.name(),
+            Detail::FileSize(_) => "file_size",
             Detail::Name(_) => "name",
             Detail::Words(_) => "words",
         }
@@ -79,7 +81,9 @@ impl Detail {
         let numbers: &[u64] = match self {
             Detail::LockFlags(bits) | Detail::ThrottleReason(bits) => &[u64::from(*bits)],
             Detail::DirtyPages(pages) => &pages.numbers(),
-            Detail::Inode { inode: number, .. } | Detail::PagesReclaimed(number) => &[*number],
+            Detail::Inode { inode: number, .. } | Detail::PagesReclaimed(number) | Detail::FileSize(number) => {
+                &[*number]
+            }
             Detail::JournalCommit(commit) => &commit.numbers(),
             Detail::CpuQuota(quota) => &[quota.quota_ns, quota.period_ns],
             Detail::Freezer(freezer) => &[if freezer.is_v2 { 2 } else { 1 }, u64::from(freezer.through)],
@@ -123,6 +127,7 @@ impl Detail {
             "dirty_pages" => Detail::DirtyPages(DirtyPages::of_numbers(name(0)?, device, numbers)?),
             "inode" => Detail::Inode { inode: number(0)?, device: device? },
             "device" => Detail::Device(device?),
+            "file_size" => Detail::FileSize(number(0)?),
             "pages_reclaimed" => Detail::PagesReclaimed(number(0)?),
             "shrinker" => Detail::Shrinker { function: name(0)?, file_system: name(1).zip(name(2)) },
             "throttle_reason" => Detail::ThrottleReason(bits()?),

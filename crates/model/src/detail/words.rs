@@ -16,6 +16,7 @@ impl Detail {
             }
             Detail::Inode { inode, device } => format!("inode {inode} on {}", name(*device)),
             Detail::Device(device) => format!("on {}", name(*device)),
+            Detail::FileSize(bytes) => format!("the file has {bytes} bytes"),
             Detail::PagesReclaimed(pages) => format!("{pages} pages reclaimed"),
             Detail::Shrinker { function, file_system: None } => function.clone(),
             Detail::Shrinker { function, file_system: Some((kind, device)) } => {

@@ -12,3 +12,5 @@ pub const CPU_QUOTA: u32 = 8;
 pub const HOLDER_IS_HINT: u32 = 16;
 /// Any thread of the holder's process may be meant; the holder is its first one.
 pub const ANY_THREAD: u32 = 32;
+/// The task that ended the wait began after it.
+pub const WAKER_IS_NEWER: u32 = 64;

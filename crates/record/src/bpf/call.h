@@ -45,6 +45,9 @@ __noinline int emit_call(struct task_note *note, u32 names, u64 until)
 	describe(event, task, note, note->call.entered_ns, until);
 	event->result = note->call.result;
 	event->argument = names == BY_RESULT ? note->call.result : note->call.first;
+	/* 0: unknown. */
+	if (file)
+		event->detail.word[0] = BPF_CORE_READ(file, f_inode, i_size) + 1;
 	add_name(event, task, note, file, names);
 	end_event(event);
 	return 0;

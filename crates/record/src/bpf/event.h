@@ -45,6 +45,7 @@ enum flags {
 	CALL_CUT = 32,		/* the same of the system call */
 	HELD = 64,		/* its cgroup had used up its CPU quota when it left the CPU, or was woken */
 	HOLDER_IS_HINT = 128,	/* the holder is one of several readers, and may have released the lock */
+	WAKER_IS_NEWER = 256,	/* the waker began after the wait did */
 };
 
 /* Whom a sleep outside of storage waits for. */

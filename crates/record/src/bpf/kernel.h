@@ -73,6 +73,7 @@ struct inode {
 	u16 i_mode;
 	struct super_block *i_sb;
 	unsigned long i_ino;
+	long long i_size;
 	unsigned long dirtied_when;
 	struct file_lock_context *i_flctx;
 };

@@ -222,6 +222,8 @@ static __always_inline void emit_off_cpu(struct task_struct *task, struct task_n
 		event->waker_pid = note->waker.pid;
 		__builtin_memcpy(event->waker, note->waker.comm, NAME_BYTES);
 		event->waker_frames = note->waker.frames;
+		if (note->waker.frames && note->waker.is_newer)
+			event->flags |= WAKER_IS_NEWER;
 		if (note->waker.frames)
 			__builtin_memcpy(event->waker_stack, note->waker.stack, sizeof(event->waker_stack));
 	}
@@ -467,6 +469,7 @@ int BPF_PROG(sched_waking, struct task_struct *task)
 	/* The sender of an answer may stand for the waker. */
 	if (note->waker.tid == (u32)id)
 		bpf_get_current_comm(note->waker.comm, NAME_BYTES);
+	note->waker.is_newer = note->waker.tid == (u32)id && bpf_get_current_task_btf()->start_time > note->wait.out_ns;
 	bytes = bpf_get_stack(ctx, note->waker.stack, sizeof(note->waker.stack), 0);
 	note->waker.frames = bytes > 0 ? (u64)bytes / 8 : 0;
 	return 0;

@@ -22,7 +22,7 @@ struct waker_note {
 	u32 tid;
 	u32 pid;
 	u32 frames;
-	u32 unused;
+	u32 is_newer;	/* it began after the wait did */
 	char comm[NAME_BYTES];
 	u64 stack[WAKER_FRAMES];
 };

@@ -13,6 +13,7 @@ pub(super) const CUT: u32 = 16;
 pub(super) const CALL_CUT: u32 = 32;
 pub(super) const HELD: u32 = 64;
 pub(super) const HOLDER_IS_HINT: u32 = 128;
+pub(super) const WAKER_IS_NEWER: u32 = 256;
 
 pub(super) const SYSTEM_CALL: u32 = 0;
 pub(super) const OFF_CPU: u32 = 1;
@@ -256,6 +257,7 @@ pub(super) fn row_flags(flags: u32) -> u32 {
         (CALL_CUT, stall_flags::CALL_CUT),
         (HELD, stall_flags::CPU_QUOTA),
         (HOLDER_IS_HINT, stall_flags::HOLDER_IS_HINT),
+        (WAKER_IS_NEWER, stall_flags::WAKER_IS_NEWER),
     ];
     known.into_iter().filter(|(of_event, _)| flags & of_event != 0).map(|(_, of_row)| of_row).sum()
 }

@@ -130,9 +130,11 @@ impl RowBuilder {
     }
 
     fn ended_call(&mut self, event: &TraceEvent, row: &mut StallRecord) {
-        let moves = system_call::numbered(event.call).is_some_and(|call| call.traits.has(traits::BYTES));
+        let does = |what: u32| system_call::numbered(event.call).is_some_and(|call| call.traits.has(what));
+        let [size, ..] = event.detail.words;
         row.path = self.path(event);
-        row.bytes = u64::try_from(event.result).ok().filter(|_| moves);
+        row.bytes = u64::try_from(event.result).ok().filter(|_| does(traits::BYTES));
+        row.detail = size.checked_sub(1).filter(|_| does(traits::SYNCS_FILE)).map(Detail::FileSize);
         row.errno = (event.result < 0).then(|| i32::try_from(-event.result).unwrap_or(i32::MAX));
     }
 

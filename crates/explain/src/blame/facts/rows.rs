@@ -75,6 +75,8 @@ pub(crate) struct Row {
     pub(crate) lock: Maybe,
     pub(crate) holder_tid: Maybe,
     pub(crate) holder_is_hint: bool,
+    /// The task that ended it began after it.
+    pub(crate) waker_is_newer: bool,
     /// Bytes that a system call moved; 0: unknown.
     pub(crate) bytes: u64,
 }
@@ -125,6 +127,7 @@ impl Row {
             lock: record.lock.into(),
             holder_tid: record.holder_tid.into(),
             holder_is_hint: is(record, stall_flags::HOLDER_IS_HINT),
+            waker_is_newer: is(record, stall_flags::WAKER_IS_NEWER),
             bytes: record.bytes.unwrap_or(0),
         })
     }

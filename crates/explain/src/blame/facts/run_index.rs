@@ -2,6 +2,7 @@
 
 pub(crate) mod answers;
 mod asleep;
+mod births;
 mod intents;
 pub(crate) mod lasting;
 pub(crate) mod lock_turns;
@@ -101,6 +102,8 @@ pub(crate) struct RunIndex {
     workers: HashMap<DeviceNumber, Vec<Covered>>,
     /// Who released what others had tried in vain.
     pub(crate) releases: Releases,
+    /// Tasks that ended waits which had begun before them: the latest begin of such a wait.
+    born_after_ns: FastMap<u32, u64>,
     /// Who froze a request queue, and when.
     pub(crate) queue_drains: Vec<Drain>,
     /// Who held which lock when.
@@ -149,6 +152,7 @@ impl RunIndex {
         self.rows = std::mem::take(&mut self.arrived).in_order();
         self.number_rows();
         self.releases = Releases::new(&self.rows);
+        self.find_births();
         self.find_queue_drains();
         self.find_held_flushes();
         self.tasks.sort();

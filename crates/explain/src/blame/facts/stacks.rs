@@ -34,6 +34,8 @@ pub(crate) struct Stack {
     pub(crate) work: Option<Name>,
     /// It waits for new work, or for another program to open the FIFO, not for work to complete.
     pub(crate) idle: bool,
+    /// It waits in an open of a FIFO for that of the other end.
+    pub(crate) opens_fifo: bool,
     /// It detaches what a tracer had attached, and waits for readers of RCU: no storage.
     pub(crate) detaches: bool,
     /// It thaws the tasks of a cgroup.
@@ -88,8 +90,9 @@ const IDLE: &[&str] = &[
     "io_wq_worker",
     "fuse_dev_do_read",
     "smpboot_thread_fn",
-    "wait_for_partner",
+    FIFO_OPENER,
 ];
+const FIFO_OPENER: &str = "wait_for_partner";
 const PIPE_READS: &[&str] = &["anon_pipe_read", "fifo_pipe_read", "pipe_read"];
 const IO_ENDS: &[&str] = &[
     "bio_endio",
@@ -170,6 +173,7 @@ impl Stack {
             kernel_thread: any(KERNEL_THREADS),
             work: work(&frames).map(|function| names.insert(function)),
             idle: shown.first().is_some_and(|frame| IDLE.contains(frame)),
+            opens_fifo: shown.first() == Some(&FIFO_OPENER),
             detaches: any(DETACHING),
             thaws: any(THAWS),
             // A timer that interrupts an answer wakes others.

@@ -6,7 +6,7 @@ use crate::blame::facts::cause::{Cause, traits};
 use crate::blame::facts::rows::Row;
 use crate::blame::facts::run_index::RunIndex;
 use crate::blame::facts::run_index::lock_turns::Held;
-use crate::blame::intents::locks::holder;
+use crate::blame::intents::locks::{holder, newer_wakers};
 
 /// A task that kept another one waiting, and when.
 #[derive(Debug, Clone, Copy)]
@@ -52,6 +52,9 @@ pub(crate) fn longest(index: &RunIndex, row: &Row, span_ns: (u64, u64)) -> Optio
 fn by_waker(index: &RunIndex, row: &Row, span_ns: (u64, u64)) -> Option<Edge> {
     let (from_ns, to_ns) = (row.start_ns.max(span_ns.0), row.runnable_ns.min(span_ns.1));
     let tid = ended_by(index, row, (row.start_ns, row.runnable_ns)).filter(|_| from_ns < to_ns)?;
+    if newer_wakers::cannot_have_held(index, row, tid) {
+        return None;
+    }
     Some(Edge { tid, from_ns, to_ns, held: None })
 }
 

@@ -107,6 +107,7 @@ fn flags(words: &HashMap<&str, &str>) -> Option<u32> {
         ("cut", stall_flags::CUT),
         ("held", stall_flags::CPU_QUOTA),
         ("hint", stall_flags::HOLDER_IS_HINT),
+        ("newer", stall_flags::WAKER_IS_NEWER),
         ("any", stall_flags::ANY_THREAD),
     ];
     let flags = known.into_iter().filter(|(word, _)| words.contains_key(word)).map(|(_, flag)| flag).sum();

@@ -46,6 +46,7 @@ pub(crate) fn waits<'a>(
     let waiting: Vec<Waiting> =
         operations.iter().step_by(stands_for).map(|operation| graph.waiting(operation)).collect();
     let sqlite = sync_calls::sqlite(index, graph.tasks.keys().copied());
+    let keep_sizes = sync_calls::keep_sizes(index, graph.tasks.keys().copied());
     let limited = limited(&mut graph, operations, &waiting, stands_for);
     let deadlock = graph.deadlock || graph.tasks.keys().any(|tid| hangs::circle(index, *tid).is_some());
     Waits {
@@ -71,6 +72,7 @@ pub(crate) fn waits<'a>(
         memory: index.memory.with_usage(&index.usage, &index.names, |pid| other(index, pid)),
         memory_sampled: index.memory.sampled().clone(),
         sqlite,
+        keep_sizes,
         deadlock,
         dirtying: dirtying(index, operations),
     }

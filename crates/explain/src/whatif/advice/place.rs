@@ -50,6 +50,7 @@ impl<'a> Place<'a> {
                 strict_limit: disk.and_then(|disk| disk.strict_limit),
                 kernel: Some(run.host.kernel_release.clone()),
                 sqlite: sqlite(waits, causes),
+                file_size_kept: keep_size(waits, causes),
                 deadlock: Some(waits.deadlock),
                 ..Facts::default()
             },
@@ -168,6 +169,22 @@ fn sqlite(waits: &Waits, causes: &[Cause]) -> Vec<String> {
     let steps = waits.paths.iter().filter(has_cause).flatten();
     let names: BTreeSet<&str> = steps.filter_map(|step| Some(waits.sqlite.get(&step.tid)?.name())).collect();
     names.into_iter().map(str::to_owned).collect()
+}
+
+/// Whether most of the time that calls which sync a file waited for these causes is of threads whose files keep their size; `None`: unknown of most.
+fn keep_size(waits: &Waits, causes: &[Cause]) -> Option<bool> {
+    let (mut known, mut unknown_ns): ([u64; 2], u64) = ([0; 2], 0);
+    for &(path, ns) in waits.operations.iter().flat_map(|operation| &operation.pieces) {
+        let steps = waits.paths[path as usize].iter().filter(|step| step.syncs && causes.contains(&step.cause));
+        for step in steps {
+            match waits.keep_sizes.get(&step.tid) {
+                Some(kept) => known[usize::from(*kept)] += ns,
+                None => unknown_ns += ns,
+            }
+        }
+    }
+    let [changed_ns, kept_ns] = known;
+    (changed_ns + kept_ns > unknown_ns).then_some(kept_ns > changed_ns)
 }
 
 /// The stopped thread that cost the most time.

@@ -5,6 +5,7 @@ use model::stall::Awaits;
 use crate::blame::facts::rows::Row;
 use crate::blame::facts::run_index::RunIndex;
 use crate::blame::facts::run_index::lock_turns::{self, Held};
+use crate::blame::intents::locks::newer_wakers;
 use crate::blame::intents::locks::queue_freezes;
 use crate::blame::intents::locks::since::series_began_ns;
 use crate::blame::intents::requests::listeners::is_refused_connection;
@@ -140,7 +141,8 @@ pub(crate) fn circle<'a>(index: &'a RunIndex, row: &'a Row) -> Option<Vec<&'a Ro
 /// that one out of its own wait for a lock.
 fn by_releases(index: &RunIndex, row: &Row) -> Vec<Held> {
     let (mut held, since_ns) = (Vec::new(), since_ns(index, row));
-    let (mut holder, mut to_ns) = (index.waker(row), row.runnable_ns);
+    let waker = index.waker(row).filter(|waker| !newer_wakers::cannot_have_held(index, row, *waker));
+    let (mut holder, mut to_ns) = (waker, row.runnable_ns);
     for _ in 0..RELEASES {
         let Some(tid) = holder.filter(|&tid| tid != row.tid) else { break };
         let waits = index.rows_between(tid, since_ns, to_ns).map(|(_, row)| row);

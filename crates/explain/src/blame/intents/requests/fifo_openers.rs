@@ -1,0 +1,36 @@
+//! Opens of a FIFO.
+
+use model::stall::{Awaits, StallKind};
+
+use crate::blame::facts::intent::Intent;
+use crate::blame::facts::rows::Row;
+use crate::blame::facts::run_index::RunIndex;
+use crate::blame::rule::{Example, Rule};
+
+pub(crate) const RULE: Rule = Rule {
+    id: "fifo-opened-by-other-end",
+    concludes: "An open of a FIFO that the recorded command, or a task that is asked about, waited in was a wait for the task that opened the other end.",
+    from: "The stack of the wait, and the task that ended it.",
+    because: "The kernel lets an open of a FIFO return when its other end is opened, and wakes it from that open.",
+    unless: "A program that reads a FIFO for its next work idles there: of tasks that nobody asks about nothing is concluded.",
+    example: Example {
+        timeline: "
+            off 7 | ssssssssssss  | call=openat stack=wait_for_partner,fifo_open state=1 waker=9 watched
+            off 9 |ssssssssssss   | call=clock_nanosleep awaits=interrupt",
+        causes: "sleep 11, unexplained 1",
+        chain: "thread 7: sleep 11 < thread 9: sleep 11",
+    },
+};
+
+pub(crate) fn find(index: &RunIndex) -> Vec<(u32, Intent)> {
+    let is_one = |row: &Row| {
+        row.kind == StallKind::OffCpu
+            && index.subjects.contains(&row.tid)
+            && index.awaits(row).is_none()
+            && index.stack(row.stack.get()).is_some_and(|stack| stack.opens_fifo)
+            && index.waker(row).is_some()
+            && !index.waker_stack(row).is_some_and(|waker| waker.signals)
+    };
+    let opens = index.rows.iter().filter(|row| is_one(row));
+    opens.map(|row| (row.at, Intent { what: Some(Awaits::Room), ..*index.intent(row) })).collect()
+}
