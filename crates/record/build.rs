@@ -72,7 +72,7 @@ fn arguments(libbpf: &Path, out: &Path) -> Vec<String> {
 
 fn compiler_of_program(name: &str, arguments: &[String], out: &Path) -> Command {
     let mut command = Command::new("clang");
-    command.args(arguments).arg("-c").arg(Path::new(FOLDER).join(format!("{name}.bpf.c")));
+    command.args(arguments).arg("-I").arg(FOLDER).arg("-c").arg(Path::new(FOLDER).join(format!("{name}.bpf.c")));
     command.arg("-o").arg(unstripped(name, out));
     command
 }

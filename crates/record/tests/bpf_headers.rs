@@ -5,15 +5,19 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Headers by name.
+/// Headers by their path from the folder of the BPF programs, from which includes name them.
 type Headers = BTreeMap<String, String>;
 
 fn headers() -> Headers {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/bpf");
-    let files = std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().path());
-    let headers = files.filter(|path| path.extension().is_some_and(|extension| extension == "h"));
-    let name = |path: &PathBuf| path.file_name().unwrap().to_str().unwrap().to_owned();
+    let headers = files(&folder).into_iter().filter(|path| path.extension().is_some_and(|extension| extension == "h"));
+    let name = |path: &Path| path.strip_prefix(&folder).unwrap().to_str().unwrap().to_owned();
     headers.map(|path| (name(&path), std::fs::read_to_string(&path).unwrap())).collect()
+}
+
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    entries.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
 }
 
 fn fake(headers: &[(&str, &str)]) -> Headers {
@@ -25,12 +29,16 @@ fn incomplete(headers: &Headers) -> Vec<String> {
     let arguments = std::fs::read_to_string(concat!(env!("OUT_DIR"), "/arguments")).unwrap();
     let folder = tempfile::tempdir().unwrap();
     for (name, text) in headers {
-        std::fs::write(folder.path().join(name), text).unwrap();
+        let path = folder.path().join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
     }
     let compile = |name: &String| {
         let alone = folder.path().join(format!("{name}.c"));
         std::fs::write(&alone, format!("#include \"{name}\"\n")).unwrap();
-        let output = Command::new("clang").args(arguments.lines()).arg("-fsyntax-only").arg(&alone).output().unwrap();
+        let mut clang = Command::new("clang");
+        clang.args(arguments.lines()).arg("-I").arg(folder.path()).arg("-fsyntax-only").arg(&alone);
+        let output = clang.output().unwrap();
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         let first = said.lines().find(|line| line.contains("error:")).unwrap_or(&said).to_owned();
         (!output.status.success()).then(|| format!("{name}: {first}"))

@@ -3,9 +3,9 @@
  * `stall.bpf.c` need storage of tasks, typed pointers to the running task, its registers, atomic exchange, and functions that
  * take pointers. The events are the same. */
 #include "bpf.h"
-#include "early_request.h"
-#include "early_work.h"
-#include "early_wait.h"
-#include "early_call.h"
+#include "early/request.h"
+#include "early/work.h"
+#include "early/wait.h"
+#include "early/call.h"
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";

@@ -3,14 +3,14 @@
  * of one task are summed up over a tenth of a second. One header for each subject, one object for all: they share the
  * state of a task. */
 #include "bpf.h"
-#include "request_programs.h"
-#include "call.h"
-#include "wait.h"
-#include "io_uring.h"
-#include "server.h"
-#include "task_iterator.h"
-#include "follow.h"
-#include "span.h"
-#include "mark.h"
+#include "request/programs.h"
+#include "call/call.h"
+#include "wait/wait.h"
+#include "operation/io_uring.h"
+#include "task/server.h"
+#include "task/iterator.h"
+#include "task/follow.h"
+#include "wait/span.h"
+#include "wait/mark.h"
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";

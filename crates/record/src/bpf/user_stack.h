@@ -7,7 +7,7 @@
 #include "registers.h"
 #include "ring.h"
 #include "settings.h"
-#include "task.h"
+#include "task/task.h"
 
 #define BPF_F_USER_STACK (1ull << 8)
 

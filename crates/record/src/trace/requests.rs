@@ -15,7 +15,7 @@ const BUCKETS: usize = REQUEST_BUCKETS as usize;
 /// + 1.
 const DEVICE_WORDS: usize = 4 + CLASSES;
 
-/// The classes that the programs count separately, by `class_of` of `bpf/request_table.h`; other flags are ignored.
+/// The classes that the programs count separately, by `class_of` of `bpf/request/table.h`; other flags are ignored.
 pub(super) fn classes() -> [Kind; CLASSES] {
     let (read, write) = (Kind::of(Operation::Read), Kind::of(Operation::Write));
     [

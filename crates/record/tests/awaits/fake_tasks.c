@@ -5,8 +5,8 @@
 #define const
 #include "settings.h"
 #undef const
-#include "awaits.h"
-#include "channel_table.h"
+#include "wait/awaits.h"
+#include "channel/table.h"
 
 int scanf(const char *format, ...);
 int printf(const char *format, ...);

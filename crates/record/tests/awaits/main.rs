@@ -1,5 +1,5 @@
-//! Whom a task waits for (`awaits.h`) and what it remembers of channels (`channel_table.h`): the programs' own code, compiled for user space,
-//! and asked with two fake tasks.
+//! Whom a task waits for (`wait/awaits.h`) and what it remembers of channels (`channel/table.h`): the programs' own code,
+//! compiled for user space, and asked with two fake tasks.
 
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Write};

@@ -1,4 +1,4 @@
-//! Who ran while another process waited for the CPU: `behind` of `bpf/run.h`.
+//! Who ran while another process waited for the CPU: `behind` of `bpf/task/run.h`.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;

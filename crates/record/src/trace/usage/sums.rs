@@ -1,4 +1,4 @@
-//! The programs' sums, of `bpf/usage_table.h`: a table for each CPU, and a map of those that found no place there.
+//! The programs' sums, of `bpf/task/usage_table.h`: a table for each CPU, and a map of those that found no place there.
 
 use std::collections::HashMap;
 
