@@ -46,7 +46,7 @@ test-vm:
 	@scripts/need build vm
 	@scripts/test-vm $(if $(RECORDINGS),-r $(RECORDINGS)) $(foreach kernel,$(KERNELS),-k $(kernel))
 
-# Stalls of known cause on Debian as installed (docs/KERNELS.md): SUITES="bookworm trixie testing", KERNEL=cloud or rt, SCENARIOS="own_*".
+# Stalls of known cause on Debian as installed (docs/SUPPORT.md): SUITES="bookworm trixie testing", KERNEL=cloud or rt, SCENARIOS="own_*".
 test-distro:
 	@scripts/need build dist distro
 	@scripts/test-distro $(foreach suite,$(SUITES),-s $(suite)) $(if $(KERNEL),-k $(KERNEL)) $(foreach scenario,$(SCENARIOS),-c '$(scenario)')
@@ -80,11 +80,13 @@ lint:
 	$(CARGO) xtask tidy
 	$(CARGO) xtask deny
 
-# Accept what the program answers of the corpus (docs/CORPUS.md): then look at the changes of corpus/answers.toml.
+# Accept what the program answers of the corpus (corpus/README.md): then look at the changes of corpus/answers.toml.
 corpus:
 	@scripts/need build test
 	$(CARGO) test --locked -p stallscope --test corpus -- accept
 
+# Cost and speed, which docs/COST.md has: it is rewritten.
+bench: export COST_PAGE = $(CURDIR)/docs/COST.md
 bench:
 	@scripts/need build demo bench
 	@$(CARGO) build --release --locked --workspace --examples --bins
@@ -98,7 +100,9 @@ bench:
 	@bench/randrw.sh
 
 # Predictions of `explain --what-if` beside trials of the same remedies, and trials of nothing: about an hour.
-whatif-bench:
+whatif-# Cost and speed, which docs/COST.md has: it is rewritten.
+bench: export COST_PAGE = $(CURDIR)/docs/COST.md
+bench:
 	@scripts/need build demo bench
 	@$(CARGO) build --release --locked --package stallscope
 	@bench/remedies.sh

@@ -12,6 +12,8 @@ import sys
 import threading
 import time
 
+import page
+
 HERE = os.path.realpath("target/release")
 BEFORE = os.environ.get("COSTS_BEFORE", "")
 ROUNDS = int(os.environ.get("COSTS_ROUNDS", "5"))
@@ -49,16 +51,16 @@ class Row:
     def add(self, column, figure):
         self.seen.setdefault(column, []).append(figure)
 
-    def text(self):
-        def cell(column):
-            figures = sorted(self.seen.get(column, []))
-            if not figures:
-                return "-"
-            places = 0 if figures[-1] >= 100 else 1 if figures[-1] >= 20 else 2
-            low, middle, high = (f"{figure:.{places}f}" for figure in (figures[0], statistics.median(figures), figures[-1]))
-            return f"{middle} ({low} to {high})"
+    def cell(self, column):
+        figures = sorted(self.seen.get(column, []))
+        if not figures:
+            return "-"
+        places = 0 if figures[-1] >= 100 else 1 if figures[-1] >= 20 else 2
+        low, middle, high = (f"{figure:.{places}f}" for figure in (figures[0], statistics.median(figures), figures[-1]))
+        return f"{middle} ({low} to {high})"
 
-        cells = [f"{self.what}, {self.unit}", *(cell(column) for column in ("before", "now", "peer")), self.goal]
+    def text(self, columns):
+        cells = [f"{self.what}, {self.unit}", *(self.cell(column) for column in columns), self.goal]
         return "| " + " | ".join(cells) + " |"
 
 
@@ -245,8 +247,11 @@ def main():
         remarks += [remark] if remark else []
     print(f"Costs, {ROUNDS} rounds, medians (least to most), load average {os.getloadavg()[0]:.1f} at the end\n")
     print("| what | before | now | peer | goal |\n|---|---|---|---|---|")
-    [print(row.text()) for row in rows]
+    [print(row.text(("before", "now", "peer"))) for row in rows]
     print("\n" + "\n".join(remarks))
+    # A part of the table would take the place of the whole.
+    if not wanted:
+        page.write("bench/costs.sh", ["| what | measured | peer | goal |", "|---|---|---|---|", *(row.text(("now", "peer")) for row in rows)])
 
 
 main()

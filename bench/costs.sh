@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What the program costs, in one table (docs/PERFORMANCE.md): start, the first line about a stall, samples, block traces, explanations,
+# What the program costs, in one table (docs/COST.md): start, the first line about a stall, samples, block traces, explanations,
 # beside sadc(8) and blkparse with btt. costs.py describes the method. The defaults take about 15 minutes on an idle machine; the cost of
 # tracing is measured by trace.sh.
 #

@@ -26,6 +26,8 @@ import subprocess
 import sys
 import time
 
+import page
+
 DEVICE, SCRATCH = os.environ["TRACE_DEVICE"], os.environ["TRACE_SCRATCH"]
 ROUNDS = int(os.environ.get("TRACE_ROUNDS", 5))
 SECONDS = float(os.environ.get("TRACE_SECONDS", 2))
@@ -374,6 +376,13 @@ def interval(values):
     return ordered[max(out, 0)], ordered[-1 - max(out, 0)]
 
 
+# By method, what docs/COST.md says of it.
+ON_PAGE = {"programs of the default": "the default", "programs of --requests all": "`--requests all`",
+           "ftrace's blk tracer": "ftrace's `blk` tracer, which loses events at that rate",
+           "programs that do nothing": "empty programs on the same tracepoints", "nothing (the error of the bench)": "nothing: the error of the bench"}
+page_rows = {}
+
+
 def report(name, method, windows, base):
     fewer = [100 * (1 - 2 * traced.rate / (before.rate + after.rate)) for before, traced, after in windows]
     more = [traced.cpu_ns - (before.cpu_ns + after.cpu_ns) / 2 for before, traced, after in windows]
@@ -383,6 +392,8 @@ def report(name, method, windows, base):
     share = 100 * median * rate / (len(CPUS) * 1e9)
     (least, most), (low, high) = interval(fewer), interval(more)
     remark = getattr(method, "remark", str)()
+    # The first measurement of a method is that at an unlimited rate.
+    page_rows.setdefault(name, f"{statistics.median(fewer):.1f} % ({least:.1f} to {most:.1f}) | {median / 1e3:.2f} us ({low / 1e3:.2f} to {high / 1e3:.2f})")
     print(f"{name:<32} {rate:7.0f} requests/s {statistics.median(fewer):+5.1f} % fewer ({least:+.1f} to {most:+.1f})"
           f"  {median:+6.0f} ns CPU per request ({low:+.0f} to {high:+.0f}) = {100 * median / base:+5.1f} %, {share:+5.2f} % of"
           f" the machine; {switched:.2f} switches{'  ' + remark if remark else ''}", flush=True)
@@ -410,6 +421,8 @@ def main():
         for method in methods.values():
             method.values.clear()
         measure(f"At {RATE} requests/s: {ROUNDS} rounds of {SECONDS:g} s", RATE // len(CPUS), spare, methods, ROUNDS, SECONDS)
+        head = ["| 4 KiB random reads at the rate that two CPUs reach | fewer requests | CPU per request |", "|---|---:|---:|"]
+        page.write("bench/trace.sh", head + [f"| {words} | {page_rows[name]} |" for name, words in ON_PAGE.items() if name in page_rows])
     finally:
         for process in list(started):
             end(process)

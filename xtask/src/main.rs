@@ -10,7 +10,7 @@ use std::process::ExitCode;
 const USAGE: &str = "usage: cargo xtask COMMAND
 
   tidy       check the code against docs/ARCHITECTURE.md and CONTRIBUTING.md; reads only, offline
-  campaigns  write the sum of docs/campaigns.tsv into docs/RELIABILITY.md
+  campaigns  write the sum of docs/campaigns.tsv into docs/journal/campaigns.md
   circles    list the import circles of every crate
   deny       check licences, bans, sources and advisories of all dependencies with cargo-deny";
 

@@ -1,4 +1,4 @@
-//! Explains why slow operations were slow. docs/BLAME.md describes the rules.
+//! Explains why slow operations were slow. docs/EXPLAIN.md describes the rules.
 
 mod culprits;
 mod facts;

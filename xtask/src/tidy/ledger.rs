@@ -1,4 +1,4 @@
-//! The table of campaigns in docs/RELIABILITY.md is the sum of their ledger.
+//! The table of campaigns in docs/journal/campaigns.md is the sum of their ledger.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -7,7 +7,7 @@ use super::finding::Finding;
 use super::tree::Tree;
 
 const LEDGER: &str = "docs/campaigns.tsv";
-const PAGE: &str = "docs/RELIABILITY.md";
+const PAGE: &str = "docs/journal/campaigns.md";
 const HEADER: &str = "date\tcommit\tcampaign\ttarget\tseed\ttried\tfindings\tcpu_s";
 const BEGIN: &str = "<!-- the sum of campaigns.tsv, by `cargo xtask campaigns` -->\n";
 const END: &str = "<!-- end of the sum -->\n";

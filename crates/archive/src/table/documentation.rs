@@ -58,8 +58,9 @@ fn details() -> String {
     };
     let facts = DETAIL_TYPES.iter().map(|known| row(known.name, known.device, known.numbers, known.names));
     let connections = [OtherEnd::Tcp, OtherEnd::TcpElsewhere, OtherEnd::UnixSocket].map(|of| of(Progress::Open));
-    let ends = OtherEnd::plain().map(|end| row(end.name(), false, &[], &[]));
-    let ends = ends.chain([row(OtherEnd::Fifo(None).name(), false, &[], &["path"])]);
+    let plain: Vec<&str> = OtherEnd::plain().map(|end| end.name()).collect();
+    let ends = [format!("| {} | | | |\n", quoted(&plain)), row(OtherEnd::Fifo(None).name(), false, &[], &["path"])];
+    let ends = ends.into_iter();
     let ends = ends.chain(connections.map(|end| row(end.name(), false, &[], &["progress"])));
     let rows: String = facts.chain(ends).collect();
     format!("| type | device | numbers | names |\n|---|---|---|---|\n{rows}")
@@ -68,9 +69,9 @@ fn details() -> String {
 fn table(columns: &[Column]) -> String {
     let rows = columns.iter().map(|column| {
         let absent = if column.nullable { " ?" } else { "" };
-        let later = if column.later { ". Older runs lack this column" } else { "" };
+        let later = if column.later { " *" } else { "" };
         let (name, unit, doc) = (column.name, column.unit, column.doc.trim());
-        format!("| `{name}` | {}{absent} | {unit} | {doc}{later} |\n", type_name(&(column.data_type)()))
+        format!("| `{name}` | {}{absent}{later} | {unit} | {doc} |\n", type_name(&(column.data_type)()))
     });
     format!("| column | type | unit | |\n|---|---|---|---|\n{}", rows.collect::<String>())
 }

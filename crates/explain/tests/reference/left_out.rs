@@ -1,4 +1,4 @@
-//! Worlds of which no row shows what was so: a limit that docs/BLAME.md states. The properties leave them out.
+//! Worlds of which no row shows what was so: a limit that docs/EXPLAIN.md states. The properties leave them out.
 
 use crate::naive::{path, resource};
 use crate::plan::Resource;

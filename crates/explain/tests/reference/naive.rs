@@ -71,7 +71,7 @@ pub(crate) fn leads_on(world: &World, wait: &Wait) -> bool {
     matches!(wait.what, What::Lock { .. } | What::Answer { .. }) && is_followed(world, wait.what)
 }
 
-/// A tick of a task, by the rules of docs/BLAME.md: through servers and mutexes of user space a wait has the cause of what the last task
+/// A tick of a task, by the rules of docs/EXPLAIN.md: through servers and mutexes of user space a wait has the cause of what the last task
 /// did, but who waits for a mutex whose holder ran waited for the mutex. A wait for a lock of the kernel is for that lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Tick {

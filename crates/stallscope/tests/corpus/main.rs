@@ -1,7 +1,7 @@
 //! The corpus: recordings of stalls of known cause, packed in corpus/runs, which the program explains without a kernel.
 //!
 //! Without a command, each run is explained and compared with corpus/answers.toml, which holds what was accepted; a word chooses among
-//! the runs. docs/CORPUS.md has the commands.
+//! the runs. corpus/README.md has the commands.
 #![allow(unreachable_pub)]
 
 mod add;

@@ -1,4 +1,4 @@
-//! The truth of a recording that is kept, beside it, in the form of corpus/truth.toml (docs/CORPUS.md).
+//! The truth of a recording that is kept, beside it, in the form of corpus/truth.toml (corpus/README.md).
 
 use std::fmt::Write as _;
 

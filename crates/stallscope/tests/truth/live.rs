@@ -1,4 +1,4 @@
-//! What earlier runs of these tests saw: corpus/live.toml (docs/CORPUS.md).
+//! What earlier runs of these tests saw: corpus/live.toml (corpus/README.md).
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,7 +14,7 @@ use crate::victim::ANY;
 const ACCEPT: &str = "STALLSCOPE_TRUTH_ACCEPT";
 const HEADER: &str = "\
 # What runs of the ground truth saw on a real machine: of each test the lowest share of each true cause, the highest of each other one and of
-# what is unexplained, in percent. `STALLSCOPE_TRUTH_ACCEPT=1 cargo test -p stallscope --test truth` adds a run; docs/CORPUS.md.
+# what is unexplained, in percent. `STALLSCOPE_TRUTH_ACCEPT=1 cargo test -p stallscope --test truth` adds a run; corpus/README.md.
 ";
 
 #[derive(Debug, Default, Deserialize)]

@@ -1,6 +1,6 @@
 //! Ground truth: each test causes a known stall, and the explanation must name it.
 //!
-//! `cargo test -p stallscope --test truth` prints the table of docs/BLAME.md; a word behind `--` chooses among the tests.
+//! `cargo test -p stallscope --test truth` prints the table of docs/EXPLAIN.md; a word behind `--` chooses among the tests.
 //! A test fails, too, if its shares drift from those of earlier runs, which corpus/live.toml has: `STALLSCOPE_TRUTH_ACCEPT=1` adds this
 //! run to them. `STALLSCOPE_TRUTH_REPEAT=5` runs all of them five times.
 //! With `STALLSCOPE_TRUTH=FOLDER` the recordings are kept there, each with its truth for the corpus. Many tests share one recording, the others need the whole

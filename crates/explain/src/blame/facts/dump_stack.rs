@@ -5,7 +5,7 @@ use model::wait_kind::WaitKind;
 use crate::blame::facts::cause::Cause;
 use crate::blame::facts::stack_rules::{RANKS, StackRule};
 
-/// What a stack waits for, by the stack rules (docs/BLAME.md).
+/// What a stack waits for, by the stack rules (docs/EXPLAIN.md).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DumpWait {
     /// The cause.

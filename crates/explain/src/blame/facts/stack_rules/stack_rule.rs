@@ -20,7 +20,7 @@ pub(crate) struct StackRule {
     /// A request's completion may end the wait. The request's lifecycle then says more.
     pub(crate) on_request: bool,
     /// Kernel versions on which it was seen.
-    #[cfg_attr(not(test), expect(dead_code, reason = "for readers of the tables and of docs/BLAME.md"))]
+    #[cfg_attr(not(test), expect(dead_code, reason = "for readers of the tables and of docs/EXPLAIN.md"))]
     pub(crate) seen_on: &'static [&'static str],
 }
 
