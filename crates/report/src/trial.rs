@@ -1,6 +1,7 @@
 //! A trial as text: at most five sentences, then the table.
 
 mod json;
+mod needed;
 mod predicted;
 mod sentences;
 #[cfg(test)]
@@ -12,6 +13,7 @@ use comfy_table::CellAlignment;
 use model::trial::TrialPlan;
 use trial::{Effect, Outcome};
 
+use self::needed::needed;
 use crate::compare::{change, interval, probability, push, value, words};
 use crate::number::counted;
 use crate::style::{Style, printable};
@@ -79,7 +81,7 @@ fn row(effect: &Effect) -> Vec<String> {
 
 fn verdict(effect: &Effect) -> String {
     match effect.need_periods {
-        Some(periods) => format!("not enough data: {}", counted(periods, "more period")),
+        Some(periods) => format!("not enough data: {}", needed(periods)),
         None => words(effect.verdict).to_owned(),
     }
 }

@@ -68,8 +68,8 @@ pub enum Command {
     Anonymize(anonymize::AnonymizeArgs),
     /// Collect explained stalls of many runs and machines as Parquet files.
     Lake(lake::LakeArgs),
-    /// Ask a lake which causes and issues grew, where, and since when.
-    #[command(disable_help_flag = true)]
+    #[command(disable_help_flag = true, about = fleet::ABOUT)]
+    #[allow(missing_docs)]
     Fleet(fleet::FleetArgs),
     /// Check the integrity of a run's archive and report losses.
     Check(RunArgs),

@@ -58,11 +58,17 @@ pub(crate) fn probability(p: f64) -> String {
     }
 }
 
+/// Beyond this nobody repeats a run.
+const MOST_RUNS: u64 = 1_000;
+
 /// The verdict, or the runs it needs.
 pub(super) fn verdict(metric: &Compared) -> String {
     match metric.need_runs {
         Some(1) => "not enough data: 1 more run a side".to_owned(),
-        Some(runs) => format!("not enough data: {} more runs a side", crate::number::grouped(runs)),
+        Some(runs) => {
+            let practical = if runs > MOST_RUNS { ", which is not practical" } else { "" };
+            format!("not enough data: {} more runs a side{practical}", crate::number::grouped(runs))
+        }
         None => super::words(metric.verdict).to_owned(),
     }
 }

@@ -61,7 +61,7 @@ pub fn predicted(tried: &[Tried<'_>], style: Style) -> String {
         let unknown = if one.choice.prediction.in_same_time.sets_pauses { PAUSES } else { TOO_FEW };
         for (at, (kind, ratio)) in one.figures().into_iter().enumerate() {
             let name = if at == 0 { printable(&one.remedy.id) } else { String::new() };
-            let bound = if one.remedy.effect.at_most { "at most " } else { "" };
+            let bound = if one.remedy.effect.at_most { "at best " } else { "" };
             let effect = one.measured(&kind);
             let dash = || "-".to_owned();
             rows.add_row([

@@ -5,6 +5,7 @@ use model::trial::TrialChange;
 use trial::{CarryOver, Effect, FigureKind};
 
 use super::Trial;
+use super::needed::needed;
 use crate::compare::{change, interval, probability};
 use crate::number::counted;
 use crate::style::printable;
@@ -72,7 +73,7 @@ fn open(of: &Trial<'_>) -> Option<String> {
     let of_verdict = |verdict: Verdict| of.outcome.effects.iter().filter(move |effect| effect.verdict == verdict);
     let name = |effect: &Effect| printable(&effect.kind.name());
     let needing = |effect: &Effect| match effect.need_periods {
-        Some(periods) => format!("{} ({})", name(effect), counted(periods, "more period")),
+        Some(periods) => format!("{} ({})", name(effect), needed(periods)),
         None => name(effect),
     };
     let same: Vec<String> = of_verdict(Verdict::Equivalent).map(name).collect();

@@ -61,6 +61,12 @@ fn a_short_trial_says_what_is_missing_and_what_is_left() {
 }
 
 #[test]
+fn a_number_of_periods_that_no_trial_reaches_is_said_to_be_none() {
+    assert_eq!(super::needed::needed(20), "20 more periods");
+    assert_eq!(super::needed::needed(26_720), "26,720 more periods, which is not practical");
+}
+
+#[test]
 fn predicted_stands_beside_measured() {
     let outcome = Outcome::of(&table(8), 0.05);
     let remedies = Remedies::shipped();
@@ -75,7 +81,7 @@ fn predicted_stands_beside_measured() {
     let text = predicted(&[tried], Style::PLAIN);
     let line = text.lines().find(|line| line.contains("stall_time")).unwrap();
     let words: Vec<&str> = line.split_whitespace().collect();
-    let expected = "scheduler-none stall_time at most -40.0 % -60.0 to -30.0 % -50.0 % -50.2 to -50.0 % better";
+    let expected = "scheduler-none stall_time at best -40.0 % -60.0 to -30.0 % -50.0 % -50.2 to -50.0 % better";
     assert_eq!(words.join(" "), expected);
     let line = text.lines().find(|line| line.contains("slow.p50")).unwrap();
     assert_eq!(line.split_whitespace().collect::<Vec<_>>().join(" "), "slow.p50 too few stay slow - - -");

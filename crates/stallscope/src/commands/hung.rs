@@ -40,7 +40,7 @@ pub fn hung(args: &HungArgs, screen: &Screen) -> Result<Exit, Failure> {
     if dump.tasks.is_empty() {
         return Err(Failure::usage(format_args!(
             "{name}: no kernel stack of a task; take dmesg with 'blocked for more than', the log after 'echo w > /proc/sysrq-trigger', \
-             'tail -n +1 /proc/[0-9]*/stack', or crash's 'foreach UN bt'"
+             'head -n 64 /proc/[0-9]*/stack', or crash's 'foreach UN bt'"
         )));
     }
     let analysis = analyze(&dump);

@@ -12,6 +12,7 @@ use explain::summary::Summary;
 use model::event::{Ending, RunEvent};
 use model::quantity::Nanoseconds;
 use record::clock;
+use report::style::printable;
 use rig::Register;
 
 use self::args::RecordArgs;
@@ -54,7 +55,7 @@ pub fn record(args: RecordArgs) -> Result<Exit, Failure> {
     session.report_slowest_within(&scope);
     if interrupt.requests() > 0 {
         // Interrupted during setup: do not start the command.
-        let outcome = Outcome { ending: Ending::Interrupted, status: None };
+        let outcome = Outcome { ending: Ending::Interrupted, status: None, is_cut: false };
         return finish(outcome, session, (&args, scope), &interrupt, &screen);
     }
     let mut child = match command::start(&args.command, session.cgroup_procs(), streams(&args)) {
@@ -68,6 +69,7 @@ pub fn record(args: RecordArgs) -> Result<Exit, Failure> {
     let output = child.as_mut().map(start_reader).unwrap_or_default();
     let outcome = watch(child, args.runtime, &mut session, &interrupt, &screen);
     screen.rest();
+    report_cut(&outcome, &args, &session, &screen);
     let (figures, missing) = output.finish();
     figures.into_iter().for_each(|figure| session.recorder.event(figure));
     for metric in missing {
@@ -127,6 +129,8 @@ fn streams(args: &RecordArgs) -> Streams {
 struct Outcome {
     ending: Ending,
     status: Option<ExitStatus>,
+    /// Whether `--runtime` ended the command.
+    is_cut: bool,
 }
 
 fn watch(
@@ -142,7 +146,7 @@ fn watch(
     let pause = if screen.is_quiet() { POLL_QUIET } else { POLL };
     loop {
         if let Some(status) = child.as_mut().and_then(|child| child.try_wait().ok().flatten()) {
-            return Outcome { ending: ending_of_command(interrupt, is_full), status: Some(status) };
+            return Outcome { ending: ending_of_command(interrupt, is_full), status: Some(status), is_cut: false };
         }
         let lasted_ns = begin.elapsed().as_nanos() as u64;
         let time_is_up = runtime_ns.is_some_and(|runtime_ns| lasted_ns >= runtime_ns);
@@ -154,7 +158,8 @@ fn watch(
         if let Some(ending) = reason_to_stop(child.is_some(), time_is_up, interrupt, is_full) {
             child.iter().for_each(|_| session.recorder.stop_tracing(LAST_LOOK));
             let status = child.as_mut().and_then(|child| command::end(child, interrupt));
-            return Outcome { ending, status: status.filter(|_| !time_is_up) };
+            let is_cut = time_is_up && interrupt.requests() == 0 && child.is_some();
+            return Outcome { ending, status: status.filter(|_| !time_is_up), is_cut };
         }
         let lasted_s = lasted_ns / 1_000_000_000;
         let slowest = session.report_slowest(screen).to_owned();
@@ -166,6 +171,15 @@ fn watch(
         }
         let left_ns = runtime_ns.map_or(u64::MAX, |runtime_ns| runtime_ns.saturating_sub(lasted_ns));
         command::wait(exit.as_ref(), pause.min(Duration::from_nanos(left_ns)));
+    }
+}
+
+/// Says that `--runtime` ended the command, which would have gone on.
+fn report_cut(outcome: &Outcome, args: &RecordArgs, session: &Session, screen: &Screen) {
+    if let (true, Some(name), Some(runtime_ns)) = (outcome.is_cut, command::name_of(&args.command), args.runtime) {
+        let text = format!("--runtime ended '{}' after {}", printable(&name), Nanoseconds(runtime_ns));
+        screen.news(&text);
+        session.recorder.event(RunEvent::Note { at_ns: clock::monotonic_ns(), text });
     }
 }
 

@@ -1,5 +1,6 @@
 //! `run`: a workload on real directories, recorded.
 
+mod consent;
 mod crash;
 mod drive;
 mod launcher;

@@ -86,6 +86,11 @@ pub fn sweep(args: &SweepArgs) -> Result<Exit, Failure> {
     Ok(exit)
 }
 
+/// Whole seconds.
+fn rounded(left_ns: u64) -> Nanoseconds {
+    Nanoseconds(left_ns / 1_000_000_000 * 1_000_000_000)
+}
+
 impl Sweep<'_> {
     /// Runs the unfinished cells. Returns whether it was stopped before the end.
     fn run_all(&self, mine: &[Cell], sweep_folder: &mut SweepFolder) -> Result<bool, Failure> {
@@ -106,10 +111,9 @@ impl Sweep<'_> {
             let left = mine[position..].iter().filter(|cell| !sweep_folder.has(cell)).count() as u64;
             let each_ns = sweep_folder.mean_took_ns().unwrap_or(self.planned_ns);
             let what = format!("run {} of {}: {}", position + 1, mine.len(), setup.name);
+            self.announce(&what, left * each_ns);
             let show = |phase: &str| {
-                let elapsed_ns = began.elapsed().as_nanos() as u64;
-                let left_ns = (left * each_ns).saturating_sub(elapsed_ns);
-                let left = Nanoseconds(left_ns / 1_000_000_000 * 1_000_000_000);
+                let left = rounded((left * each_ns).saturating_sub(began.elapsed().as_nanos() as u64));
                 self.runner.screen.doing(format!("{what}: {phase}, about {left} left"));
             };
             let made = self.runner.run(&SingleRun { cell, setup, directory: &directory, show: &show });
@@ -127,6 +131,13 @@ impl Sweep<'_> {
                 .map_err(Failure::machine)?;
         }
         Ok(false)
+    }
+
+    /// A line for each run where nobody sees the progress, as in a log.
+    fn announce(&self, what: &str, left_ns: u64) {
+        if !self.runner.screen.is_live() {
+            self.runner.screen.remark(&format!("{what}, about {} left", rounded(left_ns)));
+        }
     }
 
     fn close(

@@ -94,7 +94,7 @@ impl Slowest {
         }
         if self.reported_ns == 0 || slowest.lasts_ns / SLOWER >= self.reported_ns {
             self.reported_ns = slowest.lasts_ns.max(1);
-            screen.remark(&slowest.text);
+            screen.news(&slowest.text);
         }
         String::new()
     }

@@ -7,13 +7,16 @@ use crate::ui::failure::Failure;
 /// The program's name.
 pub const FLEET: &str = "stallscope-fleet";
 
-/// Where it is: beside this program, as `make fleet` and an installation leave it. Where it is missing, the error says how to get it.
-pub fn fleet_program() -> Result<PathBuf, Failure> {
+/// Where it is: beside this program, as `make fleet` and an installation leave it. `user` is the command that needs it. Where it is
+/// missing, the error says how to get it.
+pub fn fleet_program(user: &str) -> Result<PathBuf, Failure> {
     let this = std::env::current_exe().map_err(Failure::machine)?;
     let program = this.with_file_name(FLEET);
     if !program.is_file() {
-        let remedy = "'make fleet' in the sources builds it and puts it there";
-        return Err(Failure::usage(format_args!("{}: is missing; {remedy}", program.display())));
+        return Err(Failure::usage(format_args!(
+            "'{user}' needs {FLEET}, which is not installed; 'make fleet' in the sources builds it and puts it at {}",
+            program.display()
+        )));
     }
     Ok(program)
 }

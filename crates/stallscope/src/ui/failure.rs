@@ -97,7 +97,7 @@ impl Failure {
 }
 
 /// Without the numbers that the standard library adds to the system's errors: the words say the same.
-fn in_words(message: &str) -> String {
+pub(super) fn in_words(message: &str) -> String {
     let (mut words, mut rest) = (String::with_capacity(message.len()), message);
     while let Some((before, after)) = rest.split_once(" (os error ") {
         words.push_str(before);

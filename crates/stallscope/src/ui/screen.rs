@@ -4,6 +4,7 @@ use std::io::{self, IsTerminal, Write};
 use std::os::fd::AsFd;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use super::failure::in_words;
 use super::spinner::Spinner;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use report::style::{Style, guarded, guarded_json, printable};
@@ -13,6 +14,8 @@ use report::style::{Style, guarded, guarded_json, printable};
 pub struct Screen {
     results_to_stderr: bool,
     quiet: bool,
+    /// Whether a command writes to the same standard error.
+    is_shared: bool,
     bar: ProgressBar,
     spinner: Arc<Mutex<Option<Spinner>>>,
 }
@@ -20,20 +23,21 @@ pub struct Screen {
 impl Screen {
     /// With `json`, standard output is reserved for the JSON document; with `quiet`, only results and errors are shown.
     pub fn new(json: bool, quiet: bool) -> Screen {
-        Screen::on(json, quiet)
+        Screen::on(json, quiet, false)
     }
 
     /// For a command that shares our streams: standard output is the command's (or the JSON document's), ours is standard
-    /// error, and nothing of ours is shown with `quiet`.
+    /// error, and nothing of ours is shown with `quiet`. No progress is drawn: it would erase what the command writes.
     pub fn beside_a_command(quiet: bool) -> Screen {
-        Screen::on(true, quiet)
+        Screen::on(true, quiet, true)
     }
 
-    fn on(results_to_stderr: bool, quiet: bool) -> Screen {
-        let target = if quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr_with_hz(8) };
+    fn on(results_to_stderr: bool, quiet: bool, is_shared: bool) -> Screen {
+        let is_hidden = quiet || is_shared;
+        let target = if is_hidden { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr_with_hz(8) };
         let bar = ProgressBar::with_draw_target(None, target);
         bar.set_style(ProgressStyle::with_template("{spinner} {msg}").expect("the template is valid"));
-        Screen { results_to_stderr, quiet, bar, spinner: Arc::default() }
+        Screen { results_to_stderr, quiet, is_shared, bar, spinner: Arc::default() }
     }
 
     /// Capabilities of the stream for results.
@@ -66,10 +70,16 @@ impl Screen {
         }
     }
 
+    /// Prints a line while something goes on, unless quiet. Between lines of a command it says whose it is.
+    pub fn news(&self, text: &str) {
+        let prefix = if self.is_shared { "stallscope: " } else { "" };
+        self.remark(&format!("{prefix}{text}"));
+    }
+
     /// Prints a warning of one line, always. It may name anything.
     pub fn warning(&self, text: &str) {
         let style = style_of(&io::stderr());
-        self.bar.suspend(|| print_aside(&format!("{} {}\n", style.remark("warning:"), printable(text))));
+        self.bar.suspend(|| print_aside(&format!("{} {}\n", style.remark("warning:"), printable(&in_words(text)))));
     }
 
     /// Prints the JSON document.

@@ -160,6 +160,10 @@ fn a_wrong_lake_or_a_missing_companion_is_refused() {
     // Beside the program of the tests there is none.
     let ended = run(&format!("lake add {} --to s3://fleet/lake", out.display())).expect_code(2);
     assert!(ended.error().contains("make fleet"), "{}", ended.stderr);
+    let ended = run("fleet top x").expect_code(2);
+    assert!(ended.error().contains("'fleet' needs stallscope-fleet, which is not installed"), "{}", ended.stderr);
+    let help = run("fleet --help").expect_code(0).stdout;
+    assert!(help.contains("grew") && help.contains("--by kernel") && help.contains("make fleet"), "{help}");
 }
 
 /// Reads rows of each run again and again, with DuckDB and pyarrow, until the lake has a file `stop`.

@@ -1,8 +1,9 @@
 //! `--plan` prints what a run would do, and does nothing; a plan that does not fit is refused.
 
 use std::fs;
+use std::process::Command;
 
-use crate::stage::{Disk, SMALL, folder, is_root, run};
+use crate::stage::{Disk, Running, SMALL, folder, is_root, run};
 
 #[test]
 fn a_plan_is_printed_and_nothing_is_written() {
@@ -14,6 +15,27 @@ fn a_plan_is_printed_and_nothing_is_written() {
     assert!(text.contains("thread") && text.contains("32.0 MiB"), "{text}");
     assert!(!out.exists());
     assert_eq!(fs::read_dir(data.path()).unwrap().count(), 0);
+}
+
+/// 25 minutes and gigabytes in a directory that nobody named.
+#[test]
+fn a_large_load_without_a_directory_says_what_it_would_do_and_asks() {
+    let folder = folder();
+    let start = |words: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_stallscope"));
+        command.current_dir(folder.path()).args(["run", "simoop"]).args(words);
+        Running::spawn(command).wait()
+    };
+    let long = SMALL.replace("-w 1", "-w 300").replace("-r 3", "-r 1200");
+    let refused = start(&long.split(' ').collect::<Vec<_>>()).expect_code(2);
+    let error = refused.error();
+    for part in ["32.0 MiB", "25.0 min", &folder.path().display().to_string(), "--yes", "name a directory"] {
+        assert!(error.contains(part), "no '{part}' in: {error}");
+    }
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    assert!(start(&["--yes", "."]).expect_code(2).stderr.contains("cannot be used with"));
+    // A short and small one goes on.
+    start(&SMALL.split(' ').chain(["--no-trace", "-q"]).collect::<Vec<_>>()).expect_code(0);
 }
 
 #[test]

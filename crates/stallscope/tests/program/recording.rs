@@ -46,7 +46,8 @@ fn a_command_keeps_its_standard_output_and_its_exit_code() {
     let ended = record(&["-q"], "quiet", "echo hello; echo complaint >&2; exit 3").expect_code(3);
     assert_eq!((&*ended.stdout, &*ended.stderr), ("hello\n", "complaint\n"));
     // Ending the command is what --runtime asks for.
-    record(&["--runtime", "200ms"], "limited", "sleep 60").expect_code(0);
+    let limited = record(&["--runtime", "200ms"], "limited", "sleep 60").expect_code(0);
+    assert!(limited.stderr.contains("stallscope: --runtime ended 'sh' after 200 ms"), "{}", limited.stderr);
 }
 
 /// A script's workers would go on, without the script.
@@ -271,7 +272,8 @@ fn the_slowest_operation_is_named_in_a_message_where_nobody_sees_the_progress() 
     let (out, script) = (folder.path().join("run").display().to_string(), waits_for_a_lock(folder.path(), "sleep 60"));
     let mut program =
         Running::start_with(&["record", "--slower-than", "100ms", "--out", &out, "--", "sh", "-c", &script]);
-    program.wait_until("the message", |program| program.stderr().contains("slowest now: flock by flock/"));
+    let message = "\nstallscope: slowest now: flock by flock/";
+    program.wait_until("the message", |program| format!("\n{}", program.stderr()).contains(message));
 }
 
 #[test]

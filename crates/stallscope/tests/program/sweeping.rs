@@ -48,7 +48,7 @@ fn a_sweep_makes_every_run_once_and_resumes_where_it_stopped() {
     assert_eq!((&runs[0]["seed"], &runs[2]["seed"]), (&runs[1]["seed"], &runs[3]["seed"]));
     assert_ne!(runs[0]["seed"], runs[2]["seed"]);
 
-    // One of four runs is not recorded as finished: only that one is repeated, and its remains are moved aside.
+    // One of four runs is not recorded as finished: it alone is repeated, and its remains are moved aside.
     let finished = out.join("finished.jsonl");
     let lines = fs::read_to_string(&finished).unwrap();
     let kept: Vec<&str> = lines.lines().filter(|line| !line.contains("\"cell\":2,")).collect();
@@ -72,6 +72,8 @@ fn an_interrupted_sweep_keeps_its_finished_runs() {
     program.signal(Signal::INT);
     let ended = program.wait().expect_code(130);
     assert!(ended.stderr.contains("the same command resumes here"), "{}", ended.stderr);
+    // Where standard error is a log, each run has a line.
+    assert!(ended.stderr.contains("run 1 of 4: "), "{}", ended.stderr);
     let kept = fs::read_to_string(&finished).unwrap().lines().count();
     assert_eq!(descriptions(&out).len(), kept);
     assert_eq!(fs::read_dir(data.path()).unwrap().count(), 0);

@@ -192,3 +192,22 @@ fn a_live_sample_shows_stuck_tasks() {
     let frames = seen.unwrap_or_else(|| panic!("{document:#}"))["frames"].to_string();
     assert!(frames.contains("mnt_want_write"), "{frames}");
 }
+
+/// A wait before the window names its request, which was read for the window alone: each moment of a whole run seemed incomplete.
+#[test]
+fn no_moment_of_a_whole_run_is_incomplete() {
+    if !is_root("tracing") {
+        return;
+    }
+    let (folder, disk) = (folder(), Disk::ext4(64 << 20));
+    let out = folder.path().join("run").display().to_string();
+    let file = disk.path().join("file").display().to_string();
+    let script =
+        format!("for n in 1 2 3 4 5 6; do dd if=/dev/zero of={file} bs=1M count=8 conv=fsync; sleep 0.7; done");
+    let words = ["record", "-q", "--slower-than", "1ms", "--out", &out, "--", "sh", "-c", &script];
+    Running::start_with(&words).wait().expect_code(0);
+    for at in ["2s", "3s", "4s"] {
+        let shown = run(&format!("top {out} --once --window 1s --at {at}")).expect_code(0).stdout;
+        assert!(!shown.contains("incomplete"), "{at}: {shown}");
+    }
+}

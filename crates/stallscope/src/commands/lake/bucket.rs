@@ -26,7 +26,7 @@ impl Aside {
     /// For `s3://BUCKET/PREFIX`; `None`: a directory.
     pub(super) fn of(to: &Path) -> Result<Option<Aside>, Failure> {
         let Some(url) = to.to_str().filter(|text| text.starts_with("s3://")) else { return Ok(None) };
-        let program = fleet_program()?;
+        let program = fleet_program("lake add --to s3://")?;
         remove_stale();
         let directory = std::env::temp_dir().join(format!("{PREFIX}{}", std::process::id()));
         let made = DirBuilder::new().mode(0o700).create(&directory);

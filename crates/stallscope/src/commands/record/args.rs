@@ -30,7 +30,7 @@ pub struct RecordArgs {
     #[command(flatten)]
     #[allow(missing_docs)]
     pub scope: ScopeArgs,
-    /// Stop after this time [default: when the command ends, or at Ctrl-C].
+    /// Stop after this time, and end the COMMAND if it still runs [default: when the command ends, or at Ctrl-C].
     #[arg(long, value_name = "T", value_parser = positive_duration, help_heading = "Recording")]
     pub runtime: Option<u64>,
     /// Directory whose device --disk-bps and --disk-iops throttle [default: the current directory].

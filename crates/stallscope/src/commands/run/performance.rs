@@ -13,6 +13,7 @@ use record::clock;
 use rig::{Register, Resource};
 use serde_json::json;
 
+use super::consent;
 use super::drive::drive;
 use super::other_ranks::OtherRanks;
 use super::patience::{CALM_PATIENCE, CLOSE_PATIENCE, LAST_PATIENCE, POLL, REMOVAL_PATIENCE};
@@ -48,6 +49,7 @@ pub fn perform(
         return show_plan(&plan, &request, screen);
     }
     check(&plan, screen)?;
+    consent::require(&plan, &request)?;
     Performance { request, showing, screen, interrupt, register, other_ranks: None }.perform(plan)
 }
 

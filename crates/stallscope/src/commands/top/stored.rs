@@ -131,7 +131,7 @@ impl SnapshotSource for Stored {
 
     fn snapshot(&mut self, window: Window) -> Snapshot {
         let Stored { run, metrics, tasks, stacks, scope, .. } = self;
-        let Window { from_ns, to_ns } = window;
+        let to_ns = window.to_ns;
         let mut builder = SnapshotBuilder::new(run.description(), window).scoped(scope.clone());
         builder.events(run.events());
         let (history_ns, reach_ns) = (window.history_from_ns(), window.reach_from_ns());
@@ -144,7 +144,8 @@ impl SnapshotSource for Stored {
             until_ns = overlapping.map(model::stall::StallRecord::end_ns).max().unwrap_or(0).max(until_ns);
             builder.stalls(rows);
         });
-        let ended = run.requests().within(from_ns.saturating_sub(LATE_NS), until_ns.saturating_add(LATE_NS));
+        // From where the waits are read: one before the window names its request, too.
+        let ended = run.requests().within(reach_ns.saturating_sub(LATE_NS), until_ns.saturating_add(LATE_NS));
         each(ended, |rows| builder.requests(rows));
         each(run.usage().within(reach_ns, to_ns), |rows| builder.usage(rows));
         tasks.read(run.tasks());
