@@ -231,7 +231,7 @@ def prepare(folders, size):
 
 
 def prepare_inodes(count):
-    """The first look at each inode must read it, and count for who looks: cached ones count for who made them."""
+    """The first look at each inode must read it, and count for the task that looks: cached ones count for their maker."""
     for at in range(count):
         folder = SCRATCH / f"disk/inodes/{at // 1000}"
         folder.mkdir(parents=True, exist_ok=True)

@@ -186,7 +186,7 @@ def main():
 
 
 def is_missing(said):
-    """Whether an engine ended since it, or Java, is not there."""
+    """Whether an engine ended since it, or Java, is missing."""
     return any(sign in said for sign in ("ModuleNotFoundError", "is missing: make ballista", "JAVA_GATEWAY_EXITED", "JAVA_HOME"))
 
 

@@ -126,7 +126,7 @@ fn matches(callers: &[&str]) -> Vec<Match> {
     found
 }
 
-/// The innermost function decides, with two exceptions: what a worker or a thread of its own does is known by who waits for it, and
+/// The innermost function decides, with two exceptions: what a worker or a thread of its own does is known by its waiters, and
 /// I/O below the functions of a server's or a program's file system goes there.
 fn decided(mut found: Vec<Match>) -> Option<Match> {
     found.sort_by_key(|(at, ..)| *at);

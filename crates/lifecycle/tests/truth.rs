@@ -236,7 +236,7 @@ proptest! {
     }
 }
 
-/// Found by proptest: discards merged with a discard whose events were lost, the same after that one was gone, and a flush
+/// Found by proptest: discards merged with a discard whose events were lost, the same after the discard was gone, and a flush
 /// without data that took another's completion.
 #[test]
 fn losses_that_once_made_times_wrong() {

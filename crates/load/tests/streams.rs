@@ -93,7 +93,7 @@ fn a_file_that_ends_too_early_is_a_short_read_with_its_place() {
 }
 
 #[test]
-fn a_file_that_is_not_there_is_counted_with_its_path() {
+fn a_missing_file_is_counted_with_its_path() {
     let folder = tempfile::tempdir().unwrap();
     let report = run(&recipe("128k", &[("read", "action = \"read\"")]), folder.path());
     let [failed] = &report.operations[..] else { panic!("{:?}", report.operations) };

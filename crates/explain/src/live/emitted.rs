@@ -4,7 +4,7 @@ use crate::blame::{Culprit, Stall};
 use crate::hashing::FastMap;
 use crate::snapshot::Snapshot;
 
-/// A stall that has ended is said so long after its end: rows of those that it waited for end later, and sums of who used what come once a second,
+/// A stall that has ended is said so long after its end: rows of those that it waited for end later, and sums of use come once a second,
 /// up to another second late.
 const SETTLED_NS: u64 = 2_000_000_000;
 

@@ -55,9 +55,9 @@ fn a_server_did_nothing_for_a_request_before_that_was_sent() {
     case([Server, Server], [(0, client), (3, with(1, [disk(15)]))]).shares();
 }
 
-/// The other client wrote a log before it asked: that is its own affair, as the second server idled.
+/// The other client wrote a log before it asked, while the second server idled: that is not followed.
 #[test]
-fn what_another_client_did_before_it_asked_is_its_own_affair() {
+fn what_another_client_did_before_it_asked_is_not_followed() {
     let client = with(0, [run(8), with(0, [run(1)])]);
     let other = (0, vec![log(6), with(1, [run(6)])]);
     let tasks = vec![(0, vec![client]), other];

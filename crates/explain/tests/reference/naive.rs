@@ -72,7 +72,7 @@ pub(crate) fn leads_on(world: &World, wait: &Wait) -> bool {
 }
 
 /// A tick of a task, by the rules of docs/EXPLAIN.md: through servers and mutexes of user space a wait has the cause of what the last task
-/// did, but who waits for a mutex whose holder ran waited for the mutex. A wait for a lock of the kernel is for that lock.
+/// did, but a task that waits for a mutex whose holder ran waited for the mutex. A wait for a lock of the kernel is for that lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Tick {
     pub(crate) cause: Cause,
@@ -107,7 +107,7 @@ pub(crate) fn shares(world: &World, task: usize, (from, to): (u64, u64)) -> BTre
     shares
 }
 
-/// Ticks by the last task that anybody waited for, and what that one did.
+/// Ticks by the last task that anybody waited for, and what that task did.
 pub(crate) fn ends(world: &World, task: usize, (from, to): (u64, u64)) -> BTreeMap<(usize, Cause), u64> {
     let mut ends = BTreeMap::new();
     for at in from..to {

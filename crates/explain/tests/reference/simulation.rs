@@ -76,7 +76,7 @@ struct Simulation {
     free: Vec<bool>,
 }
 
-/// What a task has: resources up to that one. It only waits for later ones, so that none waits for itself. Threads of the kernel wait for
+/// What a task has: resources up to the given one. It only waits for later ones, so that none waits for itself. Threads of the kernel wait for
 /// nothing in user space.
 #[derive(Debug, Clone, Copy)]
 struct Has {

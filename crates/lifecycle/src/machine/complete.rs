@@ -133,7 +133,7 @@ impl<O: Observer> Lifecycle<O> {
         }
     }
 
-    /// A flush without data is never issued. The flush that just ended carried it if that one was issued after it was
+    /// A flush without data is never issued. The flush that just ended carried it if it was issued after the bio was
     /// queued.
     fn take_flush_times(&mut self, device: usize, id: u32) {
         let owner = &self.devices[device];

@@ -278,7 +278,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Where a server's threads wait for one another, and of its clients that have asked for nothing only one does not wait for it elsewhere:
-    /// that one may hold what they wait for.
+    /// its task may hold what they wait for.
     fn find_idle_holders(&mut self) {
         for (server, served) in std::mem::take(&mut self.sessions) {
             let idle = served.sessions.idle().filter_map(|end| self.machine.client(server, end));

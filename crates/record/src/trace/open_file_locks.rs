@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lock_without_a_process_is_with_who_has_the_open_file() {
+    fn a_lock_without_a_process_is_with_the_one_that_has_the_open_file() {
         let proc = tempfile::tempdir().unwrap();
         let put = |pid: u32, text: &str, path: &str| {
             let folder = proc.path().join(pid.to_string());

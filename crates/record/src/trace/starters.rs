@@ -7,7 +7,7 @@ use super::relative::Relative;
 use crate::bytes::shown;
 
 const PROCESSES: usize = 16_384;
-/// From a helper to who started its shell.
+/// From a helper to the starter of its shell.
 const MOST_LEVELS: usize = 4;
 /// The init process takes up those whose parent is gone.
 const INIT: u32 = 1;
@@ -27,7 +27,7 @@ impl Starters {
         Starters { proc, recorder: std::process::id(), known: BoundedCache::new(PROCESSES) }
     }
 
-    /// Looks for who started a process that is not known yet.
+    /// Looks for the starter of a process that is not known yet.
     pub(super) fn learn(&mut self, pid: u32, start_ns: u64, relative: &impl Fn(u32) -> Option<Relative>) {
         if self.known.get(&pid).is_none_or(|known| known.0 != start_ns) {
             let starter = self.starter(pid, relative);

@@ -82,7 +82,7 @@ impl TaskRows {
         self.known.get(&tid).is_some_and(|known| known.is_emitted)
     }
 
-    /// Looks for who started processes, and for what those that used something say that they are.
+    /// Looks for the starters of processes, and for the roles of those that used something.
     pub(super) fn learn(&mut self, usage: &Usage, relative: impl Fn(u32) -> Option<Relative>) {
         usage.users.iter().for_each(|(pid, start_ns)| self.roles.learn(*pid, *start_ns));
         usage.started.iter().for_each(|(pid, start_ns)| self.starters.learn(*pid, *start_ns, &relative));

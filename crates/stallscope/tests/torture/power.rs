@@ -239,7 +239,7 @@ fn judge(image: &Image, recorded: &Recorded, cut: usize) -> Result<After, String
     let show = ask(&["show", "--json"], &run);
     drop(mounted);
     let mut before = recorded.flushes.iter().rev().filter(|(at, _)| *at < cut).map(|(_, time_ns)| *time_ns);
-    // The recorder begins a flush when the one before is on the disk, and that one must be there.
+    // The recorder begins a flush when the one before is on the disk, which must be there then.
     let (written_ns, synced_ns) = (before.next(), before.next().unwrap_or_default());
     if !is_cut_off && matches!(show.code, Some(0 | 1)) {
         return Ok(After::Answered(0, problems));

@@ -19,7 +19,7 @@ pub fn until<T>(attempt: impl Fn() -> io::Result<T>) {
     }
 }
 
-/// Makes a folder if it is not there (`mkdir -p`).
+/// Makes a folder if it is missing (`mkdir -p`).
 pub fn ensure_folder(path: &str) {
     let made = std::fs::create_dir(path);
     assert!(made.is_ok() || made.is_err_and(|error| error.kind() == ErrorKind::AlreadyExists));

@@ -259,7 +259,7 @@ impl<'a> Costs<'a> {
     }
 
     /// The cgroup of a user: that with the quota; of v1 that of the controller whose limit holds. The root has the requests of workers, and says
-    /// nothing of who they are for: under a limit of its own, a user's cgroup is its own of that controller.
+    /// nothing of their beneficiaries: under a limit of its own, a user's cgroup is its own of that controller.
     fn cgroup(&self, need: &Need, pid: u32, at_ns: u64) -> Option<Name> {
         let below_root = |cgroup: &Name| self.index.names.get(*cgroup) != "/";
         let limited = match need {

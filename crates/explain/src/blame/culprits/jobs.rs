@@ -8,7 +8,7 @@ use crate::thresholds::SMALL_PART;
 /// Root blockers that are looked at: those with the most time.
 const MOST: usize = 256;
 
-/// Adds what programs cost that another root blocker started, for the same cause and disk in the same cgroup, to that one. `starter`: the process
+/// Adds the cost of programs that another root blocker started, for the same cause and disk in the same cgroup, to its own. `starter`: the process
 /// that started one.
 pub(super) fn joined(mut groups: Vec<(Key, Cost)>, starter: impl Fn(&Key) -> Option<u32>) -> Vec<(Key, Cost)> {
     groups.sort_by_key(|(_, cost)| Reverse(cost.total_ns));

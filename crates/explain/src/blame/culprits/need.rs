@@ -47,7 +47,7 @@ impl Need {
         }
     }
 
-    /// The disk that is named with who used it.
+    /// The disk that is named with its users.
     pub(super) fn named_disk(&self) -> Option<DeviceNumber> {
         match self {
             Need::Dirty(device) => *device,
@@ -318,14 +318,14 @@ pub(super) fn memory_domain(index: &RunIndex, pid: u32, at_ns: u64) -> Domain {
     if is_meant { domain } else { Domain::Everybody }
 }
 
-/// Pages count for the cgroup of who made the first of a file dirty: its limit also holds up who syncs the file.
+/// Pages count for the cgroup of the task that first made the file dirty: its limit also delays a task that syncs the file.
 fn domain_of_others(index: &RunIndex, device: DeviceNumber) -> Domain {
     let only = index.usage.only_throttled(device);
     only.map_or(Domain::Everybody, |(cgroup, limit)| limit.map_or(Domain::Cgroup(cgroup), Domain::Limit))
 }
 
 /// The limit on a disk of a process of which the disk did nothing yet: of its cgroup, or, where limits delayed others alone, of those.
-/// Who has no part in a limit used none of it.
+/// A task outside of a limit used none of it.
 fn domain_on(index: &RunIndex, device: DeviceNumber, pid: u32, at_ns: u64) -> Domain {
     let Some(cgroup) = index.tasks.io_cgroup(pid, at_ns) else { return Domain::Everybody };
     match index.usage.limit_of(device, cgroup) {

@@ -150,7 +150,7 @@ fn the_thread_of_a_mapped_device_writes_for_those_who_use_it() {
     assert_eq!(share_of_mapper("/"), 100, "a resync of an array, for nobody");
 }
 
-/// Parts in percent of who wrote to a disk in second 20, where process 7 made 8 KiB dirty and workers, or an unknown process, wrote 150 MiB.
+/// Parts in percent of the writers to a disk in second 20, where process 7 made 8 KiB dirty and workers, or an unknown process, wrote 150 MiB.
 fn writers(writer: Option<u32>, more: &[UsageRecord]) -> Vec<(Option<u32>, u128)> {
     let mut index = RunIndex::default();
     insert_worker(&mut index);

@@ -19,7 +19,7 @@ const INODE_BYTES: u64 = 1024;
 /// What workers did, by the cgroup that it counted for.
 type ByCgroup = BTreeMap<Option<Name>, u128>;
 
-/// Uses of a device, by who may have caused them.
+/// Uses of a device, by the processes that may have caused them.
 #[derive(Default)]
 struct SumsOfDevice {
     users: Users,
@@ -90,7 +90,7 @@ impl UsedWithin<'_> {
         users
     }
 
-    /// Who reads again what was evicted fills no more memory than before.
+    /// A process that reads evicted pages again fills no more memory than before.
     fn without_repeated_reads(&self, mut users: Users) -> Users {
         let reads = self.of(Target::Reads, |used| used.bytes, Domain::Everybody);
         for (pid, weight) in &mut users {

@@ -42,7 +42,7 @@ pub(crate) struct Stack {
     pub(crate) thaws: bool,
     /// It answers a request of a FUSE file system.
     pub(crate) answers: bool,
-    /// It sends a signal to another process: PostgreSQL wakes so who waits for a lock.
+    /// It sends a signal to another process, as PostgreSQL wakes a session that waits for a lock.
     pub(crate) signals: bool,
     /// Its task ends.
     pub(crate) ends: bool,

@@ -35,7 +35,7 @@ pub(crate) fn end(index: &RunIndex, start: Start) -> End<'_> {
     let mut end = End { tid: None, at_ns: index.row(row).end_ns, request: None, row };
     walk(index, start, |step| match step {
         Step::Waits { row, held, .. } => {
-            // Who lets others wait because it wants to sleep.
+            // A task that lets others wait because it wants to sleep.
             let by = Some(index.row(row)).filter(|by| is_by_choice(index, by));
             end = End { tid: by.map(|by| by.tid), at_ns: by.map_or(end.at_ns, |by| by.end_ns), row, ..end };
             holder.waits(index, row, held);

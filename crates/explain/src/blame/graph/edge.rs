@@ -64,7 +64,7 @@ pub(crate) fn ended_by(index: &RunIndex, row: &Row, (from_ns, to_ns): (u64, u64)
     index.waker(row).or_else(|| index.answers.sender(row.tid, from_ns, to_ns).filter(is_other))
 }
 
-/// Whether a wait of that cause has a task to blame that ended it. Who lets a stopped task go on is not to blame.
+/// Whether a wait of that cause has a task to blame that ended it. The task that lets a stopped one go on is not to blame.
 pub(crate) fn leads_on(index: &RunIndex, row: &Row, cause: Cause) -> bool {
     // Who will end a wait that lasts is unknown, unless it is for a lock.
     let is_wait = matches!(row.kind, StallKind::OffCpu | StallKind::Asynchronous | StallKind::ServerRequest)

@@ -25,7 +25,7 @@ pub(crate) const WAKER: Rule = Rule {
     concludes: "What a wait was for that another task ended is what that task did meanwhile: its own waits, back to where it waited for yet another one.",
     from: "The task that ended the wait, its rows in that time, and the tasks that ended those.",
     because: "A server, a worker or a holder of a lock lets others wait for exactly as long as it takes itself. What it waits for, they wait for.",
-    unless: "The waker idled: what it did before is its own affair. Time of which no row tells stays unexplained.",
+    unless: "The waker idled before it: we do not follow an idle task. Time that no row covers stays unexplained.",
     example: Example {
         timeline: "
             off 7 |  ssssssssssss  | call=recvfrom awaits=answer waker=9
@@ -132,7 +132,7 @@ struct Path<'a> {
     asked_ns: Option<u64>,
     /// It leads through the client that the server waited for instead.
     of_slow_client: bool,
-    /// It leads through a task that waited for whatever somebody sends: what that one did before is its own affair.
+    /// It leads through a task that waited for any message: what the sender did before is not followed.
     through_idle: bool,
     /// All after this is known.
     until_ns: u64,
@@ -146,7 +146,7 @@ struct Path<'a> {
     bounds: Vec<Bound>,
 }
 
-/// What a task did before it was needed is its own affair. The path goes on with the task that then began to need it.
+/// What a task did before it was needed is not followed. The path goes on with the task that then began to need it.
 struct Bound {
     /// Tasks that the path led through up to the one that needed the next.
     count: usize,
@@ -237,7 +237,7 @@ impl Path<'_> {
         self.put(from_ns, cause, evidence, NO_ROW);
     }
 
-    /// Time of which nothing is known. Who waits for room waits for the other end, whatever that does.
+    /// Time of which nothing is known. A wait for room is for the other end, whatever that does.
     fn put_gap(&mut self, from_ns: u64) {
         match self.index.awaits(self.index.row(self.row)) {
             Some(Awaits::Room) => self.put_wait(from_ns),
@@ -314,7 +314,7 @@ impl Path<'_> {
         sleeps_by_choice(index, wait, sleep, (segment.cause, segment.evidence)) || (self.of_slow_client && of_timer())
     }
 
-    /// Back to where the wait began, or to where this task itself waited for another one: then that one is returned. A task
+    /// Back to where the wait began, or to where this task itself waited for another one, which is returned then. A task
     /// that waited for this very wait's task had no work before.
     fn back_through(&mut self, tid: u32, timeline: &TaskTimeline) -> Next {
         let index = self.index;

@@ -33,7 +33,7 @@ pub(crate) const RULE: Rule = Rule {
 /// Drops those in which nothing was slow. A client waits for its server, unless that was idle: it ran or was stalled for at
 /// least a quarter of the time. One that slept on a timer is nobody's stall, but the recorded command waited for it all the same,
 /// as for a reader that is busy or sleeps. What a thread does before it wakes another one may be for itself: only where it was stalled for at
-/// least half of the time did the other one wait for it. Who waits for its turn to wait for a request is idle.
+/// least half of the time did the other one wait for it. A worker that waits for its turn to wait for a request is idle.
 /// `built`: timelines that [`drop_idle_but_equal`] returned.
 pub(crate) fn drop_idle(index: &RunIndex, operations: &mut Vec<Operation>, built: Built) {
     let mut known = known_of(index, operations, built).0.into_iter();

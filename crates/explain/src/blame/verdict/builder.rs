@@ -320,7 +320,7 @@ fn search(index: &mut RunIndex, own: OwnOperations, slower_than_ns: u64, is_load
     if !is_load {
         operations.extend(server_requests(index, slower_than_ns, to_servers));
     }
-    // Who waits for room never idles, whatever the reader does.
+    // A wait for room is never idle, whatever the reader does.
     let is_unread = |one: &Operation| index.lasting.get(&one.tid).is_some_and(|known| known.bytes.is_some());
     let is_for_room = |one: &Operation| {
         // Of one that is not asked about only where the reader can read nothing.

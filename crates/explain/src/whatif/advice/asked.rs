@@ -8,7 +8,7 @@ use crate::blame::Culprit;
 use crate::waits::{Path, Waiting, Waits};
 
 /// The processes whose work the operations need: those whose answers they await, servers of file systems too, and those that these ask in
-/// turn. What else a server waits for, its disk or a lock, is used by who can be absent. Processes of the recorded command are wanted
+/// turn. What else a server waits for, its disk or a lock, is used by processes that can be absent. Processes of the recorded command are wanted
 /// anyway: another one of the same program need not be.
 #[derive(Debug, Default)]
 pub(super) struct Asked<'a> {

@@ -72,7 +72,7 @@ static __always_inline u64 flushing_since(struct device *device, u64 since)
 
 	if (!since || !issued || device->flushed_ns[0] <= since)
 		return 0;
-	/* It came during the flush before: that one may not contain what was written since. */
+	/* It came during the flush before, which may not contain what was written since. */
 	if (device->flush_issued_ns[1] <= since && before > since && issued - before < NEXT_FLUSH_NS)
 		return since;
 	return issued > since ? issued : since;

@@ -108,7 +108,7 @@ static __always_inline int may_be_for_storage(struct task_struct *task, struct t
 	return file && is_storage(file);
 }
 
-/* Reports a wait that lasts, and what it is for so far. Who ends it may know better. */
+/* Reports a wait that lasts, and what it is for so far. The task that ends it may know better. */
 static __always_inline int report_wait(struct task_struct *task, struct task_note *note, u32 awaits, u64 now)
 {
 	struct event *event = begin_event(STILL_OFF_CPU, WITH_STACK);

@@ -123,7 +123,7 @@ __noinline int add_run_behind(u32 waiting, u32 pid, u64 from_ns, u64 until_ns, u
 	return 0;
 }
 
-/* A process waited for a CPU since then: on the run queue of that one. */
+/* A process waited for a CPU since then: on that CPU's run queue. */
 __noinline int add_runs_behind(u32 waiting, u32 number, u64 from)
 {
 	struct runs *cpu = bpf_map_lookup_elem(&runs, &number);

@@ -255,7 +255,7 @@ static __always_inline int is_ending_thread(struct task_struct *task)
 	return waker->flags & PF_EXITING && waker->tgid == task->tgid;
 }
 
-/* A thread that works for a client waits for one that works for another: for what that one has and both need, such as a row of
+/* A thread that works for a client waits for one that works for another: for what the other has and both need, such as a row of
  * InnoDB. Other threads work for the client, or for themselves. */
 static __always_inline u32 awaited_by_server(struct task_struct *waker)
 {

@@ -261,7 +261,7 @@ fn culprit_of_direct_read() -> Truth {
     let ground = Ground::new();
     let disk = ground.ext4(64);
     let (file, go) = (disk.file("shared"), ground.at(GO));
-    // Pages count for who made the first of a file dirty.
+    // Pages count for the task that first made the file dirty.
     ground.neighbour(&format!("open {file}\nwrite {file} 0 12m"));
     ground.wait_for_neighbours();
     let victim = Victim::start(&ground, &format!("open {file} direct\nawait {go}\nread {file} 0 12m"));

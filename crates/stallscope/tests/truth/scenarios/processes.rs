@@ -173,7 +173,7 @@ fn working_thread() -> (Value, Truth) {
     (recording.explained(), Truth { operation: Some("futex"), ..truth })
 }
 
-/// A thread that waits for work is no stall, but all sleeps of a followed task are listed, with who ended them.
+/// A thread that waits for work is no stall, but all sleeps of a followed task are listed, with the tasks that ended them.
 fn followed() -> (Value, Truth) {
     let ground = Ground::new();
     let worker = ground.at("worker");

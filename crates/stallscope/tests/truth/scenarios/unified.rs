@@ -52,7 +52,7 @@ fn limit_above_two_cgroups() -> Truth {
     Truth { culprit: CULPRIT, innocent: Some("outsider/"), ..victim.suffered("io_throttle") }
 }
 
-/// The pages of a file count for the cgroup of who made its first ones dirty. The victim, which has no limit, syncs the file.
+/// The pages of a file count for the cgroup of the task that first made it dirty. The victim, which has no limit, syncs the file.
 fn limit_of_the_owner_of_pages() -> Truth {
     let ground = Ground::new();
     let disk = ground.ext4(64);

@@ -84,7 +84,7 @@ impl Waits {
         let mut waits: FastMap<(u32, u32), Vec<Wait>> = FastMap::default();
         for row in rows.iter().filter(|row| is_wait(row)) {
             let Some(lock) = row.lock.get() else { continue };
-            // Who was woken has it, or is the next to have it.
+            // A waiter that was woken has it, or is the next to have it.
             let (start_ns, end_ns, found) = (queued_ns(row), row.runnable_ns, found(row, releases));
             waits.entry((lock, row.tid)).or_default().push(Wait {
                 start_ns,

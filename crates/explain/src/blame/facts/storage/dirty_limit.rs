@@ -48,7 +48,7 @@ impl DirtyDisks {
         DirtyDisks(disks)
     }
 
-    /// The disk whose pages fill the limit, where that is not the one that a throttled writer writes to: that one has less than half of all,
+    /// The disk whose pages fill the limit, where that is not the disk of the throttled writer: its own has less than half of all,
     /// and another one more than it.
     pub(crate) fn fullest_other(&self, own: &DirtyPages, at_ns: u64) -> Option<DeviceNumber> {
         if own.device_dirty_bytes >= own.dirty_bytes / 2 {

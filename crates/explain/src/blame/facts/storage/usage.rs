@@ -258,7 +258,7 @@ impl Usage {
         self.readers.get(&device).and_then(|of| of.get(&pid)).is_some_and(|cgroups| cgroups.contains(&cgroup))
     }
 
-    /// Whether a process used a device in another cgroup than that one.
+    /// Whether a process used a device in another cgroup.
     pub(crate) fn is_elsewhere(&self, device: DeviceNumber, cgroup: Name, pid: u32) -> bool {
         let reads = self.readers.get(&device).and_then(|of| of.get(&pid)).into_iter().flatten().any(|of| *of != cgroup);
         let mut writers = self.writers.iter().filter(|((on, of), _)| *on == device && *of != cgroup);

@@ -70,7 +70,7 @@ fn a_writer_that_is_paused_at_the_pace_of_a_limit_waits_for_the_limit() {
 
 /// Task 7 asks server 8, which has used up the CPU quota of its cgroup together with 9.
 #[test]
-fn a_server_without_cpu_quota_leads_to_who_used_it_up() {
+fn a_server_without_cpu_quota_leads_to_those_that_used_it_up() {
     let mut stage = stage(
         "op:read   7 |==============|
          off       7 | ssssssssssss | stack=fuse_simple_request,request_wait_answer waker=8

@@ -21,7 +21,7 @@ pub(crate) const RULE: Rule = Rule {
     from: "The thread then sleeps for storage in the call in which the thread that woke it had just slept, and such turns of others took at least half of \
            its wait.",
     because: "Java, Go and condition variables let a thread wait for a lock and for work in the same way. A worker is given work by a thread that does \
-              not do it itself; who waits for its turn does the same as the one before.",
+              not do it itself; a thread that waits for its turn does the same as the one before.",
     unless: "A thread hands out what it also does itself: its workers then seem to take turns.",
     example: Example {
         timeline: "

@@ -45,7 +45,7 @@ pub(crate) fn find(index: &RunIndex) -> Vec<(u32, Intent)> {
 
 /// Who got to know of requests, in order of time.
 struct Heard {
-    /// By client: threads that waited for a message, and when that one woke them.
+    /// By client: threads that waited for a message, and when the client woke them.
     woken: FastMap<u32, Vec<(u64, u32)>>,
     /// When threads received a request of whomever.
     received: Vec<(u64, u32)>,

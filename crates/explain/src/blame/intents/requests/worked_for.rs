@@ -30,7 +30,7 @@ pub(crate) const RULE: Rule = Rule {
 /// A thread that asked, and when its answer was sent.
 type Client = (u32, u64);
 
-/// For whom a thread of a server worked at a moment, and until when: its client or, if that is a proxy, the client of that one. `None` where
+/// For whom a thread of a server worked at a moment, and until when: its client or, if that is a proxy, the proxy's client. `None` where
 /// it worked for that process itself, whether or not a proxy asked for it, or for a proxy that this process asks, too: what that needs may be for
 /// several (a cache fetches a page once).
 pub(crate) fn client_of(index: &RunIndex, server: u32, at_ns: u64, pid: u32) -> Option<Client> {
@@ -56,7 +56,7 @@ fn passed_on(clients: &[Client], at_ns: u64) -> usize {
     clients.windows(2).take_while(|pair| pair[1].1 <= latest_ns(pair[0].1)).count()
 }
 
-/// The processes for which a thread of a server worked within a time: its client and, if that is a proxy, the client of that one. Where none
+/// The processes for which a thread of a server worked within a time: its client and, if that is a proxy, the proxy's client. Where none
 /// waited for it then, the one that it served before and after, if that is the same. Empty where none is known.
 pub(crate) fn clients_within(index: &RunIndex, server: u32, span_ns: (u64, u64)) -> Vec<u32> {
     let process = |client: u32, at_ns: u64| index.tasks.process_of(client, at_ns);

@@ -38,7 +38,7 @@ fn a_client_waits_for_a_server_that_is_stopped() {
         "stopped 11, unexplained 1",
         "thread 7: stopped 11 < thread 9: stopped 11 < thread 4: stopped 11",
     );
-    // Who lets it go on is not who stopped it.
+    // The task that lets it go on did not stop it.
     check(
         "
         off 7 |  ssssssssssss  | call=recvfrom awaits=answer waker=9
@@ -363,7 +363,7 @@ fn a_proxy_is_not_to_blame_for_what_it_asks_for() {
 
 /// A gateway asks another thread, and a timer ends its last sleep before the answer comes. Its own wait is an operation, too.
 #[test]
-fn what_a_server_asked_for_itself_is_known_by_who_answered_it() {
+fn what_a_server_asked_for_itself_is_known_by_its_answer() {
     let drawing = "
         off   7 |  ssssssssssss  | call=recvfrom awaits=answer waker=8 asked=2
         asked 8 |   ==========   | waker=9

@@ -20,7 +20,7 @@ fn found(second: &str, watched: &str) -> Vec<u64> {
 #[test]
 fn equal_waits_of_the_command_for_one_server_are_alike() {
     assert_eq!(found("sssssssss ", "watched"), [8, 9]);
-    // It may have asked for what is not there yet.
+    // It may have asked for something that does not exist yet.
     assert_eq!(found(&"s".repeat(20), "watched"), [8]);
     assert_eq!(found("sssssssss ", ""), [8]);
 }
