@@ -46,6 +46,16 @@ for packet in trace.packet:
         assert is_counter == (event.type == schema.TrackEvent.TYPE_COUNTER)
         events[event.track_uuid].append((packet.timestamp, event))
 
+# Arrows join slices; those of chains are numbered from 2^32 on.
+arrows = collections.defaultdict(set)
+for uuid, track in events.items():
+    for at, event in track:
+        for arrow in event.flow_ids:
+            arrows[arrow].add((uuid, at))
+found["arrows_of_requests"] = sum(arrow < 1 << 32 and len(ends) > 1 for arrow, ends in arrows.items())
+found["arrows_of_chains"] = sum(arrow >= 1 << 32 and len(ends) > 1 for arrow, ends in arrows.items())
+found["chain_ends_alone"] = sum(arrow >= 1 << 32 and len(ends) < 2 for arrow, ends in arrows.items())
+
 SLICE_ENDS = [schema.TrackEvent.TYPE_SLICE_BEGIN, schema.TrackEvent.TYPE_SLICE_END]
 for track in events.values():
     # A slice's end is written after its begin. A reader sorts by time, and an end closes the latest open slice.

@@ -37,4 +37,5 @@ pub use verdict::explanation::{
 };
 pub use verdict::failures::Failed;
 pub use verdict::lanes::{Lanes, RequestLane, TaskLane};
+pub use verdict::lost_time::LostTime;
 pub use verdict::set::together;

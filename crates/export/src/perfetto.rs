@@ -1,12 +1,12 @@
 //! Perfetto: tasks, stalls, requests and counters as tracks of one trace, on the monotonic clock.
 //!
-//! Rows may come in any order of time, since the reader sorts; [`PerfettoTrace::tasks`] and [`PerfettoTrace::samples`] come
-//! before what refers to them.
+//! Rows may come in any order of time, since the reader sorts; [`PerfettoTrace::tasks`], [`PerfettoTrace::samples`] and
+//! [`PerfettoTrace::chain`] come before what refers to them.
 
+mod chains;
 mod counters;
 mod lanes;
 mod packet;
-mod proto;
 mod requests;
 mod run;
 mod stalls;
@@ -20,6 +20,8 @@ use model::block::DeviceNumber;
 use model::run::RunDescription;
 use model::stall::TaskRecord;
 
+pub use self::chains::ChainStep;
+use self::chains::Chains;
 use self::lanes::DisjointTracks;
 use self::packet::{Packets, Track};
 use self::threads::Threads;
@@ -32,6 +34,7 @@ pub struct PerfettoTrace<W: Write> {
     /// Number of lanes so far.
     lanes: u64,
     stacks: HashMap<u32, String>,
+    chains: Chains,
     devices: HashMap<DeviceNumber, (Track, DisjointTracks, Vec<Track>)>,
     device_names: HashMap<DeviceNumber, String>,
     /// A track for each source of metrics.
@@ -60,6 +63,7 @@ impl<W: Write> PerfettoTrace<W> {
             threads: Threads::default(),
             lanes: 0,
             stacks: HashMap::new(),
+            chains: Chains::default(),
             devices: HashMap::new(),
             device_names: names.collect(),
             sources: HashMap::new(),
@@ -86,6 +90,11 @@ impl<W: Write> PerfettoTrace<W> {
             self.threads.add(&mut self.packets, task)?;
         }
         Ok(())
+    }
+
+    /// A chain of waits, before the rows that it consists of. Steps without a row are left out.
+    pub fn chain(&mut self, chain: &[ChainStep]) {
+        self.chains.add(chain);
     }
 
     /// Begins a lane below another track. The viewer merges lanes of one name.

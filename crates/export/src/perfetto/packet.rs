@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use model::metric::Unit;
 use model::time::Moment;
 
-use super::proto::Message;
+use crate::protobuf::Message;
 
 /// A track of the trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -106,20 +106,18 @@ impl<W: Write> Packets<W> {
         })
     }
 
-    /// A slice, from its begin to its end. Slices that share a `flow` (0 is none) are joined by an arrow.
+    /// A slice, from its begin to its end. Slices that share one of `flows` are joined by an arrow.
     pub(super) fn slice(
         &mut self,
         track: Track,
         (start_ns, end_ns): (u64, u64),
         (category, name): (&str, &str),
-        flow: u64,
+        flows: &[u64],
         notes: &[Note<'_>],
     ) -> io::Result<()> {
         self.event(track, start_ns, BEGIN, |event| {
             describe(event, category, name, notes);
-            if flow > 0 {
-                event.fixed(47, flow);
-            }
+            flows.iter().for_each(|flow| event.fixed(47, *flow));
         })?;
         self.event(track, end_ns, END, |_| {})
     }

@@ -33,13 +33,14 @@ impl<W: Write> PerfettoTrace<W> {
         for (name, counts) in [("in_flight", &in_flight), ("overtaken_by", &overtaken_by)] {
             notes.extend((!counts.is_empty()).then_some(Note::Text(name, counts)));
         }
-        let (kind, flow) = (request.kind.to_string(), u64::from(request.request) + 1);
-        self.packets.slice(track, span, ("request", &kind), flow, &notes)?;
+        let kind = request.kind.to_string();
+        let flows = [&[u64::from(request.request) + 1], self.chains.of_request(request.request)].concat();
+        self.packets.slice(track, span, ("request", &kind), &flows, &notes)?;
         if let (Some(inserted_ns), Some(issued_ns)) = (request.inserted_ns, request.issued_ns) {
-            self.packets.slice(track, (inserted_ns, issued_ns.max(inserted_ns)), ("request", "queue"), 0, &[])?;
+            self.packets.slice(track, (inserted_ns, issued_ns.max(inserted_ns)), ("request", "queue"), &[], &[])?;
         }
         if let Some(issued_ns) = request.issued_ns.filter(|issued_ns| *issued_ns <= span.1) {
-            self.packets.slice(track, (issued_ns, span.1), ("request", "device"), 0, &[])?;
+            self.packets.slice(track, (issued_ns, span.1), ("request", "device"), &[], &[])?;
         }
         Ok(())
     }

@@ -30,7 +30,7 @@ impl<W: Write> PerfettoTrace<W> {
             self.phase_tracks.push(track);
         }
         let span = (start_ns, end_ns.max(start_ns));
-        self.packets.slice(self.phase_tracks[row], span, ("phase", phase), 0, &[Note::Number("bytes", bytes)])
+        self.packets.slice(self.phase_tracks[row], span, ("phase", phase), &[], &[Note::Number("bytes", bytes)])
     }
 
     fn mark(&mut self, event: &RunEvent) -> io::Result<()> {

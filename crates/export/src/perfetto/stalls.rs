@@ -66,13 +66,17 @@ impl<W: Write> PerfettoTrace<W> {
             ("request", stall.request.map(u64::from)),
             ("bytes", stall.bytes),
         ];
-        let mut notes = Vec::with_capacity(12);
+        let mut notes = Vec::with_capacity(13);
         notes.extend(texts.iter().filter_map(|(name, text)| Some(Note::Text(name, (*text)?))));
         notes.extend(numbers.iter().filter_map(|(name, number)| Some(Note::Number(name, (*number)?))));
         notes.extend(stall.errno.map(|errno| Note::Signed("errno", i64::from(errno))));
-        let flow = stall.request.map_or(0, |request| u64::from(request) + 1);
+        let step = self.chains.of_wait(stall.tid, (stall.start_ns, stall.end_ns()));
+        notes.extend(step.map(|step| Note::Text("why", &step.why)));
+        let of_request = stall.request.map(|request| u64::from(request) + 1);
+        let flows: Vec<u64> =
+            of_request.into_iter().chain(step.into_iter().flat_map(|step| step.arrows.clone())).collect();
         let span = (stall.start_ns, stall.end_ns());
-        self.packets.slice(track, span, (stall.kind.name(), name.unwrap_or(stall.kind.name())), flow, &notes)
+        self.packets.slice(track, span, (stall.kind.name(), name.unwrap_or(stall.kind.name())), &flows, &notes)
     }
 
     /// Operations of a load. A stuck one is a mark at the moment of observation: it ends later or never.
@@ -100,7 +104,8 @@ impl<W: Write> PerfettoTrace<W> {
                 notes.push(Note::Number("age_ns", operation.duration_ns));
                 self.packets.instant(track, span.1, ("stuck", &operation.class), &notes)?;
             } else {
-                self.packets.slice(track, span, (operation.kind.name(), &operation.class), 0, &notes)?;
+                let arrows = self.chains.of_wait(operation.tid, span).map_or(&[][..], |step| &step.arrows);
+                self.packets.slice(track, span, (operation.kind.name(), &operation.class), arrows, &notes)?;
             }
         }
         Ok(())

@@ -5,36 +5,8 @@ use model::run::RunDescription;
 use model::stall::{RequestRecord, StallKind, StallRecord, TaskRecord};
 use model::time::Moment;
 
-use super::PerfettoTrace;
-
-/// The fields of a message: number and value, or bytes.
-fn fields(mut bytes: &[u8]) -> Vec<(u64, u64, &[u8])> {
-    fn varint(bytes: &mut &[u8]) -> u64 {
-        let mut value = 0;
-        for shift in (0..).step_by(7) {
-            let (byte, rest) = bytes.split_first().expect("a varint ends");
-            *bytes = rest;
-            value |= u64::from(byte & 0x7f) << shift;
-            if *byte < 0x80 {
-                break;
-            }
-        }
-        value
-    }
-    let mut found = Vec::new();
-    while !bytes.is_empty() {
-        let key = varint(&mut bytes);
-        let (value, length) = match key & 7 {
-            0 => (varint(&mut bytes), 0),
-            1 => (u64::from_le_bytes(bytes[..8].try_into().unwrap()), 8),
-            2 => (0, varint(&mut bytes) as usize),
-            other => panic!("wire type {other}"),
-        };
-        found.push((key >> 3, value, &bytes[..length]));
-        bytes = &bytes[length..];
-    }
-    found
-}
+use super::{ChainStep, PerfettoTrace};
+use crate::protobuf::tests::fields;
 
 /// Time, type, track and name of each event.
 fn events(trace: &[u8]) -> Vec<(u64, u64, u64, String)> {
@@ -169,4 +141,28 @@ fn a_phase_that_never_ended_is_a_mark() {
     let written = trace(|trace| trace.events(&[started("fill", 10), ended, started("run", 50)]).unwrap());
     let shape: Vec<_> = written.iter().map(|event| (event.0, event.1, event.3.as_str())).collect();
     assert_eq!(shape, [(10, 1, "fill"), (40, 2, ""), (50, 3, "run")]);
+}
+
+/// The arrows of each slice, by its name.
+#[test]
+fn arrows_join_a_wait_and_what_it_was_for() {
+    let step = |tid, span_ns, request, why: &str| ChainStep { tid, span_ns, request, why: why.into() };
+    let chain = [step(7, (10, 90), None, "journal"), step(9, (20, 80), None, "device"), step(0, (30, 70), Some(4), "")];
+    let description = RunDescription::new("x", Moment::default());
+    let mut trace = PerfettoTrace::new(Vec::new(), &description).unwrap();
+    trace.chain(&chain);
+    // The same again is no other arrow.
+    trace.chain(&chain[..2]);
+    let waits = [(7, 10, 90), (9, 20, 80), (9, 81, 82)];
+    let wait = |(tid, start_ns, end_ns)| StallRecord::new(StallKind::OffCpu, tid, start_ns, end_ns);
+    trace.stalls(waits.map(wait).to_vec()).unwrap();
+    let bytes = trace.finish().unwrap();
+    let of_event = |packet: &[u8]| -> Option<Vec<u64>> {
+        let event = fields(fields(packet).into_iter().find(|entry| entry.0 == 11)?.2);
+        let begins = event.iter().any(|entry| entry.0 == 9 && entry.1 == 1);
+        begins.then(|| event.iter().filter(|entry| entry.0 == 47).map(|entry| entry.1).collect())
+    };
+    let arrows: Vec<Vec<u64>> = fields(&bytes).into_iter().filter_map(|(_, _, packet)| of_event(packet)).collect();
+    let first = 1_u64 << 32;
+    assert_eq!(arrows, [vec![first], vec![first, first + 1], vec![]]);
 }

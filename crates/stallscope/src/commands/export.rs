@@ -3,8 +3,10 @@
 mod block;
 mod destination;
 mod load;
+mod replay;
 mod run_rows;
 mod samples;
+mod stacks;
 mod tables;
 mod timeline;
 
@@ -59,8 +61,16 @@ pub enum Format {
     Openmetrics,
     /// blktrace stream for blkparse and btt: block requests.
     Blktrace,
+    /// Directory with a fio job and iologs that replay the block requests on other disks.
+    Fio,
     /// Directory with a Performance Co-Pilot archive: the counters.
     Pcp,
+    /// Folded stacks for flamegraph.pl and inferno: time that slow operations lost, by stack and cause.
+    Folded,
+    /// The same as a profile for pprof.
+    Pprof,
+    /// The same for speedscope.
+    Speedscope,
 }
 
 /// Exports a run; it may still be recording.
@@ -81,7 +91,11 @@ pub fn export(args: &ExportArgs, screen: &Screen) -> Result<Exit, Failure> {
         Format::FioPlot => load::fio_plot(&mut source, &destination),
         Format::Openmetrics => samples::openmetrics(&mut source, &destination),
         Format::Blktrace => block::blktrace(&mut source, &destination),
+        Format::Fio => replay::fio(&mut source, &destination),
         Format::Pcp => samples::pcp(&mut source, &destination),
+        Format::Folded => stacks::folded(&source, &destination),
+        Format::Pprof => stacks::pprof(&source, &destination),
+        Format::Speedscope => stacks::speedscope(&source, &destination),
     };
     screen.rest();
     let written = match written {

@@ -37,6 +37,14 @@ pub fn of(request: &RequestRecord) -> impl Iterator<Item = BlockEvent> + use<> {
     moments.into_iter().filter_map(event)
 }
 
+/// A request's first moment that is known, as its queueing, and its completion.
+pub fn ends_of(request: &RequestRecord) -> impl Iterator<Item = BlockEvent> + use<> {
+    let mut events = of(request);
+    let last = events.by_ref().last();
+    let first = last.map(|last| BlockEvent { time_ns: request.began_ns(), action: Action::Queue, ..last });
+    first.into_iter().chain(last)
+}
+
 /// Events of requests, which are recorded by their completion, in the order of time.
 #[derive(Default)]
 pub struct InOrder {
@@ -65,10 +73,10 @@ impl Ord for Event {
 }
 
 impl InOrder {
-    /// Adds the events of a request.
-    pub fn add(&mut self, request: &RequestRecord) {
-        for (order, event) in (0..).zip(of(request)) {
-            self.waiting.push(Reverse((event.time_ns, order, request.request, Event(event))));
+    /// Adds events of a request, in order.
+    pub fn add(&mut self, request: u32, events: impl Iterator<Item = BlockEvent>) {
+        for (order, event) in (0..).zip(events) {
+            self.waiting.push(Reverse((event.time_ns, order, request, Event(event))));
         }
     }
 
@@ -88,7 +96,7 @@ pub fn each(run: &Run, mut take: impl FnMut(&BlockEvent)) -> u64 {
     let (mut waiting, mut requests) = (InOrder::default(), 0);
     for (batch, rows) in run.requests().flatten().enumerate() {
         requests += rows.len() as u64;
-        rows.iter().for_each(|request| waiting.add(request));
+        rows.iter().for_each(|request| waiting.add(request.request, of(request)));
         let safe_ns = begins_ns.get(batch + 1..).and_then(|later| later.iter().min()).copied().unwrap_or(u64::MAX);
         while let Some(event) = waiting.next_before(safe_ns) {
             take(&event);

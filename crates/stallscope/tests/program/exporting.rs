@@ -9,6 +9,7 @@ mod block;
 mod load;
 pub mod readers;
 mod samples;
+mod stacks;
 mod tables;
 mod timeline;
 

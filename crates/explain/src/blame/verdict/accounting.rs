@@ -12,6 +12,7 @@ use crate::blame::timeline::piece::Piece;
 use crate::blame::timeline::timelines::{Built, TaskTimelines};
 use crate::blame::verdict::explanation::{Explanation, Stall};
 use crate::blame::verdict::lanes::{Lanes, lanes};
+use crate::blame::verdict::lost_time::{self, LostTime};
 use crate::blame::verdict::totals::stall;
 use crate::blame::verdict::wait_graph::waits;
 use crate::waits::Waits;
@@ -109,6 +110,11 @@ impl Accounting {
                 pieces: &pieces,
             });
         }
+    }
+
+    /// Visits all time that the operations lost, with where their tasks were: their durations without the time in which they ran.
+    pub fn each_lost(&self, visit: impl FnMut(LostTime<'_>)) {
+        lost_time::each(&self.index, &self.operations, &mut self.timelines(), visit);
     }
 
     /// A thread, with its name at a moment.

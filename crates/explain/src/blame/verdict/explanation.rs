@@ -265,6 +265,10 @@ pub struct Link {
     pub object: Option<WaitKind>,
     /// The part of the previous step that it explains, ns.
     pub time_ns: u64,
+    /// When its row began and ended, where it is one; of a request, its first moment and its completion.
+    pub span_ns: Option<(u64, u64)>,
+    /// The request, where it is one: [`model::stall::RequestRecord::request`].
+    pub request: Option<u32>,
     /// It held the lock that the previous step waited for; else it woke that task.
     pub holds: Option<Holds>,
     /// Innermost functions of its kernel stack while it waited; empty where it ran or none was recorded.

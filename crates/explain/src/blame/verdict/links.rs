@@ -24,6 +24,7 @@ pub(crate) fn wait(index: &RunIndex, row: u32, cause: Cause, time_ns: u64) -> Li
         task: Some(index.tasks.thread(at.tid, at.end_ns, &index.names)),
         detail,
         object: is_object.then(|| kind(index, at, cause)),
+        span_ns: Some((at.start_ns, at.end_ns)),
         kernel_stack: functions.filter(|name| !name.is_empty()).map(str::to_owned).collect(),
         ..bare(cause, time_ns)
     }
@@ -52,7 +53,8 @@ pub(crate) fn stopped(index: &RunIndex, tid: u32, at_ns: u64, (cause, time_ns): 
 pub(crate) fn request(index: &RunIndex, request: &RequestRecord, waited_ns: u64) -> Link {
     let time_ns = if request.throttled { waited_ns } else { request.lived_ns().min(waited_ns) };
     let (task, detail) = (lifecycle(index, request).task, Some(request_words(index, request)));
-    Link { task, detail, ..bare(request::main_cause(request), time_ns) }
+    let span_ns = Some((request.began_ns(), request.completed_ns));
+    Link { task, detail, span_ns, request: Some(request.request), ..bare(request::main_cause(request), time_ns) }
 }
 
 /// A step of a chain, with where its task was in its program if it held the lock that the step before waited for.
@@ -72,6 +74,8 @@ fn bare(cause: Cause, time_ns: u64) -> Link {
         detail: None,
         object: None,
         time_ns,
+        span_ns: None,
+        request: None,
         holds: None,
         kernel_stack: Vec::new(),
         user_stack: None,

@@ -26,9 +26,11 @@ pub(crate) fn of_operation(
     let Some(LongestWait { row, follow: first, cause, ns, ran }) = longest(index, operation, timeline) else {
         return (Vec::new(), None);
     };
+    let wait = links::wait(index, row, cause, ns);
     let own = Link {
         task: Some(index.tasks.thread(operation.tid, operation.end_ns, &index.names)),
-        ..links::wait(index, row, cause, ns)
+        span_ns: wait.span_ns.filter(|_| index.row(row).tid == operation.tid),
+        ..wait
     };
     let mut chain = Chain { index, links: vec![own], request: None, before: first, rules };
     if ran != 0 {

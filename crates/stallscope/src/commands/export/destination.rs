@@ -39,14 +39,19 @@ impl Destination {
 
     /// The single file of the export.
     pub fn file(&self) -> Result<OutputFile, Failure> {
-        self.create(&self.complete_path())
+        create(&self.complete_path()).map_err(|error| self.failed(error))
     }
 
     /// A file in the directory of the export.
     pub fn file_in(&self, name: &str) -> Result<OutputFile, Failure> {
+        self.begin_in(name).map_err(|error| self.failed(error))
+    }
+
+    /// The same, with the system's error.
+    pub fn begin_in(&self, name: &str) -> io::Result<OutputFile> {
         let folder = self.complete_path();
-        access::make_directories_in(&folder).map_err(|error| self.failed(error))?;
-        self.create(&folder.join(name))
+        access::make_directories_in(&folder)?;
+        create(&folder.join(name))
     }
 
     /// Renames the export to its final name, unless that exists by now.
@@ -68,11 +73,10 @@ impl Destination {
     fn complete_path(&self) -> PathBuf {
         self.staging.join("complete")
     }
+}
 
-    fn create(&self, path: &Path) -> Result<OutputFile, Failure> {
-        let file = access::create_new(path).map_err(|error| self.failed(error))?;
-        Ok(BufWriter::with_capacity(1 << 18, file))
-    }
+fn create(path: &Path) -> io::Result<OutputFile> {
+    Ok(BufWriter::with_capacity(1 << 18, access::create_new(path)?))
 }
 
 impl Drop for Destination {

@@ -2,12 +2,18 @@
 
 use std::io::Write;
 
-use export::perfetto::PerfettoTrace;
+use archive::Run;
+use explain::blame::{Link, Stall};
+use export::perfetto::{ChainStep, PerfettoTrace};
 use report::number::grouped;
 
 use super::destination::Destination;
 use super::run_rows::RunRows;
+use crate::reading::explanation;
 use crate::ui::failure::Failure;
+
+/// Chains of slow operations in memory at a time.
+const AT_ONCE: usize = 4096;
 
 /// The run as a Perfetto trace.
 pub fn perfetto(source: &mut RunRows<'_>, destination: &Destination) -> Result<String, Failure> {
@@ -19,6 +25,7 @@ pub fn perfetto(source: &mut RunRows<'_>, destination: &Destination) -> Result<S
         trace.samples(&rows);
         Ok(())
     })?;
+    chains(run, |chain| trace.chain(chain));
     trace.events(run.events()).map_err(failed)?;
     source.each(destination, run.tasks(), Vec::len, |rows| trace.tasks(&rows))?;
     source.each(destination, run.stacks(), Vec::len, |rows| {
@@ -34,4 +41,37 @@ pub fn perfetto(source: &mut RunRows<'_>, destination: &Destination) -> Result<S
     trace.finish().and_then(|mut sink| sink.flush()).map_err(failed)?;
     let [operations, stalls, requests, counters] = [operations, stalls, requests, counters].map(grouped);
     Ok(format!("{operations} operations, {stalls} stalls, {requests} requests, {counters} counters"))
+}
+
+/// The chain of waits of each slow operation.
+fn chains(run: &Run, mut take: impl FnMut(&[ChainStep])) {
+    if !run.has_trace() {
+        return;
+    }
+    // The damage is reported at the end.
+    let (_, accounting) = explanation::explanation_with_accounting(run, None, 0, |_| {});
+    for from in (0..accounting.len()).step_by(AT_ONCE) {
+        let numbers: Vec<usize> = (from..(from + AT_ONCE).min(accounting.len())).collect();
+        accounting.stalls(&numbers).iter().for_each(|(_, stall)| take(&chain(stall)));
+    }
+}
+
+/// The links that have rows. Where the first wait is another task's, the chain begins with the operation's own row.
+fn chain(stall: &Stall) -> Vec<ChainStep> {
+    let own = stall.chain.first().filter(|link| link.span_ns.is_none());
+    let span_ns = (stall.start_ns, stall.start_ns + stall.duration_ns);
+    let own =
+        own.map(|link| ChainStep { tid: stall.task.tid, span_ns, request: None, why: link.cause.words().to_owned() });
+    own.into_iter().chain(stall.chain.iter().filter_map(step)).collect()
+}
+
+/// A link that has a row.
+fn step(link: &Link) -> Option<ChainStep> {
+    let detail = link.detail.as_ref().map_or_else(String::new, |detail| format!(": {detail}"));
+    Some(ChainStep {
+        tid: link.task.as_ref().map_or(0, |task| task.tid),
+        span_ns: link.span_ns?,
+        request: link.request,
+        why: format!("{}{detail}", link.cause.words()),
+    })
 }

@@ -84,6 +84,49 @@ fn replay(trace: &Path, folder: &Path, bios: u64) {
     assert_eq!(done("read") + done("write") + done("trim") + done("sync"), bios);
 }
 
+/// fio does to another disk what the run did to its own.
+#[test]
+fn a_job_of_fio_replays_the_requests() {
+    if !is_root("recording block requests") {
+        return;
+    }
+    let folder = folder();
+    let disk = Disk::ext4(64 << 20);
+    let run = folder.path().join("run");
+    let writes =
+        format!("dd if=/dev/zero of={}/x bs=64k count=100 oflag=direct,sync status=none", disk.path().display());
+    let status = Command::new(env!("CARGO_BIN_EXE_stallscope"))
+        .args(["record", "-q", "--requests", "all", "--out", run.to_str().unwrap(), "--", "sh", "-c", &writes])
+        .status();
+    assert!(status.unwrap().success());
+    let output = folder.path().join("replay");
+    export(&run, "fio", &output).expect_code(0);
+    let device = std::fs::canonicalize(format!("/sys/dev/block/{}", disk.number())).unwrap();
+    let device = device.file_name().unwrap().to_str().unwrap();
+    let iolog = std::fs::read_to_string(output.join(format!("{device}.iolog"))).unwrap();
+    let actions = |action: &str| iolog.lines().filter(|line| line.split(' ').nth(2) == Some(action)).count() as u64;
+    println!("{}", std::fs::read_to_string(output.join("replay.fio")).unwrap());
+    assert!(actions("write") >= 100 && actions("sync") > 0, "{iolog}");
+    if Command::new("fio").arg("--version").output().is_err() {
+        return println!("skipped: replaying needs fio");
+    }
+    let refused = Command::new("fio").current_dir(&output).arg("replay.fio").output().unwrap();
+    assert!(!refused.status.success() || refused.stdout.is_empty(), "a target is named by the environment alone");
+    let target = folder.path().join("target");
+    std::fs::File::create(&target).unwrap().set_len(64 << 20).unwrap();
+    let report = output_of(Command::new("fio").current_dir(&output).env(format!("TARGET_{device}"), &target).args([
+        "replay.fio",
+        "--output-format=json",
+        &format!("--section={device}"),
+    ]));
+    let report: Value =
+        serde_json::from_str(&report[report.find('{').unwrap()..report.rfind('}').unwrap() + 1]).unwrap();
+    let job = &report["jobs"][0];
+    let done = |direction: &str| job[direction]["total_ios"].as_u64().unwrap();
+    assert_eq!(job["error"], 0);
+    assert_eq!((done("read"), done("write"), done("sync")), (actions("read"), actions("write"), actions("sync")));
+}
+
 #[test]
 fn a_run_without_requests_is_refused() {
     let folder = folder();

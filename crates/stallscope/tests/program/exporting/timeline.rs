@@ -21,11 +21,18 @@ fn a_trace_keeps_to_the_schema_and_its_slices_lie_in_one_another() {
     let number = |key: &str| found[key].as_u64().unwrap_or(0);
     assert!(number("value") >= rows["metrics"].as_u64().unwrap());
     assert!(number("phase") >= 2, "fill and run at least");
+    // Each arrow of a chain joins two slices.
+    assert_eq!(number("chain_ends_alone"), 0);
+    assert!(number("arrows_of_chains") > 0 || stalls_of(rows) == 0);
     // Each operation, stall and request has a slice.
     let waits = ["system_call", "off_cpu", "blocked", "span", "short_sleeps", "short_cpu_waits", "short_spans"];
     let stalls: u64 =
         waits.into_iter().chain(["still_blocked", "short_request_waits", "standing", "on_cpu"]).map(number).sum();
-    assert_eq!(stalls, rows["stalls"].as_u64().unwrap_or(0));
+    assert_eq!(stalls, stalls_of(rows));
     assert!(number("request") >= rows["requests"].as_u64().unwrap_or(0));
     assert!(number("slow") + number("failed") <= rows["operations"].as_u64().unwrap());
+}
+
+fn stalls_of(rows: &Value) -> u64 {
+    rows["stalls"].as_u64().unwrap_or(0)
 }
