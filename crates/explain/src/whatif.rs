@@ -20,7 +20,7 @@ mod throttle;
 #[cfg(test)]
 mod tests;
 
-pub use advice::{Advice, Choice, advise};
+pub use advice::{Advice, Choice, KnownLimit, advise};
 pub use change::{Absence, Change, Refaults};
 pub use draws::Estimate;
 pub use latency::{Prediction, SameTime, SlowLatencies, predict, recorded};

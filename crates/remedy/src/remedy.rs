@@ -209,6 +209,8 @@ pub enum RemedyAction {
     Manual {
         /// What to do.
         apply: String,
+        /// The command that does it, with placeholders, where one does.
+        command: Option<String>,
         /// How to undo it.
         revert: String,
     },
@@ -233,6 +235,7 @@ pub(crate) struct Entry {
     format: FormatName,
     key: Option<String>,
     apply: Option<String>,
+    command: Option<String>,
     revert: Option<String>,
     live: bool,
     risk: String,
@@ -274,6 +277,9 @@ impl Entry {
         if causes.is_empty() {
             return Err("'causes' is empty; name at least one".into());
         }
+        if self.command.is_some() && !matches!(change, RemedyAction::Manual { .. }) {
+            return Err("'command' belongs to changes = \"manual\"; otherwise the program knows it".into());
+        }
         if self.live && matches!(change, RemedyAction::Manual { .. }) {
             return Err("'live' is true, but changes = \"manual\" cannot be applied by the program".into());
         }
@@ -303,10 +309,10 @@ impl Entry {
             }
             Kind::Manual => {
                 let (apply, revert) = texts()?;
-                RemedyAction::Manual { apply, revert }
+                RemedyAction::Manual { apply, command: self.command.clone(), revert }
             }
         };
-        let templates = [&self.path, &self.set, &self.apply, &self.revert].into_iter().flatten();
+        let templates = [&self.path, &self.set, &self.apply, &self.command, &self.revert].into_iter().flatten();
         let unknown = templates.flat_map(|template| placeholders(template)).find(|name| !PLACEHOLDERS.contains(name));
         match unknown {
             Some(name) => Err(format!("unknown placeholder {{{name}}}; known: {}", PLACEHOLDERS.join(", "))),

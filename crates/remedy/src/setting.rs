@@ -37,6 +37,11 @@ pub enum Format {
 }
 
 impl Setting {
+    /// Whether the file has a line for each disk.
+    pub fn is_per_device(&self) -> bool {
+        matches!(self.format, Format::PerDevice | Format::Keyed(_))
+    }
+
     /// The text to write to the file, which holds `current`.
     pub fn apply(&self, current: &str, target: &Target) -> Result<String, RemedyError> {
         let old = self.read(current, target)?;

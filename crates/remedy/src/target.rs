@@ -37,6 +37,11 @@ impl Target {
         }
     }
 
+    /// Whether all placeholders of a template are known.
+    pub fn is_known(&self, template: &str) -> bool {
+        placeholders(template).all(|name| self.get(name).is_some())
+    }
+
     /// A template for people, with its placeholders replaced: as words of a shell, since a cgroup or a folder may have any name. What is unknown
     /// is in capitals.
     pub fn words(&self, template: &str) -> String {

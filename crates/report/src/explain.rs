@@ -4,7 +4,6 @@ mod breakdown;
 mod convoys;
 mod rules;
 mod scope;
-mod sentence;
 mod short_waits;
 mod sleeps;
 mod stalls;
@@ -22,24 +21,27 @@ use model::container::Containers;
 use model::lost::noun;
 use model::quantity::Nanoseconds;
 
+use crate::answer::Answer;
 use crate::number::{counted, grouped, share};
 use crate::style::{Style, printable};
 pub use rules::rules;
 pub(crate) use scope::scope;
 pub use scope::scope_words;
-use sentence::sentence;
 pub(crate) use stalls::cgroup_words;
+pub(crate) use whatif::ASSUMPTIONS;
 pub use whatif::ranking;
-pub(crate) use whatif::{ASSUMPTIONS, title};
 
 /// Stalls shown individually by default.
 pub const STALLS_SHOWN: usize = 5;
 
-/// The whole explanation, with the worst `limit` stalls. It begins with the findings, as lines; without any, with a sentence.
-pub fn text(run: &str, explanation: &Explanation, findings: &str, limit: usize, style: Style) -> String {
+/// The whole explanation: the answer, then the evidence, with the worst `limit` stalls.
+pub fn text(run: &str, explanation: &Explanation, answer: &Answer, limit: usize, style: Style) -> String {
     let mut text = String::new();
+    if let Some(origin) = &explanation.simulated {
+        let _ = writeln!(text, "{}", style.remark(&crate::simulation::badge(origin)));
+    }
+    text.push_str(&crate::answer::text(answer, Some(run), style));
     headline(&mut text, run, explanation, style);
-    opening(&mut text, explanation, findings);
     scope::present(&mut text, explanation);
     if explanation.slow_operations > 0 {
         let main = main_part(explanation);
@@ -78,39 +80,19 @@ pub(crate) fn cautions_of(explanation: &Explanation, style: Style) -> String {
     text
 }
 
-/// What was slow in one sentence, where there are no findings.
-pub(crate) fn opening_sentence(explanation: &Explanation) -> String {
-    sentence(explanation)
-}
-
-/// The lines printed when a run ends: the findings, the worst stall, and the command for more.
-pub fn brief(run: &str, explanation: &Explanation, findings: &str, style: Style) -> String {
-    let threshold = Nanoseconds(explanation.slower_than_ns);
-    let mut text = format!("\n{}\n", style.heading(&format!("Why operations took longer than {threshold}")));
+/// The lines printed when a run ends: the answer, and the commands for more.
+pub fn brief(run: &str, explanation: &Explanation, answer: &Answer, style: Style) -> String {
+    let mut text = String::from("\n");
     scope(&mut text, explanation, style);
-    opening(&mut text, explanation, findings);
-    stalls::worst(&mut text, explanation, style);
-    let losses = &explanation.losses;
-    if losses.any() {
-        let _ = writeln!(
-            text,
-            " {}",
-            style.remark("the recording is incomplete; the full explanation lists what is missing")
-        );
-    }
-    if explanation.slow_operations > 0 {
-        let _ = writeln!(text, " {}", style.faint(&format!("more: stallscope explain {}", printable(run))));
-    }
+    text.push_str(&crate::answer::text(answer, Some(run), style));
     text
 }
 
+/// What the tables are about.
 fn headline(text: &mut String, run: &str, explanation: &Explanation, style: Style) {
     let threshold = Nanoseconds(explanation.slower_than_ns);
-    let _ = writeln!(text, "{}", style.heading(&format!("Why operations took longer than {threshold}")));
-    if let Some(origin) = &explanation.simulated {
-        let _ = writeln!(text, "{}", style.remark(&crate::simulation::badge(origin)));
-    }
-    let _ = writeln!(text, "{}", style.faint(&printable(run)));
+    let about = format!("{}: operations of at least {threshold}", printable(run));
+    let _ = writeln!(text, "\n{}", style.faint(&about));
     if let Some(asked_for_ns) = explanation.asked_for_ns {
         let asked_for = Nanoseconds(asked_for_ns);
         let line = format!(
@@ -119,32 +101,6 @@ fn headline(text: &mut String, run: &str, explanation: &Explanation, style: Styl
         let _ = writeln!(text, "{}", style.remark(&line));
     }
     scope(text, explanation, style);
-    text.push('\n');
-}
-
-/// The findings, and what the neighbours of a recorded command did. Without findings, a sentence.
-fn opening(text: &mut String, explanation: &Explanation, findings: &str) {
-    let has_command = explanation.command.as_ref().is_some_and(|command| command.operations > 0);
-    match (findings.is_empty(), &explanation.neighbours) {
-        (true, _) => {
-            let _ = writeln!(text, " {}", sentence(explanation));
-        }
-        // What was not traced, and what hangs, come before what was not found.
-        (false, _)
-            if explanation.slow_operations == 0
-                && (!explanation.untraced.is_empty() || explanation.sleeps.count > 0) =>
-        {
-            let _ = writeln!(text, "{findings} {}", sentence(explanation));
-        }
-        // The findings are those of shorter waits.
-        (false, _) if explanation.slow_operations == 0 => {
-            let _ = write!(text, " {}\n{findings}", sentence(explanation));
-        }
-        (false, Some(others)) if has_command => {
-            let _ = writeln!(text, "{findings} {}", sentence::of_others(others));
-        }
-        (false, _) => text.push_str(findings),
-    }
 }
 
 /// The part that the tables show: the recorded command's where its neighbours are shown apart.

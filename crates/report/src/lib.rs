@@ -3,11 +3,12 @@
 //! Rendering is pure: the terminal's capabilities come in as a [`style::Style`].
 #![forbid(unsafe_code)]
 
+pub mod answer;
 pub mod blk;
 pub mod compare;
 pub mod damage;
+pub mod document;
 pub mod explain;
-pub mod findings;
 pub mod funclat;
 pub mod hung;
 pub mod json;

@@ -89,12 +89,12 @@ fn colour(text: &str) -> Option<usize> {
     numbers[end..].starts_with('m').then_some(text.len() - numbers.len() + end + 1)
 }
 
-/// Columns of a line.
-const COLUMNS: usize = 79;
+/// Columns of a line: fewer cannot be read as lines, more not at a glance.
+const COLUMNS: std::ops::RangeInclusive<usize> = 60..=100;
 
 /// The columns of running text.
 pub(crate) fn columns(style: Style) -> usize {
-    COLUMNS.min(style.width.saturating_sub(1))
+    style.width.clamp(*COLUMNS.start(), *COLUMNS.end())
 }
 
 /// Words as lines of so many columns, each with an indent. A longer word has a line of its own.

@@ -1,4 +1,4 @@
-//! The screen: a title line, a memory line, the findings, six tables, and a line of keys.
+//! The screen: a title line, a memory line, the answer, six tables, and a line of keys.
 
 use explain::snapshot::Snapshot;
 use model::quantity::Nanoseconds;
@@ -6,7 +6,7 @@ use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 use ratatui_core::style::{Color, Modifier, Style as Paint};
 use ratatui_core::text::{Line, Span};
-use report::findings::Sentence;
+use report::answer::Answer;
 use report::snapshot::{Panel, Table, details, memory_line, table};
 use report::style::{Style, printable};
 
@@ -51,8 +51,8 @@ pub struct Scene<'a> {
     pub view: &'a View,
     /// The moment's data.
     pub snapshot: &'a Snapshot,
-    /// Its findings.
-    pub findings: &'a [Sentence],
+    /// Why it was slow.
+    pub answer: &'a Answer,
     /// A remark in the bottom line.
     pub remark: Option<&'a str>,
     /// Capabilities of the terminal.
@@ -92,20 +92,16 @@ pub fn draw(scene: &Scene<'_>, area: Rect, buffer: &mut Buffer) {
         let from = from.min(all.len().saturating_sub(usize::from(inside.height)));
         lines(buffer, inside, all.into_iter(), from);
     } else {
-        let below = findings(scene, inside, buffer);
+        let below = answer(scene, inside, buffer);
         panels(scene, below, buffer);
     }
 }
 
-/// The findings, in at most a third of the area. Returns what is left of it.
-fn findings(scene: &Scene<'_>, area: Rect, buffer: &mut Buffer) -> Rect {
-    let mut all = report::findings::lines(scene.findings, usize::from(area.width.saturating_sub(1)));
+/// The answer, in at most a third of the area: its headline, and the lines that have room. Returns what is left of it.
+fn answer(scene: &Scene<'_>, area: Rect, buffer: &mut Buffer) -> Rect {
     let room = usize::from(area.height) / 3;
-    if all.len() > room {
-        all.truncate(room);
-        let mark = if scene.style.unicode { "…" } else { "~" };
-        all.iter_mut().last().into_iter().for_each(|last| last.push_str(mark));
-    }
+    let style = Style { width: usize::from(area.width), ..scene.style };
+    let all = report::answer::lines(scene.answer, style, room);
     for (y, text) in (area.y..).zip(&all) {
         put(buffer, area, y, &Line::raw(text.clone()));
     }

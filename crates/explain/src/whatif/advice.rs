@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use model::block::DeviceNumber;
 use model::cause::Cause;
 use model::container::Containers;
 use model::effect::Edge;
@@ -17,7 +18,7 @@ use super::latency::{Prediction, SlowLatencies, predict_from, recorded};
 use super::memory::{change, limit_of};
 use crate::blame::{ClassTimes, Explanation};
 use crate::threads::map;
-use crate::waits::{Behind, Waits, behind};
+use crate::waits::{Behind, IoLimit, Waits, behind};
 
 mod absences;
 mod asked;
@@ -53,12 +54,27 @@ pub struct Advice {
     pub recorded: SlowLatencies,
     /// What is behind their waits, the most time first.
     pub behind: Vec<Behind>,
+    /// Limits on disks that delayed them.
+    pub limits: Vec<KnownLimit>,
     /// Whether the memory limits of the cgroups that waited are unknown, where memory or what is read again may matter.
     pub memory_limit_is_unknown: bool,
     /// Names of containers.
     pub containers: Containers,
     /// What can be changed, in the order in which it is advised ([`Choice::rank`]). Remedies with the same effect are one choice.
     pub choices: Vec<Choice>,
+}
+
+/// A limit on a disk that delayed operations, and of which the rate is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KnownLimit {
+    /// The disk.
+    pub device: DeviceNumber,
+    /// It is on reads, not on writes.
+    pub reads: bool,
+    /// Bytes per second; `None`: any number.
+    pub bytes_per_s: Option<u64>,
+    /// Requests per second; `None`: any number.
+    pub per_s: Option<u64>,
 }
 
 /// Something to change.
@@ -148,7 +164,7 @@ fn is_of_program(edge: Edge, of: &[WaitKind]) -> bool {
 /// Predicts what each remedy that fits would bring, and what the absence of the worst culprits would: to the slow operations, or to
 /// the shorter waits where these cost the recorded command more.
 pub fn advise(explanation: &Explanation, waits: &Waits, remedies: &Remedies, run: &RunDescription) -> Advice {
-    let behind = behind(waits);
+    let (behind, limits) = (behind(waits), known_limits(waits));
     let waits = waits.short.as_deref().unwrap_or(waits);
     let (mut choices, mut memory_limit_is_unknown) = (Vec::<Choice>::new(), false);
     let (lost, total_ns) = (lost(waits), recorded(waits).total_ns / waits.stands_for.max(1));
@@ -176,7 +192,13 @@ pub fn advise(explanation: &Explanation, waits: &Waits, remedies: &Remedies, run
     sort(&mut choices, concerned(explanation, waits).1.first());
     let of_short_waits = waits.are_short;
     let containers = explanation.containers.clone();
-    Advice { of_short_waits, recorded: recorded(waits), behind, memory_limit_is_unknown, containers, choices }
+    Advice { of_short_waits, recorded: recorded(waits), behind, limits, memory_limit_is_unknown, containers, choices }
+}
+
+fn known_limits(waits: &Waits) -> Vec<KnownLimit> {
+    let known =
+        |&IoLimit { device, reads, bytes_per_s, per_s, .. }: &IoLimit| KnownLimit { device, reads, bytes_per_s, per_s };
+    waits.limited.iter().map(known).collect()
 }
 
 /// The most helpful choice first, and of each the remedy that fits best. `main_class`: the operations that lost the most time.
@@ -227,7 +249,7 @@ fn add(choices: &mut Vec<Choice>, remedy: &Remedy, Place { mut target, limit, ..
 /// What people read of it names what it is applied to.
 fn with_words(remedy: &Remedy, target: &Target) -> Remedy {
     let mut named = Remedy { title: target.words(&remedy.title), ..remedy.clone() };
-    if let remedy::RemedyAction::Manual { apply, revert } = &mut named.change {
+    if let remedy::RemedyAction::Manual { apply, revert, .. } = &mut named.change {
         (*apply, *revert) = (target.words(apply), target.words(revert));
     }
     named

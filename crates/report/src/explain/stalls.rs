@@ -73,14 +73,6 @@ fn is_in(convoy: &Convoy, stall: &Stall) -> bool {
         && is_victim()
 }
 
-/// The worst one.
-pub(super) fn worst(text: &mut String, explanation: &Explanation, style: Style) {
-    if let Some(stall) = explanation.stalls.first() {
-        let _ = writeln!(text, "\n Worst stall:");
-        one(text, stall, &explanation.containers, style);
-    }
-}
-
 pub(super) fn one(text: &mut String, stall: &Stall, containers: &Containers, style: Style) {
     let path = stall.path.as_deref().map_or_else(String::new, |path| format!(" of {}", printable(path)));
     let took = Nanoseconds(stall.duration_ns);

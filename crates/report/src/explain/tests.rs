@@ -1,6 +1,7 @@
 //! A small run, explained as text and as JSON.
 
 use explain::blame::{Blame, Explanation};
+use explain::whatif::Advice;
 use model::block::{DeviceNumber, Kind};
 use model::event::RunEvent;
 use model::operation::{IntervalRecord, OperationKind, OperationRecord};
@@ -10,6 +11,7 @@ use model::stall::{RequestRecord, StackRecord, StallKind, StallRecord, TaskRecor
 use model::time::Moment;
 
 use super::text;
+use crate::answer::Answer;
 use crate::json;
 use crate::style::Style;
 
@@ -121,9 +123,14 @@ fn rows(run: &RunDescription, slower_than_ns: Option<u64>) -> Explanation {
     blame.finish()
 }
 
+fn text_of(explanation: &Explanation, limit: usize) -> String {
+    let answer = Answer::of(explanation, &Advice::default());
+    text("runs/a", explanation, &answer, limit, Style::PLAIN)
+}
+
 #[test]
 fn text_of_a_traced_run() {
-    let text = text("runs/a", &rows(&description(true), Some(10 * MS)), "", 1, Style::PLAIN);
+    let text = text_of(&rows(&description(true), Some(10 * MS)), 1);
     insta::assert_snapshot!(text);
 }
 
@@ -150,7 +157,7 @@ fn a_convoy_is_one_line_and_one_of_the_worst_stalls() {
     blame.stacks(&[stack(0, &["ext4_buffered_write_iter", "vfs_write"])]);
     let threads = (11..15).map(|tid| TaskRecord { pid: 10, ..task(tid, "worker") });
     blame.tasks(&threads.chain([task(10, "fio"), task(20, "tar"), task(9, "dd")]).collect::<Vec<_>>());
-    let text = text("runs/a", &blame.finish(), "", 5, Style::PLAIN);
+    let text = text_of(&blame.finish(), 5);
     assert!(
         text.contains("4 threads of fio/10 waited, 2 times, up to 4 at once, at most 1.00 s each, for tar/20"),
         "{text}"
@@ -165,9 +172,7 @@ fn text_of_an_untraced_run_has_the_remedy() {
     let mut run = description(false);
     run.preflight.clear();
     let explanation = Blame::new(None, &run).finish();
-    let document = crate::findings::document("runs/a", &explanation, &explain::whatif::Advice::default());
-    let findings = crate::findings::text(&crate::findings::findings(&document), Style::PLAIN);
-    let text = text("runs/a", &explanation, &findings, 5, Style::PLAIN);
+    let text = text_of(&explanation, 5);
     insta::assert_snapshot!(text);
 }
 
@@ -183,8 +188,8 @@ fn without_slow_operations_the_slowest_is_shown() {
         max_ns: Some(31 * MS),
         ..IntervalRecord::default()
     }]);
-    let text = text("runs/a", &blame.finish(), "", 5, Style::PLAIN);
-    assert!(text.contains("No operation of 4,000 was that slow; the slowest was a read of 31.0 ms."), "{text}");
+    let text = text_of(&blame.finish(), 5);
+    assert!(text.contains("4,000 operations of the load; the slowest, read, took 31.0 ms"), "{text}");
 }
 
 #[test]
@@ -194,7 +199,7 @@ fn a_large_unexplained_share_is_reported() {
         blame.operations(&[operation("read", 7, 0, 1000, "/mnt/a/f")]);
         let off = StallRecord::new(StallKind::OffCpu, 7, 0, asleep_ms * MS);
         blame.stalls(&[StallRecord { state: Some(2), ..off }]);
-        text("runs/a", &blame.finish(), "", 5, Style::PLAIN)
+        text_of(&blame.finish(), 5)
     };
     assert!(text_of(200).contains(" 20 % is unexplained; 'stalls'"), "{}", text_of(200));
     assert!(!text_of(90).contains("is unexplained;"), "{}", text_of(90));
@@ -248,11 +253,12 @@ fn a_root_blocker_that_nobody_knows_is_not_hidden() {
     let value = json::explanation("runs/a", &explanation);
     let ranked = |at: usize| (value["culprits"][at]["task"].clone(), value["culprits"][at]["time_ns"].clone());
     assert_eq!((ranked(0), ranked(1)), ((None::<&str>.into(), (900 * MS).into()), ("tar/9".into(), (400 * MS).into())));
-    let text = text("runs/a", &explanation, "", 1, Style::PLAIN);
+    let text = text_of(&explanation, 1);
     let blockers: Vec<&str> =
         text.lines().skip_while(|line| !line.starts_with("Root blockers")).skip(1).take(2).collect();
     assert!(blockers[0].contains("900 ms") && blockers[0].contains("unknown"), "{text}");
     assert!(blockers[1].contains("400 ms") && blockers[1].contains("tar/9"), "{text}");
-    let said: Vec<String> = crate::findings::findings(&value).into_iter().map(|sentence| sentence.text).collect();
-    assert!(said.iter().any(|text| text.contains("900 ms") && text.contains("unknown")), "{said:?}");
+    let answer = Answer::of(&explanation, &Advice::default());
+    assert_eq!(answer.blocker[0].text(), "unknown (lock): 69 %");
+    assert_eq!(answer.headline.text(), "rm's removals waited 1.30 s for a system-wide lock");
 }

@@ -3,9 +3,10 @@
 use std::fmt::Write as _;
 
 use comfy_table::Table;
-use explain::whatif::{Advice, Change, Choice, Estimate};
+use explain::whatif::{Advice, Choice, Estimate};
 use model::quantity::Nanoseconds;
 
+use crate::answer::title;
 use crate::number::grouped;
 use crate::style::{Style, printable};
 use crate::table::{push_section, table};
@@ -18,7 +19,7 @@ pub(crate) const ASSUMPTIONS: [&str; 7] = [
     "a lifted limit leaves each request its own time at the device, without more competition for it",
     "a wait for a journal or writeback without a known end is for what the others wait for",
     "a closed loop under a limit waits as much longer as it is faster elsewhere",
-    "'at most': how much of that the change achieves is unknown",
+    "'at best': how much of that the change achieves is unknown",
 ];
 
 /// The whole ranking.
@@ -74,7 +75,7 @@ fn figures(advice: &Advice) -> Table {
     for (number, choice) in (1..).zip(&advice.choices) {
         let prediction = &choice.prediction;
         rows.add_row([
-            format!("{number}{}", if choice.is_bound() { " at most" } else { "" }),
+            format!("{number}{}", if choice.is_bound() { " at best" } else { "" }),
             interval(prediction.slow, grouped),
             interval(prediction.total_ns, ns),
             ns(prediction.p50_ns.value),
@@ -106,24 +107,5 @@ fn remedies(text: &mut String, number: usize, choice: &Choice, style: Style) {
     if choice.prediction.assumed > 0 {
         let assumed = grouped(choice.prediction.assumed);
         let _ = writeln!(text, "    {}", style.faint(&format!("device time assumed for {assumed} of the operations")));
-    }
-}
-
-/// The first remedy's title, or that of an absent culprit.
-pub(crate) fn title(choice: &Choice) -> String {
-    match (&choice.change, choice.remedies.first()) {
-        (_, Some(remedy)) => printable(&remedy.title),
-        (Change::Absent(absence), None) => {
-            let task = absence.task.as_deref().map_or_else(|| "others".to_owned(), printable);
-            let task = absence.pid.map_or_else(|| task.clone(), |pid| format!("{task}/{pid}"));
-            let cgroup = absence.container.as_ref().or(absence.cgroup.as_ref()).filter(|cgroup| *cgroup != "/");
-            let cgroup = cgroup.map_or_else(String::new, |cgroup| format!(" of {}", printable(cgroup)));
-            if let Some(duty) = &absence.duty {
-                return format!("let {task} ({}){cgroup} do less at once, or at another time", printable(duty));
-            }
-            let why = if absence.evicts.is_some() { " (it evicts what is read again)" } else { "" };
-            format!("run without {task}{cgroup}{why}")
-        }
-        (Change::Edge { .. } | Change::Refaults(_), None) => String::new(),
     }
 }

@@ -3,7 +3,7 @@
 use explain::waits::Behind;
 use explain::whatif::{Absence, Advice, Change, Choice, Estimate, Prediction, SlowLatencies};
 use model::container::Containers;
-use remedy::{Format, Remedy, RemedyAction};
+use remedy::{Remedy, RemedyAction};
 use serde_json::{Value, json};
 
 /// What would help, the most helpful first.
@@ -35,7 +35,7 @@ pub(crate) fn behind(list: &[Behind]) -> Value {
 fn choice(choice: &Choice, containers: &Containers) -> Value {
     let target = &choice.target;
     json!({
-        "title": crate::explain::title(choice),
+        "title": crate::answer::title(choice),
         "change": change(&choice.change),
         "at_most": choice.is_bound(),
         "saved_ns": choice.saved_ns(),
@@ -106,9 +106,9 @@ fn remedy(remedy: &Remedy) -> Value {
         RemedyAction::Setting(setting) => json!({
             "path": setting.path,
             // The file has a line for each disk.
-            "per_device": matches!(setting.format, Format::PerDevice | Format::Keyed(_)),
+            "per_device": setting.is_per_device(),
         }),
-        RemedyAction::Command { apply, revert } | RemedyAction::Manual { apply, revert } => {
+        RemedyAction::Command { apply, revert } | RemedyAction::Manual { apply, revert, .. } => {
             json!({"apply": apply, "revert": revert})
         }
     };

@@ -2,62 +2,45 @@
 
 use std::fmt::Write as _;
 
-use explain::blame::{Explanation, Stall};
+use explain::blame::Stall;
 use model::quantity::Nanoseconds;
 use model::set::SetDescription;
 use serde_json::Value;
 
 use super::{clocks, ranks};
-use crate::findings::ExplainedNode;
+use crate::document::{ExplainedNode, ExplainedNodes};
 use crate::number::{counted, grouped, share};
 use crate::style::{Style, printable};
 use crate::table::{push_section, table};
 
-/// The whole explanation: the findings on all nodes, and then each node. `all` are the sums, `findings` the sentences as lines, and
-/// `of_nodes` those of each node.
+/// The whole explanation: the answer over all nodes, the evidence, and then each node.
 pub fn explained(
     (name, set): (&str, &SetDescription),
-    (all, document): (&Explanation, &Value),
+    ExplainedNodes { all, answer, document }: &ExplainedNodes,
     nodes: &[ExplainedNode<'_>],
-    (findings, of_nodes): (&str, &[String]),
     (limit, style): (usize, Style),
 ) -> String {
-    let mut text = String::new();
+    let mut text = crate::answer::text(answer, Some(name), style);
     let threshold = Nanoseconds(all.slower_than_ns);
     let (count, of_ranks) = (counted(set.nodes.len() as u64, "node"), counted(set.ranks, "rank"));
-    let title = format!("Why operations took longer than {threshold}, on {count}, {of_ranks}");
-    let _ = writeln!(text, "{}", style.heading(&title));
-    let _ = writeln!(text, "{}", style.faint(&printable(name)));
+    let about = format!("{}: operations of at least {threshold}, on {count}, {of_ranks}", printable(name));
+    let _ = writeln!(text, "\n{}", style.faint(&about));
     let _ = writeln!(text, "{}", style.faint(&clocks(nodes.iter().map(|node| (node.node, node.clock)))));
     crate::explain::scope(&mut text, all, style);
-    text.push('\n');
-    match findings.is_empty() {
-        true => _ = writeln!(text, " {}", crate::explain::opening_sentence(all)),
-        false => text.push_str(findings),
-    }
     if all.slow_operations > 0 {
         overview(&mut text, document, style);
         crate::explain::tables(&mut text, all, style);
         worst(&mut text, nodes, limit, style);
     }
-    for (node, findings) in nodes.iter().zip(of_nodes) {
-        one_node(&mut text, node, findings, style);
+    for node in nodes {
+        one_node(&mut text, node, style);
     }
     text
 }
 
-/// The lines printed when a run ends: the findings, and the command for more.
-pub fn brief(name: &str, all: &Explanation, findings: &str, style: Style) -> String {
-    let threshold = Nanoseconds(all.slower_than_ns);
-    let mut text = format!("\n{}\n", style.heading(&format!("Why operations took longer than {threshold}")));
-    match findings.is_empty() {
-        true => _ = writeln!(text, " {}", crate::explain::opening_sentence(all)),
-        false => text.push_str(findings),
-    }
-    if all.slow_operations > 0 {
-        let _ = writeln!(text, " {}", style.faint(&format!("more: stallscope explain {}", printable(name))));
-    }
-    text
+/// The lines printed when a run ends: the answer, and the commands for more.
+pub fn brief(name: &str, explained: &ExplainedNodes, style: Style) -> String {
+    format!("\n{}", crate::answer::text(&explained.answer, Some(name), style))
 }
 
 fn overview(text: &mut String, document: &Value, style: Style) {
@@ -98,13 +81,9 @@ fn worst(text: &mut String, nodes: &[ExplainedNode<'_>], limit: usize, style: St
     }
 }
 
-fn one_node(text: &mut String, node: &ExplainedNode<'_>, findings: &str, style: Style) {
+fn one_node(text: &mut String, node: &ExplainedNode<'_>, style: Style) {
     let title = format!("Node {}, ranks {}", printable(&node.node.name), ranks(&node.node.ranks));
     let _ = writeln!(text, "\n{}", style.heading(&title));
-    match findings.is_empty() {
-        true => _ = writeln!(text, " {}", crate::explain::opening_sentence(node.explanation)),
-        false => text.push_str(findings),
-    }
+    text.push_str(&crate::answer::text(node.answer, Some(node.run), style));
     text.push_str(&crate::explain::cautions_of(node.explanation, style));
-    let _ = writeln!(text, " {}", style.faint(&format!("more: stallscope explain {}", printable(node.run))));
 }

@@ -1,11 +1,13 @@
 use explain::blame::TaskId;
 use explain::series::SeriesSet;
 use explain::snapshot::{Snapshot, SnapshotBuilder, Stuck, Window};
+use explain::whatif::Advice;
 use model::run::RunDescription;
 use model::stall::{StackRecord, StallKind, StallRecord, TraceSettings};
 use model::time::Moment;
 
 use super::{Panel, details, json, slowest, table, text};
+use crate::answer::Answer;
 use crate::style::Style;
 
 fn stuck(tid: u32, name: &str, lasts_ns: u64) -> Stuck {
@@ -32,7 +34,7 @@ fn snapshot() -> Snapshot {
 #[test]
 fn names_that_came_from_the_machine_cannot_steer_the_terminal() {
     let snapshot = snapshot();
-    let shown = text("run", &snapshot, &[], "", Style::PLAIN);
+    let shown = text("run", &snapshot, &Answer::of(&snapshot.explanation, &Advice::default()), "", Style::PLAIN);
     let full = details(Panel::Stuck, 1, &snapshot, Style::PLAIN).join("\n");
     assert!(shown.contains("a\\u{1b}[2Jb/2") && full.contains("a\\u{1b}[2Jb/2"), "{shown}{full}");
     assert!([shown, full].iter().all(|text| !text.contains(['\x1b', '\x07'])));
@@ -68,7 +70,7 @@ fn the_slowest_now_is_the_longest_whether_it_ended_or_not() {
     let mut snapshot = snapshot();
     assert_eq!(
         slowest(&snapshot).unwrap().text,
-        "slowest now: fsync by dd/1 of /mnt/a\\u{1b}]0;owned\\u{7}, 3.00 s so far: in folio_wait_bit"
+        "dd/1 fsync of .../a\\u{1b}]0;owned\\u{7} blocked 3.00 s: in folio_wait_bit"
     );
     let call =
         StallRecord { call: Some("read".into()), ..StallRecord::new(StallKind::SystemCall, 7, 0, 5 * 1_000_000_000) };
@@ -83,7 +85,7 @@ fn the_slowest_now_is_the_longest_whether_it_ended_or_not() {
     builder.stacks([StackRecord { stack: 1, frames: vec!["jbd2_log_wait_commit".into()] }].iter());
     let ended = builder.finish(&SeriesSet::default());
     (snapshot.explanation, snapshot.whole) = (ended.explanation, ended.whole);
-    assert_eq!(slowest(&snapshot).unwrap().text, "slowest now: read by thread 7, 5.00 s: 80 % journal");
+    assert_eq!(slowest(&snapshot).unwrap().text, "thread 7 read took 5.00 s: 80 % journal");
     snapshot.stuck.clear();
     snapshot.explanation.stalls.clear();
     assert_eq!(slowest(&snapshot), None);

@@ -6,8 +6,8 @@ use explain::snapshot::{Memory, Snapshot};
 use model::quantity::{Bytes, Nanoseconds};
 
 use super::tables::{Align, Column, Panel, Table, table};
+use crate::answer::Answer;
 use crate::explain::{cgroup_words, one_stall, scope};
-use crate::findings::Sentence;
 use crate::number::share;
 use crate::style::{Style, printable};
 
@@ -16,12 +16,10 @@ const GAP: usize = 2;
 /// Least width of a text column.
 const LEAST: usize = 8;
 
-/// The whole moment; `title` names the run and the time, `findings` are its sentences.
-pub fn text(title: &str, snapshot: &Snapshot, findings: &[Sentence], filter: &str, style: Style) -> String {
+/// The whole moment; `title` names the run and the time, `answer` says why.
+pub fn text(title: &str, snapshot: &Snapshot, answer: &Answer, filter: &str, style: Style) -> String {
     let mut text = format!("{}\n{}\n", style.heading(title), memory_line(&snapshot.memory));
-    if !findings.is_empty() {
-        let _ = write!(text, "\n{}", crate::findings::text(findings, style));
-    }
+    let _ = write!(text, "\n{}", crate::answer::text(answer, None, style));
     scope(&mut text, &snapshot.explanation, style);
     for panel in Panel::ALL {
         text.push('\n');

@@ -37,8 +37,7 @@ pub fn explain(args: &ExplainArgs, screen: &Screen) -> Result<Exit, Failure> {
         return Ok(exit);
     }
     let style = screen.style();
-    let findings = report::findings::text(&report::findings::findings(explained.findings()), style);
-    let text = report::explain::text(&name, &explained.explanation, &findings, shown, style);
+    let text = report::explain::text(&name, &explained.explanation, &explained.answer, shown, style);
     screen.result(&(explained.integrity.banner(style) + &text));
     if args.why {
         screen.result(&report::explain::rules(&explained.explanation, shown, style));

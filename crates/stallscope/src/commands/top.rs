@@ -1,7 +1,7 @@
 //! `top`: stalls in the terminal, live or at any moment of a run.
 
+mod answers;
 pub mod args;
-mod findings;
 mod live;
 mod metrics;
 mod snapshot_source;
@@ -13,12 +13,12 @@ use std::time::{Duration, Instant};
 use explain::snapshot::Snapshot;
 use model::quantity::Nanoseconds;
 use model::time::Moment;
-use report::findings::Sentence;
+use report::answer::Answer;
 use report::style::{Style, printable};
 use top::{Extent, Key, Mode, Request, Scene, View};
 
+use self::answers::Answers;
 use self::args::{TopArgs, When};
-use self::findings::Findings;
 use self::live::Live;
 use self::snapshot_source::SnapshotSource;
 use self::stored::Stored;
@@ -109,12 +109,12 @@ fn once(
     if let Some(remark) = source.remark() {
         screen.remark(&remark);
     }
-    let document = Findings::new().document(source.description(), &snapshot);
+    let (answer, advice) = Answers::new().of(source.description(), &snapshot);
     if args.json {
         let run = args.run.as_ref().map(|run| run.display().to_string());
         let mut value = report::snapshot::json(run.as_deref(), &snapshot);
-        value["findings"] = document["findings"].clone();
-        value["what_if"] = document["what_if"].clone();
+        value["answer"] = answer.json();
+        value["what_if"] = report::json::what_if(&advice);
         screen.json(&integrity.added(value));
     } else {
         let since = Nanoseconds(window.to_ns.saturating_sub(source.started().monotonic_ns));
@@ -125,8 +125,7 @@ fn once(
             clock(source.started(), window.to_ns)
         );
         let style = screen.style();
-        let findings = report::findings::findings(&document);
-        let text = report::snapshot::text(&title, &snapshot, &findings, &args.filter, style);
+        let text = report::snapshot::text(&title, &snapshot, &answer, &args.filter, style);
         screen.result(&(integrity.banner(style) + &text));
     }
     Ok(if interrupt.requests() > 0 { Exit::Interrupted } else { integrity.exit() })
@@ -148,12 +147,12 @@ fn watch(
     let mut extent = source.refresh()?;
     let mut view = view(args, extent);
     let mut terminal = Terminal::enter()?;
-    let writer = Findings::new();
+    let answers = Answers::new();
     let mut snapshot = source.snapshot(view.window(extent));
-    let mut findings = writer.of(source.description(), &snapshot);
+    let (mut answer, _) = answers.of(source.description(), &snapshot);
     let mut refreshed = Instant::now();
     loop {
-        let rows = draw(&mut terminal, source, (extent, &view, &snapshot, &findings), style)?;
+        let rows = draw(&mut terminal, source, (extent, &view, &snapshot, &answer), style)?;
         let Some(key) = next_key(&mut terminal, interrupt, refreshed + every)? else {
             return Ok(Exit::Interrupted);
         };
@@ -173,7 +172,7 @@ fn watch(
         // A paused window does not change, but a growing run may add to it.
         if window != snapshot.window || (key.is_none() && extent.live) {
             snapshot = source.snapshot(window);
-            findings = writer.of(source.description(), &snapshot);
+            (answer, _) = answers.of(source.description(), &snapshot);
         }
     }
 }
@@ -182,7 +181,7 @@ fn watch(
 fn draw(
     terminal: &mut Terminal,
     source: &dyn SnapshotSource,
-    (extent, view, snapshot, findings): (Extent, &View, &Snapshot, &[Sentence]),
+    (extent, view, snapshot, answer): (Extent, &View, &Snapshot, &Answer),
     style: Style,
 ) -> Result<usize, Failure> {
     let (title, started, remark) = (source.title(), source.started(), source.remark());
@@ -193,7 +192,7 @@ fn draw(
         extent,
         view,
         snapshot,
-        findings,
+        answer,
         remark: remark.as_deref(),
         style,
     };

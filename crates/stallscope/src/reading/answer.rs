@@ -8,6 +8,7 @@ use explain::summary::Summary;
 use explain::whatif::Advice;
 use model::preflight::Finding;
 use remedy::Remedies;
+use report::answer::Answer;
 use serde_json::Value;
 
 use crate::reading::archived_run;
@@ -58,9 +59,11 @@ pub struct Explained {
     pub explanation: Explanation,
     /// What would help.
     pub advice: Advice,
+    /// The same for people.
+    pub answer: Answer,
     /// What the run lacks.
     pub integrity: Integrity,
-    document: Value,
+    run: String,
 }
 
 impl Explained {
@@ -76,18 +79,14 @@ impl Explained {
         let (explanation, accounting) = explanation_in(scope, run, slower_than_ns, worst, warn);
         let advice = advice(run, &explanation, &accounting, remedies);
         let integrity = Integrity::of(run).explained(Some(&explanation));
-        let document = report::findings::document(&run.dir().display().to_string(), &explanation, &advice);
-        Explained { explanation, advice, integrity, document }
-    }
-
-    /// Its findings, without what the run lacks.
-    pub fn findings(&self) -> &Value {
-        &self.document
+        let answer = Answer::of(&explanation, &advice);
+        Explained { explanation, advice, answer, integrity, run: run.dir().display().to_string() }
     }
 
     /// The document.
     pub fn into_document(self) -> Value {
-        self.integrity.added(self.document)
+        let Explained { explanation, advice, answer, integrity, run } = self;
+        integrity.added(report::document::document(&run, &explanation, &advice, &answer))
     }
 }
 

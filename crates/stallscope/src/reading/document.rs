@@ -14,6 +14,7 @@ use model::run::RunDescription;
 use model::stall::RequestRecord;
 use page::{Limits, RunPage};
 use remedy::Remedies;
+use report::answer::{Answer, STALLS};
 use serde_json::Value;
 
 use crate::reading::integrity::Integrity;
@@ -67,8 +68,7 @@ impl RunDocument {
         each(run.operations(), |row| page.operation(row));
         each(run.request_intervals(), |row| page.request_interval(row));
         let requests = indexed(&run, |row| page.request(row));
-        // The findings name the longest operation.
-        let explained = run.has_trace().then(|| explanation::explanation_in(scope, &run, None, 1, warn));
+        let explained = run.has_trace().then(|| explanation::explanation_in(scope, &run, None, STALLS, warn));
         let explained_by = explained.as_ref().map(|(explanation, accounting)| (explanation, accounting));
         let explanation = explained_by.map(|(explanation, _)| explanation);
         let figures = reader.figures(&name, run.description(), &summary, &series, explanation);
@@ -93,13 +93,14 @@ impl RunDocument {
         })
     }
 
-    /// Its part of the document: with the findings, and what would help as far as that is known.
+    /// Its part of the document: with the answer, and what would help as far as that is known.
     fn value(&self, advice: Option<&Advice>) -> Value {
         let mut value = self.value.clone();
         if let Some(explanation) = &self.explanation {
             let unknown = Advice::default();
-            let mut document = report::findings::document("", explanation, advice.unwrap_or(&unknown));
-            value["findings"] = document["findings"].take();
+            let answer = Answer::of(explanation, advice.unwrap_or(&unknown));
+            let mut document = report::document::document("", explanation, advice.unwrap_or(&unknown), &answer);
+            value["answer"] = document["answer"].take();
             if advice.is_some() {
                 value["what_if"] = document["what_if"].take();
                 value["behind"] = document["behind"].take();

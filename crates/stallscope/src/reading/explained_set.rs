@@ -3,7 +3,8 @@
 use explain::blame::Explanation;
 use explain::whatif::Advice;
 use remedy::Remedies;
-use report::findings::{ExplainedNode, set_document};
+use report::answer::Answer;
+use report::document::{ExplainedNode, ExplainedNodes};
 use report::style::Style;
 use serde_json::Value;
 
@@ -27,6 +28,7 @@ struct OfNode<'a> {
     run: String,
     explanation: Explanation,
     advice: Advice,
+    answer: Answer,
     document: Value,
 }
 
@@ -48,9 +50,10 @@ impl<'a> ExplainedSet<'a> {
             let warn = |warning: &str| screen.warning(warning);
             let (explanation, accounting) = explanation_in(scope, run, slower_than_ns, worst, warn);
             let advice = advice(run, &explanation, &accounting, remedies);
-            let document = report::findings::document(&node.name(), &explanation, &advice);
+            let answer = Answer::of(&explanation, &advice);
+            let document = report::document::document(&node.name(), &explanation, &advice, &answer);
             integrity.join(&Integrity::of(run).explained(Some(&explanation)));
-            nodes.push(OfNode { node, run: node.name(), explanation, advice, document });
+            nodes.push(OfNode { node, run: node.name(), explanation, advice, answer, document });
         }
         Ok(ExplainedSet { set, nodes, name: set.directory.display().to_string(), integrity })
     }
@@ -59,23 +62,14 @@ impl<'a> ExplainedSet<'a> {
         self.nodes.iter().map(explained).collect()
     }
 
-    /// The sums over all nodes, and the document of `explain --json`.
-    pub fn document(&self, worst: usize) -> (Explanation, Value) {
-        set_document(&self.name, &self.nodes(), worst)
+    /// The sums over all nodes, the answer, and the document of `explain --json`.
+    pub fn together(&self, worst: usize) -> ExplainedNodes {
+        ExplainedNodes::of(&self.name, &self.nodes(), worst)
     }
 
     /// The text of `explain`.
-    pub fn text(&self, (all, document): (&Explanation, &Value), worst: usize, style: Style) -> String {
-        let lines = |document: &Value| report::findings::text(&report::findings::findings(document), style);
-        let of_nodes: Vec<String> = self.nodes.iter().map(|node| lines(&node.document)).collect();
-        let name = (self.name.as_str(), &self.set.description);
-        let findings = self.findings(document, style);
-        report::set::explained(name, (all, document), &self.nodes(), (&findings, &of_nodes), (worst, style))
-    }
-
-    /// The five sentences on all nodes, as lines.
-    pub fn findings(&self, document: &Value, style: Style) -> String {
-        report::findings::text(&report::findings::set_findings(document), style)
+    pub fn text(&self, together: &ExplainedNodes, worst: usize, style: Style) -> String {
+        report::set::explained((&self.name, &self.set.description), together, &self.nodes(), (worst, style))
     }
 
     /// What it lacks.
@@ -104,15 +98,13 @@ pub fn print_brief(directory: &std::path::Path, screen: &Screen) -> bool {
     let busy = screen.busy("explaining");
     let explained = ExplainedSet::of(&set, None, 1, &ScopeArgs::default(), &Remedies::shipped(), screen);
     let Ok(explained) = explained else { return false };
-    let (all, document) = explained.document(1);
+    let together = explained.together(1);
     drop(busy);
-    let style = screen.style();
-    let findings = explained.findings(&document, style);
-    screen.result(&report::set::brief(&directory.display().to_string(), &all, &findings, style));
+    screen.result(&report::set::brief(&directory.display().to_string(), &together, screen.style()));
     true
 }
 
 fn explained<'a>(of: &'a OfNode<'_>) -> ExplainedNode<'a> {
-    let OfNode { node, run, explanation, document, .. } = of;
-    ExplainedNode { node: &node.node, clock: node.clock, run, explanation, document: document.clone() }
+    let OfNode { node, run, explanation, answer, document, .. } = of;
+    ExplainedNode { node: &node.node, clock: node.clock, run, explanation, answer, document: document.clone() }
 }

@@ -8,6 +8,7 @@ use explain::series::SeriesSet;
 use explain::whatif::{Advice, advise};
 use model::user_stack::UserFrameRecord;
 use remedy::Remedies;
+use report::answer::{Answer, STALLS};
 
 use crate::reading::names_of_frames;
 use crate::ui::screen::Screen;
@@ -15,36 +16,36 @@ use crate::ui::screen::Screen;
 /// A trace of at most this size is explained in well under a second.
 const QUICK_BYTES: u64 = 4 << 20;
 
-/// Prints the causes in one sentence, and the worst stall. Nothing if the kernel was not traced, or with `hurry` if it
+/// Prints the answer. Nothing if the kernel was not traced, or with `hurry` if it
 /// would take long.
 pub fn print_brief(directory: &Path, scope: Scope, hurry: bool, screen: &Screen) {
-    if let Some((explanation, findings)) = of_finished((directory, scope), hurry, 1, screen) {
+    if let Some((explanation, answer)) = of_finished((directory, scope), hurry, STALLS, screen) {
         let name = directory.display().to_string();
-        screen.result(&report::explain::brief(&name, &explanation, &findings, screen.style()));
+        screen.result(&report::explain::brief(&name, &explanation, &answer, screen.style()));
     }
 }
 
 /// Stalls in the document, unless `--worst` says otherwise.
-pub const STALLS_LISTED: usize = 200;
+pub const STALLS_LISTED: usize = STALLS;
 
 /// Prints the full explanation of a run that has just ended, with the `worst` stalls.
 pub fn print_full(directory: &Path, worst: usize, screen: &Screen) {
-    if let Some((explanation, findings)) =
+    if let Some((explanation, answer)) =
         of_finished((directory, Scope::default()), false, worst.max(STALLS_LISTED), screen)
     {
         let name = directory.display().to_string();
-        let text = report::explain::text(&name, &explanation, &findings, worst, screen.style());
+        let text = report::explain::text(&name, &explanation, &answer, worst, screen.style());
         screen.result(&format!("\n{text}"));
     }
 }
 
-/// The explanation of a run that has just ended, and its findings.
+/// The explanation of a run that has just ended, and the answer.
 fn of_finished(
     (directory, scope): (&Path, Scope),
     hurry: bool,
     worst: usize,
     screen: &Screen,
-) -> Option<(Explanation, String)> {
+) -> Option<(Explanation, Answer)> {
     let run = Run::open(directory).ok().filter(Run::has_trace)?;
     if hurry && run.trace_bytes() > QUICK_BYTES {
         screen.remark(&format!("why operations were slow: stallscope explain {}", directory.display()));
@@ -53,9 +54,8 @@ fn of_finished(
     let _busy = screen.busy("explaining");
     let (explanation, accounting) = explanation_in(scope, &run, None, worst, |warning| screen.warning(warning));
     let advice = advice(&run, &explanation, &accounting, &Remedies::shipped());
-    let document = report::findings::document("", &explanation, &advice);
-    let findings = report::findings::text(&report::findings::findings(&document), screen.style());
-    Some((explanation, findings))
+    let answer = Answer::of(&explanation, &advice);
+    Some((explanation, answer))
 }
 
 /// Predicts what would help the explained operations.

@@ -172,8 +172,11 @@ fn print_to(mut stream: impl Write, text: &str) -> io::Result<()> {
 }
 
 fn style_of(stream: &(impl IsTerminal + AsFd)) -> Style {
+    // Who sets COLUMNS knows better than the terminal, or writes to a file.
+    let wanted = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok()).filter(|columns| *columns > 0);
+    let plain = Style { width: wanted.unwrap_or(Style::PLAIN.width), ..Style::PLAIN };
     if !stream.is_terminal() {
-        return Style::PLAIN;
+        return plain;
     }
     let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     let dumb = std::env::var("TERM").is_ok_and(|term| term == "dumb");
@@ -182,7 +185,8 @@ fn style_of(stream: &(impl IsTerminal + AsFd)) -> Style {
         .find_map(|name| std::env::var(name).ok().filter(|value| !value.is_empty()))
         .is_some_and(|locale| locale.to_ascii_lowercase().replace('-', "").contains("utf8"));
     // A terminal without a size is no window: OpenMPI's launcher reads a rank's output from one, and may write it to a file.
-    let Some(width) = terminal_width(stream) else { return Style::PLAIN };
+    let Some(width) = terminal_width(stream) else { return plain };
+    let width = wanted.unwrap_or(width);
     Style { color: !set("NO_COLOR") && !dumb, unicode: utf8 && !dumb, width }
 }
 

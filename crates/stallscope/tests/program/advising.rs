@@ -71,6 +71,6 @@ fn a_memory_limit_that_evicts_what_is_read_again_is_advised_to_be_raised() {
     assert!((0.4..=1.0).contains(&share), "{share}");
     let cgroup = limited.cgroup.file_name().unwrap().to_string_lossy().into_owned();
     assert_eq!(raised["target"]["cgroup"], format!("/{cgroup}"));
-    let help = document["findings"].as_array().unwrap().last().unwrap()["text"].as_str().unwrap();
+    let help = document["answer"]["fix"]["lines"].to_string();
     assert!(help.contains("raise the memory limit fourfold"), "{help}");
 }

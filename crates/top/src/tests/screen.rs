@@ -7,6 +7,7 @@ use model::stall::{StackRecord, StallKind, StallRecord, TaskRecord, TraceSetting
 use model::time::Moment;
 use ratatui_core::backend::TestBackend;
 use ratatui_core::terminal::Terminal;
+use report::answer::Answer;
 use report::snapshot::Panel;
 use report::style::Style;
 
@@ -108,8 +109,7 @@ fn snapshot() -> Snapshot {
 
 fn screen(view: &View, size: (u16, u16), style: Style) -> String {
     let snapshot = snapshot();
-    let document = report::findings::document("", &snapshot.explanation, &Advice::default());
-    let findings = report::findings::findings(&document);
+    let answer = Answer::of(&snapshot.explanation, &Advice::default());
     let mut terminal = Terminal::new(TestBackend::new(size.0, size.1)).unwrap();
     let scene = Scene {
         title: "stallscope-runs/2026-11-21T1400-simoop",
@@ -118,7 +118,7 @@ fn screen(view: &View, size: (u16, u16), style: Style) -> String {
         extent: EXTENT,
         view,
         snapshot: &snapshot,
-        findings: &findings,
+        answer: &answer,
         remark: None,
         style,
     };

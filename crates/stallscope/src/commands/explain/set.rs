@@ -24,14 +24,14 @@ pub(super) fn explain(args: &ExplainArgs, set: &RunSet, remedies: &Remedies, scr
         let _busy = screen.busy(&format!("explaining {}", set.directory.display()));
         ExplainedSet::of(set, args.slower_than, shown, &scope, remedies, screen)?
     };
-    let (all, document) = explained.document(shown);
+    let together = explained.together(shown);
     let integrity = explained.integrity();
     if args.json {
-        screen.json(&integrity.added(document));
+        screen.json(&integrity.added(together.document));
         return Ok(integrity.exit());
     }
     let style = screen.style();
-    screen.result(&(integrity.banner(style) + &explained.text((&all, &document), shown, style)));
+    screen.result(&(integrity.banner(style) + &explained.text(&together, shown, style)));
     if args.why {
         for (node, explanation) in explained.explanations() {
             screen.result(&format!("\n{}", style.heading(&format!("Node {node}"))));

@@ -2,10 +2,10 @@
 
 use std::fmt::Write as _;
 
-use explain::blame::Explanation;
 use model::quantity::Nanoseconds;
 use page::Limits;
 use remedy::Remedies;
+use report::document::ExplainedNodes;
 use report::style::{Style, printable};
 use serde_json::Value;
 
@@ -26,8 +26,8 @@ pub(super) fn report(args: &ReportArgs, set: &RunSet, screen: &Screen) -> Result
     let explained = is_traced
         .then(|| ExplainedSet::of(set, None, 1, &scope, &Remedies::shipped(), screen))
         .transpose()?
-        .map(|explained| (explained.document(1), explained));
-    let nodes = chosen(set, explained.as_ref().map(|((_, document), _)| document));
+        .map(|explained| (explained.together(1), explained));
+    let nodes = chosen(set, explained.as_ref().map(|(together, _)| &together.document));
     let read = |node: &&NodeRun| {
         let _busy = screen.busy(&format!("reading {}", node.name()));
         RunDocument::read(&node.path, (Limits::FILE, &scope), page::wanted_counter, screen)
@@ -67,18 +67,18 @@ fn line(node: &NodeRun) -> String {
     format!("Node {}, ranks {ranks}; {clock}.", printable(&node.node.name))
 }
 
-/// The figures and the findings of all nodes, as `show` and `explain` print them.
+/// The figures and the answer of all nodes, as `show` and `explain` print them.
 fn text(
     set: &RunSet,
-    explained: Option<&((Explanation, Value), ExplainedSet<'_>)>,
+    explained: Option<&(ExplainedNodes, ExplainedSet<'_>)>,
     nodes: &[&NodeRun],
     screen: &Screen,
 ) -> String {
     let summaries = set.summarize(screen);
     let (name, runs) = (set.directory.display().to_string(), set.run_names());
     let mut text = report::set::text(&set.figures(&name, &runs, &summaries), Style::PLAIN);
-    if let Some(((_, document), explained)) = explained {
-        let _ = write!(text, "\nWhy\n{}", explained.findings(document, Style::PLAIN));
+    if let Some((together, _)) = explained {
+        let _ = write!(text, "\n{}", report::answer::text(&together.answer, Some(&name), Style::PLAIN));
     }
     let read = set.read().count();
     if nodes.len() < read {

@@ -2,8 +2,8 @@ use explain::blame::{Cause, CauseTime, Culprit, EvidenceTimes, Explanation, Part
 use explain::whatif::Advice;
 use model::set::{NodeClock, SetNode};
 
-use super::{ExplainedNode, set_document};
-use crate::findings::{document, findings};
+use super::{ExplainedNode, ExplainedNodes, document};
+use crate::answer::{Answer, Line};
 
 const S: u64 = 1_000_000_000;
 
@@ -64,7 +64,7 @@ fn explanation(tid: u32, blocker: &str, cause: Cause, seconds: u64) -> Explanati
 }
 
 #[test]
-fn the_node_that_dominates_and_who_is_to_blame_on_which_node_is_said() {
+fn the_node_that_lost_most_and_the_nodes_of_root_blockers_are_named() {
     let node = |name: &str, rank| SetNode {
         name: name.into(),
         host: name.into(),
@@ -75,10 +75,11 @@ fn the_node_that_dominates_and_who_is_to_blame_on_which_node_is_said() {
     };
     let nodes = [node("a", 0), node("b", 1)];
     let explanations = [explanation(7, "tar", Cause::Device, 2), explanation(9, "dd", Cause::Lock, 6)];
+    let answers = explanations.each_ref().map(|explanation| Answer::of(explanation, &Advice::default()));
     let explained: Vec<ExplainedNode<'_>> = nodes
         .iter()
-        .zip(&explanations)
-        .map(|(node, explanation)| ExplainedNode {
+        .zip(explanations.iter().zip(&answers))
+        .map(|(node, (explanation, answer))| ExplainedNode {
             node,
             clock: NodeClock {
                 offset_ns: 10 * S as i64 * node.ranks[0] as i64,
@@ -86,23 +87,22 @@ fn the_node_that_dominates_and_who_is_to_blame_on_which_node_is_said() {
             },
             run: "x",
             explanation,
-            document: document("x", explanation, &Advice::default()),
+            answer,
+            document: document("x", explanation, &Advice::default(), answer),
         })
         .collect();
-    let (all, document) = set_document("OUT", &explained, 200);
+    let ExplainedNodes { all, answer, document } = ExplainedNodes::of("OUT", &explained, 200);
     assert_eq!((all.slow_operations, all.wall_ns), (2, 8 * S));
-    let text: Vec<&str> =
-        document["findings"].as_array().unwrap().iter().map(|one| one["text"].as_str().unwrap()).collect();
-    assert_eq!(
-        text,
-        [
-            "2 operations of the load took at least 1.00 s, 8.00 s in total; the longest, write by rank/9, took 6.00 s.",
-            "Node b has 75 % of that time, 1 operation of 6.00 s; then node a, 25 %; the longest was on node b.",
-            "The causes: 75 % lock, 25 % device.",
-            "The largest root blocker is dd/9: it cost 6.00 s (lock); that is on node b; on node a it is tar/7: 2.00 s (device).",
-            "Evidence: 0 % traced, 0 % unexplained; nothing was lost; times of different nodes are related within 12.0 us.",
-        ]
-    );
+    let texts = |lines: &[Line]| lines.iter().map(Line::text).collect::<Vec<_>>();
+    assert_eq!(answer.headline.text(), "The load waited 8.00 s, 75 % of it for a lock held by dd");
+    let who = [
+        "2 operations of the load took at least 1.00 s, 8.00 s in total; the longest 6.00 s: write by rank/9",
+        "node b 6.00 s (75 %, 1 operation), node a 2.00 s (25 %, 1 operation)",
+    ];
+    assert_eq!(texts(&answer.who), who);
+    assert_eq!(texts(&answer.blocker), ["dd/9: 75 % on node b", "tar/7: 25 % on node a"]);
+    let sure = ["100 % explained: 0 % traced; nothing was lost", "times of different nodes are related within 12.0 us"];
+    assert_eq!(texts(&answer.sure), sure);
     let stalls: Vec<_> = document["stalls"]
         .as_array()
         .unwrap()
@@ -110,8 +110,5 @@ fn the_node_that_dominates_and_who_is_to_blame_on_which_node_is_said() {
         .map(|stall| (&stall["node"], stall["start_ns"].as_u64()))
         .collect();
     assert_eq!(stalls, [(&"b".into(), Some(40 * S)), (&"a".into(), Some(50 * S))]);
-    for sentence in super::set_findings(&document) {
-        sentence.facts.iter().for_each(|fact| assert_eq!(fact.of(&document).as_ref(), Some(&fact.text)));
-    }
-    assert!(!findings(&document).is_empty(), "readers of a run's document read that of a set");
+    assert_eq!(document["nodes"][1]["share"], 0.75);
 }
