@@ -1,11 +1,13 @@
 //! Who cost each class of operations its time: the wait graph's data.
 
 use explain::blame::{Accounting, Culprit};
+use model::container::Containers;
+use report::answer::short_cgroup;
 use serde_json::{Map, Value, json};
 
-/// Root blockers by class of operation.
-pub(crate) fn blamed(accounting: &Accounting) -> Value {
-    let classes = accounting.culprits_by_class().into_iter();
+/// Root blockers by class of operation: of all, or of the recorded command's alone.
+pub(crate) fn blamed(accounting: &Accounting, of_command_alone: bool) -> Value {
+    let classes = accounting.culprits_by_class(of_command_alone).into_iter();
     classes.map(|(class, culprits)| (class, culprits.iter().map(culprit).collect())).collect::<Map<_, _>>().into()
 }
 
@@ -14,6 +16,7 @@ fn culprit(one: &Culprit) -> Value {
         "cause": one.cause.name(),
         "task": one.task.as_ref().and_then(|task| Some(with_role(task.name.as_deref()?, one.role.as_deref()))),
         "cgroup": one.cgroup,
+        "place": one.cgroup.as_ref().map(|cgroup| one.container.clone().unwrap_or_else(|| short_cgroup(cgroup, &Containers::default()))),
         "device": one.device_name.clone().or_else(|| Some(one.device?.to_string())),
         "file_system": one.file_system,
         "time_ns": one.time_ns,

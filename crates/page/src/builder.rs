@@ -14,6 +14,7 @@ use crate::latencies::LoadCharts;
 use crate::limits::Limits;
 use crate::marks::{StuckOperations, marks};
 use crate::requests::RequestCharts;
+use crate::sleeps::sleep_stalls;
 use crate::stalls::{StallCharts, stalls, untraced};
 
 /// Collects the rows of one run.
@@ -71,12 +72,15 @@ impl RunPage {
         let samples = SampledCounters::new(series, run);
         let span_ns = samples.axis.at_ns.last().copied().unwrap_or(0).max(latencies.end_ns());
         let accounting = explained.map(|(_, accounting)| accounting);
-        let StallCharts { list, axis, chart } = accounting.map_or_else(untraced, |accounting| {
-            stalls(accounting, run.started.monotonic_ns, span_ns, run.sample_interval_ns, limits)
+        let sleeps = explained.map_or_else(Vec::new, |(found, _)| sleep_stalls(&found.sleeps, found.command.is_some()));
+        let StallCharts { list, axis, charts } = accounting.map_or_else(untraced, |accounting| {
+            let (started_ns, interval_ns) = (run.started.monotonic_ns, run.sample_interval_ns);
+            stalls((accounting, &sleeps), started_ns, span_ns, interval_ns, limits)
         });
-        let charts = self.charts(&samples, chart, span_ns);
+        let charts = self.charts(&samples, charts, span_ns);
         json!({
             "name": name,
+            "title": title(run),
             "command": run.command,
             "host": summary.host,
             "badge": run.origin().map(|origin| report::simulation::badge(&origin)),
@@ -87,7 +91,8 @@ impl RunPage {
             "interval_ms": run.sample_interval_ns / 1_000_000,
             "summary": report::json::summary(name, summary),
             "explanation": explained.map(|(explanation, _)| in_short(name, explanation)),
-            "blamed": accounting.map(blamed),
+            "blamed": accounting.map(|accounting| blamed(accounting, false)),
+            "blamed_of_command": explained.and_then(blamed_of_command),
             "causes": Cause::ALL.map(|cause| [cause.name(), cause.words()]),
             "marks": marks(summary, &self.stuck),
             "axes": { "samples": samples.axis.to_value(), "intervals": latencies.axis().to_value(), "stalls": axis },
@@ -98,10 +103,10 @@ impl RunPage {
     }
 
     /// All charts, in the order of the page.
-    fn charts(&self, samples: &SampledCounters<'_>, causes: Value, span_ns: u64) -> Vec<Value> {
+    fn charts(&self, samples: &SampledCounters<'_>, causes: Vec<Value>, span_ns: u64) -> Vec<Value> {
         let run = &self.description;
         let mut charts = self.latencies.charts(run.report_interval_ns.unwrap_or(run.sample_interval_ns), span_ns);
-        charts.push(causes);
+        charts.extend(causes);
         let requests = self.requests.charts(run, span_ns);
         if run.simulated.is_some() {
             charts.extend(samples.of_model());
@@ -114,6 +119,22 @@ impl RunPage {
         }
         charts
     }
+}
+
+/// What people call the run: its label, else the recorded command line, else its workload.
+fn title(run: &RunDescription) -> String {
+    let label = run.configuration.as_ref().map(|configuration| configuration.name.clone());
+    let recorded = || {
+        let after = run.command.iter().position(|word| word == "--")?;
+        Some(run.command[after + 1..].join(" ")).filter(|words| !words.is_empty())
+    };
+    label.or_else(recorded).unwrap_or_else(|| run.workload.clone())
+}
+
+/// Root blockers of the recorded command's operations, where these are a part of all.
+fn blamed_of_command((found, accounting): (&Explanation, &Accounting)) -> Option<Value> {
+    let is_part = found.command.is_some() && found.neighbours.is_some();
+    is_part.then(|| blamed(accounting, true))
 }
 
 /// The explanation without the stalls, which are in the list.

@@ -20,6 +20,7 @@ mod model_metrics;
 mod number;
 mod request_list;
 mod requests;
+mod sleeps;
 mod stall_list;
 mod stalls;
 mod steps;

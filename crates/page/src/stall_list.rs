@@ -1,4 +1,4 @@
-//! The list of slow operations: all in brief, the longest in full.
+//! The list of slow operations and sleeps: all in brief, the longest in full.
 
 use std::cmp::Reverse;
 
@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 use crate::columns::{Ascending, document_columns};
 use crate::limits::Limits;
 use crate::number::{NameIndex, NameTable};
+use crate::sleeps::SleepStall;
 
 document_columns! {
     /// A slow operation in the list.
@@ -30,6 +31,8 @@ document_columns! {
         share_percent: u64 => "share",
         /// 0: still running at the end of the run
         finished: bool => "finished",
+        /// 0: of a program beside the recorded command or load
+        own: bool => "own",
     }
 }
 
@@ -37,12 +40,14 @@ document_columns! {
 pub(crate) struct StallListing {
     started_ns: u64,
     rows: Vec<ListedStall>,
+    /// Sleeps in full, by number.
+    sleeps: Map<String, Value>,
     names: NameTable,
 }
 
 impl StallListing {
     pub(crate) fn new(started_ns: u64, capacity: usize) -> StallListing {
-        StallListing { started_ns, rows: Vec::with_capacity(capacity), names: NameTable::default() }
+        StallListing { started_ns, rows: Vec::with_capacity(capacity), sleeps: Map::new(), names: NameTable::default() }
     }
 
     /// Adds an operation and its time by cause.
@@ -61,10 +66,31 @@ impl StallListing {
             cause,
             share_percent: (by_cause_ns[cause as usize] * 100 + stall.duration_ns / 2) / stall.duration_ns.max(1),
             finished: stall.finished,
+            own: stall.of_command != Some(false),
         });
     }
 
-    /// The list in order of starts: only the longest where there are too many, the longest of them in full.
+    /// Adds a sleep, behind the operations.
+    pub(crate) fn sleep(&mut self, sleep: &SleepStall) {
+        let stall = &sleep.stall;
+        let names = &mut self.names;
+        let row = ListedStall {
+            number: Ascending(self.rows.len() as u64),
+            start_us: Ascending(stall.start_ns.saturating_sub(self.started_ns) / 1_000),
+            duration_us: stall.duration_ns / 1_000,
+            operation: names.index_of(&stall.operation),
+            task: names.index_of(&stall.task.to_string()),
+            path: None,
+            cause: stall.causes[0].cause,
+            share_percent: 100,
+            finished: stall.finished,
+            own: stall.of_command != Some(false),
+        };
+        self.sleeps.insert(row.number.0.to_string(), value(stall, &sleep.lanes));
+        self.rows.push(row);
+    }
+
+    /// The list in order of starts, and then the sleeps: only the longest where there are too many, the longest of them in full.
     pub(crate) fn into_value(self, accounting: &Accounting, limits: Limits) -> Value {
         let rows = &self.rows;
         let mut longest: Vec<usize> = (0..rows.len()).collect();
@@ -74,8 +100,9 @@ impl StallListing {
         longest.sort_unstable();
         let listed: Vec<&ListedStall> = longest.iter().map(|&number| &rows[number]).collect();
         let full = accounting.stalls_with_lanes(&in_full);
-        let full: Map<String, Value> =
+        let mut full: Map<String, Value> =
             full.iter().map(|(number, one, lanes)| (number.to_string(), value(one, lanes))).collect();
+        full.extend(self.sleeps);
         let mut list = ListedStall::columns(&listed);
         list.insert("seen".to_owned(), json!(rows.len()));
         list.insert("names".to_owned(), self.names.into_value());

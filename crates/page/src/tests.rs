@@ -5,7 +5,7 @@ mod generated;
 mod hostile;
 mod hour;
 
-use explain::blame::{Blame, Cause};
+use explain::blame::{Blame, Cause, OtherEnd, Sleep, TaskId, TaskState};
 use explain::series::SeriesSet;
 use explain::summary::{RecordingFacts, SummaryBuilder};
 use model::event::RunEvent;
@@ -40,6 +40,11 @@ struct Rows {
 
 impl Rows {
     fn page(&self, limits: Limits) -> Value {
+        self.page_with(limits, Vec::new())
+    }
+
+    /// With sleeps that no operation holds.
+    fn page_with(&self, limits: Limits, sleeps: Vec<Sleep>) -> Value {
         let run = RunDescription {
             sample_interval_ns: S,
             report_interval_ns: Some(S),
@@ -73,7 +78,8 @@ impl Rows {
         }
         series.feed(&self.changes);
         let summary = summary.summarise(&series, RecordingFacts::default());
-        let (explanation, accounting) = blame.finish_with_accounting();
+        let (mut explanation, accounting) = blame.finish_with_accounting();
+        explanation.sleeps.longest = sleeps;
         page.finish("run", &summary, &series, Some((&explanation, &accounting)))
     }
 
@@ -201,6 +207,47 @@ fn stalls_are_listed_by_time_and_their_time_by_cause_is_drawn() {
     assert_eq!(page["blamed"]["write"][0]["time_ns"], json!(3 * S / 2));
     let causes = chart(&page, "causes");
     assert_eq!(line(causes, "journal"), &json!([0, 0.75, 1, 0.5]), "operations stalled at a time");
+}
+
+/// A run of which nothing else is slow: the hang is in the list, in full, and over time.
+#[test]
+fn a_hang_is_drawn_and_listed_with_who_has_the_other_end() {
+    let rows = Rows { samples: 5, ..Rows::default() };
+    let task = |name: &str, tid| TaskId { tid, name: Some(name.to_owned()) };
+    let stopped = OtherEnd {
+        task: task("php", 8),
+        through: Some(model::detail::OtherEnd::Pipe),
+        is_certain: true,
+        unread_bytes: None,
+        title: None,
+        state: Some(TaskState::Stopped),
+        call: None,
+        on: None,
+    };
+    let sleep = Sleep {
+        task: task("psql", 7),
+        call: Some("poll".to_owned()),
+        start_ns: START + S,
+        duration_ns: 2 * S,
+        cpu_quota: None,
+        unfinished: true,
+        throughout: false,
+        hangs: true,
+        stack: None,
+        waits_for: None,
+        waker: None,
+        other_ends: vec![stopped],
+    };
+    let page = rows.page_with(Limits::FILE, vec![sleep]);
+    let list = &page["stalls"];
+    assert_eq!((&list["seen"], &list["finished"], &list["duration"]), (&json!(1), &json!([0]), &json!([2_000_000])));
+    let full = &list["full"]["0"];
+    assert_eq!(
+        (&full["task"], &full["operation"], &full["finished"]),
+        (&json!("psql/7"), &json!("poll"), &json!(false))
+    );
+    assert_eq!((&full["chain"][1]["task"], &full["chain"][1]["waits_for"]), (&json!("php/8"), &json!("stopped")));
+    assert_eq!(line(chart(&page, "causes"), "stopped"), &json!([0, 1, 1, 0]));
 }
 
 #[test]

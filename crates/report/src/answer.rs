@@ -44,7 +44,7 @@ pub const STALLS: usize = 200;
 impl Answer {
     /// About the recorded command or load, where it has anything to say; else about the machine.
     pub fn of(explanation: &Explanation, advice: &Advice) -> Answer {
-        let command = Part::of_command(explanation).filter(|command| !command.only_slept());
+        let command = Part::of_command(explanation).filter(|_| !explanation.command_only_slept());
         let hang = hang::longest(explanation);
         let sleeps = |sleep: &&Sleep| sleep.hangs || command.is_some_and(|command| command.operations == 0);
         let main = if let Some(sleep) = hang.filter(|sleep| sleep.hangs) {
@@ -86,7 +86,8 @@ impl Answer {
 
 /// Whether advice is for the recorded command alone.
 fn has_advice_of_its_own(explanation: &Explanation, advice: &Advice) -> bool {
-    advice.of_short_waits || explanation.command.as_ref().is_some_and(|command| command.operations > 0)
+    let has_operations = explanation.command.as_ref().is_some_and(|command| command.operations > 0);
+    advice.of_short_waits || has_operations
 }
 
 fn lost_in_short_waits(explanation: &Explanation, advice: &Advice) -> bool {

@@ -2,6 +2,7 @@ import uPlot from "uplot";
 import { causeColour, causeHatch } from "./causes";
 import { element, printable } from "./element";
 import { digitsFor, duration, moment, value } from "./format";
+import { OF_COMMAND } from "./scope";
 import { DASHES, colour, css, shade } from "./theme";
 import type { TimeAxis } from "./time";
 import type { Chart, Heat, Lines, Mark, Numbers, Run } from "./types";
@@ -17,6 +18,8 @@ export interface Part {
 }
 
 const HEIGHT = 190;
+/** Operations that the chart of causes marks. */
+const LONGEST = 6;
 /** Steps of an axis of bytes. */
 const BINARY = Array.from({ length: 50 }, (_, power) => 2 ** power);
 
@@ -47,7 +50,7 @@ function base(time: TimeAxis, parts: Part[], unit: string, width: number): uPlot
       { stroke: faint, grid: line, ticks: line, font, size: 30, values: (_, at, __, ___, step) => at.map((t) => moment(t, digitsFor(step))) },
       { stroke: faint, grid: line, ticks: line, font, size: 74, ...(unit.startsWith("bytes") ? { incrs: BINARY } : {}), values: (_, at) => at.map((v) => (v === null ? "" : value(v, unit))) },
     ],
-    series: [{ label: "time", value: (_, at) => (at === null ? "–" : moment(at, time.digits())) }],
+    series: [{ label: "time", value: (_, at) => (at === null ? "" : moment(at, time.digits())) }],
     legend: { live: true, isolate: true, markers: { width: 3, dash: (u, at) => dashWord(u.series[at].dash) } },
     cursor: {
       drag: { x: true, y: false, setScale: false },
@@ -70,6 +73,11 @@ function base(time: TimeAxis, parts: Part[], unit: string, width: number): uPlot
       ready: [(u) => u.over.addEventListener("dblclick", () => time.reset())],
     },
   };
+}
+
+/** A value in a legend: nothing where the cursor is not on the chart. */
+function inLegend(v: number | null | undefined, unit: string): string {
+  return v === null || v === undefined ? "" : value(v, unit);
 }
 
 /** The width of a time in pixels. */
@@ -180,14 +188,14 @@ function drawLines(time: TimeAxis, parts: Part[], place: HTMLElement, width: num
       const dash = parts.length > 1 ? DASHES[which % DASHES.length] : DASHES[at % DASHES.length];
       options.series.push({
         label: printable(label), stroke: paint, width: 1.6, dash, spanGaps: parts.length > 1, points: { show: false },
-        value: (_, v) => value(v, chart.unit),
+        value: (_, v) => inLegend(v, chart.unit),
       });
       if (line.lo !== undefined && line.hi !== undefined) {
         for (const [edge, name] of [[line.lo, "lowest"], [line.hi, "highest"]] as const) {
           columns.push(edge);
           options.series.push({
             label: printable(`${label}, ${name}`), stroke: paint, width: 0.5, alpha: 0.5, points: { show: false },
-            spanGaps: parts.length > 1, value: (_, v) => value(v, chart.unit),
+            spanGaps: parts.length > 1, value: (_, v) => inLegend(v, chart.unit),
           });
         }
       }
@@ -214,9 +222,10 @@ function drawStack(time: TimeAxis, part: Part, place: HTMLElement, width: number
     options.series.push({
       label: printable(words), stroke: causeColour(line.name), fill: () => causeHatch(line.name) as string, width: 1, points: { show: false },
       paths: uPlot.paths.stepped!({ align: -1 }),
-      value: (_, __, ___, step) => (step === null ? "–" : value(values[at][step], chart.unit)),
+      value: (_, __, ___, step) => (step === null ? "" : inLegend(values[at][step], chart.unit)),
     });
   }
+  options.hooks!.draw!.push((u) => drawLongest(u, part));
   options.hooks!.ready!.push((u) => u.root.querySelectorAll(".u-series").forEach((entry, series) => {
     const mark = element("canvas", { width: "12", height: "12", class: "hatch" });
     const pen = mark.getContext("2d");
@@ -226,6 +235,27 @@ function drawStack(time: TimeAxis, part: Part, place: HTMLElement, width: number
     entry.querySelector(".u-marker")?.replaceWith(mark);
   }));
   return new uPlot(options, columns as uPlot.AlignedData, place);
+}
+
+/** The longest operations as bars at the top, each in a row of its own. */
+function drawLongest(u: uPlot, part: Part): void {
+  const list = part.data.stalls;
+  if (list === null) return;
+  const own = part.chart.id === OF_COMMAND;
+  let at = 0;
+  const starts = list.start.map((delta) => (at += delta));
+  const rows = starts.map((_, row) => row).filter((row) => !own || list.own[row] === 1);
+  const longest = rows.sort((a, b) => list.duration[b] - list.duration[a]).slice(0, LONGEST);
+  const { left, top, width } = u.bbox;
+  const x = (us: number) => Math.min(Math.max(u.valToPos(us / 1e6 - part.zero, "x", true), left), left + width);
+  const dot = devicePixelRatio;
+  u.ctx.save();
+  u.ctx.fillStyle = css("--ink");
+  longest.forEach((row, place) => {
+    const [from, to] = [x(starts[row]), x(starts[row] + list.duration[row])];
+    if (to > left && from < left + width) u.ctx.fillRect(from, top + (1 + place * 4) * dot, Math.max(to - from, 2 * dot), 2 * dot);
+  });
+  u.ctx.restore();
 }
 
 interface Column {
@@ -279,7 +309,7 @@ function drawHeat(time: TimeAxis, part: Part, place: HTMLElement, width: number,
     label: "finished", stroke: shade(0.7), points: { show: false }, paths: () => null,
     value: (u, _, __, index) => {
       const column = index === null || index === undefined ? undefined : columns.get(keys[index]);
-      if (column === undefined) return "–";
+      if (column === undefined) return "";
       const top = u.cursor.top ?? -1;
       const row = top < 0 ? -1 : Math.floor(u.posToVal(top, "y"));
       const here = row < lowest || row > highest ? "" : `; here, ≥ ${duration(low(row))}: ${column.cells.get(row) ?? 0}`;
@@ -365,6 +395,15 @@ export function legendOfMarks(marks: Mark[]): HTMLElement | null {
   if (kinds.has("clock")) words.push("dotted lines: steps of the wall clock");
   if (kinds.has("loss")) words.push("solid lines: losses");
   return words.length === 0 ? null : element("p", { class: "faint" }, `Marks: ${words.join("; ")}.`);
+}
+
+/** Whether no line of a chart ever changes: it says nothing that one word does not. */
+export function isFlat(chart: Chart | undefined): boolean {
+  if (chart?.kind !== "lines") return false;
+  return chart.series.every((line) => {
+    const known = [...line.v, ...(line.lo ?? []), ...(line.hi ?? [])].filter((v) => v !== null && v !== undefined);
+    return known.every((v) => v === known[0]);
+  });
 }
 
 export function isDrawn(chart: Chart | undefined): chart is Lines | Heat {

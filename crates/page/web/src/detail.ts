@@ -13,13 +13,13 @@ const EVIDENCE: Record<string, string> = { event: "traced", stack: "stack", corr
 /** The details of one stall. */
 export function detail(run: Run, stall: Stall, from: number): HTMLElement[] {
   const who = `${stall.operation} by ${stall.task}${stall.path === null ? "" : ` of ${stall.path}`}`;
-  const end = `${stall.finished ? "" : ", still running"}${stall.began_before ? ", having begun before the recording" : ""}`;
+  const end = `${stall.finished ? "" : ", still blocked at the end"}${stall.began_before ? ", having begun before the recording" : ""}`;
   const causes = stall.causes.map((one) => [
     words(run, one.cause), duration(one.time_ns), share(one.time_ns / stall.duration_ns), EVIDENCE[one.evidence] ?? one.evidence, one.detail ?? "",
   ]);
   const parts = [
     element("h3", {}, who),
-    element("p", {}, `took ${duration(stall.duration_ns)} from ${moment(from, 3)}${end}${stall.cgroup === null ? "" : ` · cgroup ${stall.cgroup}`}`),
+    element("p", {}, `${stall.finished ? "took" : "blocked for at least"} ${duration(stall.duration_ns)} from ${moment(from, 3)}${end}${stall.cgroup === null ? "" : ` · cgroup ${stall.cgroup}`}`),
     lanesOf(run, stall),
     table(["cause", "time", "share", "evidence", "longest"], causes, "wide"),
   ];

@@ -1,8 +1,11 @@
+import { headlineOf, linesOf } from "./answer";
 import { causeHatch } from "./causes";
 import { element, table } from "./element";
 import { bytes, count, duration, share, value } from "./format";
+import { help } from "./help";
 import { histograms } from "./histograms";
-import type { CauseTime, Comparison, Run } from "./types";
+import type { Scope } from "./scope";
+import type { CauseTime, Comparison, Culprit, Run } from "./types";
 
 /** Causes shown individually; the chart shows the same number. */
 const CAUSES = 8;
@@ -10,14 +13,13 @@ const CAUSES = 8;
 const SLEEPS = 5;
 /** Victims named of a root blocker. */
 const DELAYED = 3;
-/** Choices of what would help. */
-const HELPS = 5;
 
 export function words(run: Run, cause: string): string {
   return run.causes.find(([name]) => name === cause)?.[1] ?? cause;
 }
 
-function headline(run: Run): HTMLElement {
+/** The label or command line, and when and where it was recorded. */
+function title(run: Run): HTMLElement {
   const ending: Record<string, string> = {
     done: "", interrupted: "interrupted", load_died: "the load died", load_failed: "the load failed",
     archive_full: "the archive's disk was full",
@@ -30,13 +32,9 @@ function headline(run: Run): HTMLElement {
     limits.disk_operations_per_s === null ? "" : `disk throttled to ${limits.disk_operations_per_s} IOPS`,
   ];
   const began = run.started_wall_ms > 0 ? new Date(run.started_wall_ms).toISOString().replace("T", " ").slice(0, 19) + " UTC" : "";
-  const facts = [run.configuration, duration(run.summary.duration_s * 1e9), end, ...bounds].filter((fact) => fact !== null && fact !== "");
-  return element("div", {},
-    incomplete(run),
-    element("h2", {}, run.summary.workload),
-    run.badge === null ? null : element("p", { class: "badge" }, run.badge),
-    element("p", {}, facts.join(" · ")),
-    element("p", { class: "faint" }, [run.name, began, run.host].filter((fact) => fact !== "").join(" · ")));
+  const facts = [duration(run.summary.duration_s * 1e9), end, ...bounds];
+  const meta = [...facts, began, run.host, run.name].filter((fact) => fact !== "").join(" · ");
+  return element("div", { class: "title" }, element("h1", { title: run.title }, run.title), element("span", { class: "faint", title: meta }, meta));
 }
 
 function operations(run: Run): HTMLElement | null {
@@ -80,17 +78,15 @@ function rates(run: Run): HTMLElement | null {
 }
 
 /** Causes as labelled bars: colour carries no information of its own. */
-function causes(run: Run): HTMLElement {
-  const found = run.explanation;
-  const head = element("h3", {}, "Why operations were slow");
-  if (found === null) {
+function causes(run: Run, scope: Scope | null): HTMLElement | null {
+  const head = element("h3", {}, "Where the time went");
+  if (scope === null) {
     return element("section", {}, head, element("p", { class: "note" },
       "Unknown: the run has no kernel trace. Record as root, without --no-trace."));
   }
-  const all = found.operations === null ? "" : ` of ${count(found.operations)}`;
-  const lead = `${count(found.slow_operations)}${all} operations took longer than ${duration(found.slower_than_ns)}, ${duration(found.wall_ns)} in total.`;
-  const shown = found.causes.slice(0, CAUSES);
-  const others = found.causes.slice(CAUSES);
+  if (scope.causes.length === 0) return null;
+  const shown = scope.causes.slice(0, CAUSES);
+  const others = scope.causes.slice(CAUSES);
   const rows: (HTMLElement | string)[][] = shown.map((cause) => {
     const bar = element("canvas", { class: "bar", width: "120", height: "12", "aria-hidden": "true" });
     const pen = bar.getContext("2d");
@@ -102,26 +98,31 @@ function causes(run: Run): HTMLElement {
   });
   const sum = (of: (cause: CauseTime) => number) => others.reduce((all, cause) => all + of(cause), 0);
   if (others.length > 0) rows.push([`${others.length} others`, "", share(sum((one) => one.share)), duration(sum((one) => one.time_ns)), ""]);
-  return element("section", {}, head, element("p", {}, lead), table(["", "", "share", "time", "operations"], rows));
+  return element("section", {}, head, table(["", "", "share", "time", "operations"], rows));
 }
 
-function culprits(run: Run): HTMLElement | null {
-  const worst = (run.explanation?.culprits ?? []).slice(0, 5);
+/** Root blockers, a line each. */
+function culprits(run: Run, scope: Scope | null): HTMLElement | null {
+  const worst = (scope?.culprits ?? []).slice(0, 5);
   if (worst.length === 0) return null;
-  const rows = worst.map((one) => [
-    `${one.tasks > 1 ? `${count(one.tasks)} ${(one.task ?? "").replace(/\/\d+$/, "")} tasks` : one.task ?? (one.device === null ? "unknown" : "–")}${one.device === null ? "" : ` on ${one.device_name ?? one.device}`}${one.file_system === null ? "" : ` (${one.file_system})`}`,
-    words(run, one.cause), duration(one.time_ns), delayed(one),
-  ]);
-  return element("section", {}, element("h3", {}, "Root blockers"), table(["task", "cause", "time", "delayed"], rows, "wide"));
+  const lines = worst.map((one) => element("li", { title: `${one.cgroup ?? ""} ${one.file_system ?? ""}`.trim() },
+    `${duration(one.time_ns)} `, element("strong", {}, blocker(one)), `: ${words(run, one.cause)}${delayed(one)}`));
+  return element("section", {}, element("h3", {}, "Root blockers"), element("ul", { class: "blockers" }, ...lines));
+}
+
+function blocker(one: Culprit): string {
+  const task = one.tasks > 1 ? `${count(one.tasks)} ${(one.task ?? "").replace(/\/\d+$/, "")} tasks` : one.task;
+  const disk = one.device === null ? "" : ` on ${one.device_name ?? one.device}`;
+  return task === null ? (disk === "" ? "unknown" : disk.trim()) : `${task}${disk}`;
 }
 
 /** Whose time a root blocker cost: by name, those that lost the most first. */
-function delayed(one: NonNullable<Run["explanation"]>["culprits"][0]): string {
+function delayed(one: Culprit): string {
   if (one.task === null || one.victims.length === 0) return "";
-  if (one.own_ns === one.time_ns) return "itself";
+  if (one.own_ns === one.time_ns) return ", of itself";
   const others = one.victims.filter((victim) => one.tasks > 1 || victim.task !== one.task);
   const names = [...new Set(others.map((victim) => victim.task.replace(/\/\d+$/, "")))].slice(0, DELAYED);
-  return names.join(", ") + (one.at_once === null ? "" : ` (${count(one.at_once)} tasks at once)`);
+  return `; delayed ${names.join(", ")}${one.at_once === null ? "" : ` (${count(one.at_once)} tasks at once)`}`;
 }
 
 /** Without these, a command that only slept would seem fine. */
@@ -129,12 +130,13 @@ function sleeps(run: Run): HTMLElement | null {
   const found = run.explanation?.sleeps;
   if (found === undefined || found.count === 0) return null;
   const rows = found.longest.slice(0, SLEEPS).map((one) => {
+    const ends = (one.other_ends ?? []).map((end) => `${end.certain ? "" : "perhaps "}for ${end.task}${end.state === "stopped" || end.state === "frozen" ? `, which is ${end.state}` : ""}`);
     const quota = one.cpu_quota === null ? "" : `held by the CPU quota of its cgroup${one.cpu_quota === "" ? "" : ` (${one.cpu_quota})`}`;
     const waker = one.waker === null ? "" : `woken by ${one.waker}`;
-    return [one.call ?? "outside of a system call", one.task, duration(one.duration_ns), [quota || (one.stack ?? ""), waker].filter((part) => part !== "").join(", ")];
+    return [one.call ?? "outside of a system call", one.task, `${one.unfinished ? "at least " : ""}${duration(one.duration_ns)}`, [quota || (one.stack ?? ""), waker, ...ends].filter((part) => part !== "").join(", ")];
   });
   const more = found.count > rows.length ? `${count(found.count)} sleeps, ${duration(found.total_ns)} together.` : "";
-  return element("section", {}, element("h3", {}, "Sleeps of the recorded command outside of these operations"),
+  return element("section", {}, element("h3", {}, "Sleeps outside of operations"),
     table(["call", "task", "time", ""], rows, "wide"), more === "" ? null : element("p", { class: "faint" }, more));
 }
 
@@ -169,44 +171,29 @@ function incomplete(run: Run): HTMLElement | null {
   return element("div", { class: "incomplete", role: "alert" },
     ...list(`${parts} of this run damaged or missing; the figures lack what was lost.`, run.damage.map(ofDamage)),
     ...list("the recording lost data; the figures lack it.", run.lost.map(ofLoss)),
-    ...list("not all that the findings would rest on was traced.", run.untraced.map(ofUntraced)));
+    ...list("not all that the answer would rest on was traced.", run.untraced.map(ofUntraced)));
 }
 
-function findings(run: Run): HTMLElement | null {
-  const sentences = run.findings ?? [];
-  return sentences.length === 0 ? null : element("p", { class: "findings" }, sentences.map((one) => one.text).join(" "));
+/** The first screen: title, headline, the answer beside what would help, and `pictures`, which stand before all tables. */
+export function overview(run: Run, letter: string, scope: Scope | null, switches: HTMLElement | null, pictures: HTMLElement | null): HTMLElement {
+  const heading = title(run);
+  if (letter !== "") heading.querySelector("h1")?.prepend(element("span", { class: "letter" }, letter), " ");
+  if (switches !== null) heading.append(switches);
+  const answer = scope?.answer ?? null;
+  const lines = answer === null ? null : linesOf(answer);
+  // What would help is predicted for the operations of the answer alone.
+  const helps = answer !== null && answer.fix.predicted === null ? null : help(run);
+  return element("div", { class: "overview" }, incomplete(run), heading,
+    run.badge === null ? null : element("p", { class: "badge" }, run.badge),
+    answer === null ? null : headlineOf(answer),
+    element("div", { class: helps === null ? "" : "answered" }, lines, helps), pictures,
+    element("div", { class: "columns" }, culprits(run, scope), causes(run, scope)));
 }
 
-/** Remedies and their predicted effect. */
-function help(run: Run): HTMLElement | null {
-  const found = run.what_if;
-  if (found === undefined || found.choices.length === 0) return null;
-  const { recorded } = found;
-  const rows = found.choices.slice(0, HELPS).map((choice) => {
-    const { slow_operations: slow, total_ns: total, p99_ns: p99 } = choice.predicted;
-    const names = choice.remedies.map((one) => element("div", { title: `risk: ${one.risk}` }, `${one.title}${one.live ? " (live)" : ""}`));
-    return [
-      element("div", {}, choice.at_most ? "at most: " : null, ...(names.length > 0 ? names : [choice.title])), count(slow.value),
-      element("span", { title: `${duration(total.low)} to ${duration(total.high)}` }, duration(total.value)), duration(p99.value),
-    ];
-  });
-  return element("section", {}, element("h3", {}, "What would help (predicted)"),
-    table(["", "still slow", "total", "p99"], [
-      ["recorded", count(recorded.slow_operations), duration(recorded.total_ns), duration(recorded.p99_ns)], ...rows]),
-    element("details", { class: "faint" }, element("summary", {}, "Live: can be tried while the load runs. Assumptions"),
-      element("ul", {}, ...found.assumptions.map((one) => element("li", {}, one)))));
-}
-
-/** `answer`: what stands before all tables. */
-export function overview(run: Run, letter: string, answer: HTMLElement | null): HTMLElement {
-  const title = headline(run);
-  if (letter !== "") title.querySelector("h2")?.prepend(element("span", { class: "letter" }, letter), " ");
-  return element("div", { class: "overview" }, title, findings(run), answer,
-    element("div", { class: "columns" },
-      element("div", {}, causes(run)),
-      element("div", {}, help(run)),
-      element("div", {}, model(run), operations(run), rates(run)),
-      element("div", {}, culprits(run), histograms(run.summary.simulated?.histograms ?? []))),
+/** Figures of the load, and what the recording lacks. */
+export function figures(run: Run): HTMLElement {
+  return element("div", {},
+    element("div", { class: "columns" }, model(run), operations(run), rates(run), histograms(run.summary.simulated?.histograms ?? [])),
     sleeps(run), losses(run));
 }
 

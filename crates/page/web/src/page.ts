@@ -1,8 +1,9 @@
-import { Drawing, highestOf, isDrawn, legendOfMarks, type Part, rangeOf } from "./charts";
+import { Drawing, highestOf, isDrawn, isFlat, legendOfMarks, type Part, rangeOf } from "./charts";
 import { around, detail } from "./detail";
 import { element } from "./element";
 import { duration, moment } from "./format";
-import { comparison, overview } from "./overview";
+import { comparison, figures, overview } from "./overview";
+import { type Scope, isOfCauses, scopesOf } from "./scope";
 import { Search } from "./search";
 import type { Source } from "./source";
 import { type Kept, StallList } from "./stalls";
@@ -11,14 +12,14 @@ import { waitGraph } from "./waits";
 import { TimeAxis, marksAt } from "./time";
 import type { Axis, Chart, Document, Run } from "./types";
 
-/** The chart of stall time by cause. */
-const FIRST = "causes";
 const LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
 /** State that survives a redraw of the page after its run has grown. */
 export interface Memory {
   zoom: [number, number] | null;
   overlaid: boolean;
+  /** Whether the whole machine is shown instead of the recorded command. */
+  whole: boolean;
   scroll: number;
   /** For each run: the search, the state of its list, and the selected stall. */
   searches: Search[];
@@ -53,6 +54,10 @@ export class Page {
   /** Of a single run: its charts that belong to the answer. */
   private readonly first = element("div", { class: "first-chart" });
   private readonly undrawn = element("p", { class: "faint" });
+  /** Charts that never change. */
+  private readonly flat = element("details", { class: "faint" });
+  private readonly overviews = element("div", {});
+  private whole: boolean;
   private readonly notice = element("p", { class: "note", hidden: true, role: "status" });
   private drawings: Drawing[] = [];
   private overlaid: boolean;
@@ -73,17 +78,22 @@ export class Page {
     const first = Math.min(...this.zeros.map((zero) => -zero));
     this.time = new TimeAxis(first, Math.max(...runs.map((run, at) => run.span_ms / 1000 - this.zeros[at]), first + 1));
     this.overlaid = memory?.overlaid ?? false;
+    this.whole = memory?.whole ?? false;
     this.further = memory?.further ?? [];
     this.further.forEach(({ run, axis }) => (runs[run].axes.samples = axis));
     this.chosen = memory?.chosen ?? runs.map(() => null);
     this.searches = source.served ? runs.map((run, at) => this.search(run, at, memory)) : [];
-    document.title = `${runs.map((run) => run.summary.workload).join(", ")} – Stallscope`;
+    document.title = `${runs.map((run) => run.title).join(", ")} – Stallscope`;
+    if (runs.length > 1) this.overviews.className = "side-by-side";
     place.replaceChildren(this.toolbar(), element("main", {}, this.notice, groups,
-      element("div", { class: runs.length > 1 ? "side-by-side" : "" }, ...runs.map((run, at) => overview(run, this.letter(at), runs.length > 1 ? null : this.answer(run)))),
+      this.overviews,
       ...data.comparisons.map((found) => comparison(found, runs[0])),
+      ...runs.map((run, at) => this.stalls(run, at, memory)),
+      element("div", { class: runs.length > 1 ? "side-by-side" : "" }, ...runs.map((run) => figures(run))),
       ...this.searches.map((search) => search.place),
-      element("h2", {}, "Over time"), legendOfMarks(runs.flatMap((run) => run.marks)) ?? "", this.charts, this.undrawn,
-      ...runs.map((run, at) => this.stalls(run, at, memory)), this.footer()));
+      element("h2", {}, "Over time"), legendOfMarks(runs.flatMap((run) => run.marks)) ?? "", this.charts, this.flat, this.undrawn,
+      this.footer()));
+    this.drawOverviews();
     this.time.listen(() => this.updateReadout());
     this.drawCharts();
     if (memory?.zoom != null) this.time.zoom(...memory.zoom);
@@ -99,7 +109,7 @@ export class Page {
   memory(): Memory {
     const whole = this.time.from === this.time.first && this.time.to === this.time.last;
     return {
-      zoom: whole ? null : [this.time.from, this.time.to], overlaid: this.overlaid, scroll: scrollY, focus: document.activeElement,
+      zoom: whole ? null : [this.time.from, this.time.to], overlaid: this.overlaid, whole: this.whole, scroll: scrollY, focus: document.activeElement,
       searches: this.searches, lists: this.lists.map((list) => list?.kept() ?? null), chosen: this.chosen, further: this.further,
     };
   }
@@ -113,6 +123,38 @@ export class Page {
     else if (list >= 0) this.lists[list]?.focusLike(memory.focus!);
     else if (this.searches.some((search) => search.place.contains(memory.focus))) (memory.focus as HTMLElement).focus({ preventScroll: true });
     scrollTo(0, memory.scroll);
+  }
+
+  /** What a run is looked at for: the recorded command, or the whole machine. */
+  private scope(run: number): Scope | null {
+    const scopes = scopesOf(this.data.runs[run]);
+    return scopes[this.whole ? scopes.length - 1 : 0] ?? null;
+  }
+
+  private drawOverviews(): void {
+    const { runs } = this.data;
+    this.overviews.replaceChildren(...runs.map((run, at) => {
+      const scope = this.scope(at);
+      return overview(run, this.letter(at), scope, this.switches(run), runs.length > 1 || scope === null ? null : this.pictures(run, scope));
+    }));
+  }
+
+  /** Buttons for the command and the whole machine, where both have something to say. */
+  private switches(run: Run): HTMLElement | null {
+    const scopes = scopesOf(run);
+    if (scopes.length < 2) return null;
+    const buttons = scopes.map((scope, at) => {
+      const whole = at > 0;
+      const button = element("button", { type: "button", "aria-pressed": String(whole === this.whole) }, scope.name);
+      button.addEventListener("click", () => {
+        this.whole = whole;
+        this.drawOverviews();
+        this.drawCharts();
+        this.data.runs.forEach((_, number) => this.lists[number]?.within(this.scope(number)?.own ?? false));
+      });
+      return button;
+    });
+    return element("span", { class: "switch", role: "group", "aria-label": "scope" }, ...buttons);
   }
 
   notify(text: string): void {
@@ -194,12 +236,24 @@ export class Page {
     }, { rootMargin: "300px" });
     const rows = this.rows();
     const isEmpty = (row: { of: (Chart | undefined)[] }) => !row.of.some(isDrawn);
-    const leads = (row: { id: string }) => this.data.runs.length === 1 && row.id === FIRST;
+    const never = (row: { of: (Chart | undefined)[] }) => !isEmpty(row) && row.of.every((chart) => !isDrawn(chart) || isFlat(chart));
+    const shown = this.scope(0)?.chart;
+    const leads = (row: { id: string }) => this.data.runs.length === 1 && row.id === shown;
+    // One of the charts by cause is enough.
+    const isOther = (row: { id: string }) => isOfCauses(row.id) && row.id !== shown;
     const figures = (these: typeof rows) => these.map((row) => this.row(row, pending));
     this.first.replaceChildren(...figures(rows.filter((row) => leads(row) && !isEmpty(row))));
-    this.charts.replaceChildren(...figures(rows.filter((row) => !leads(row) && !isEmpty(row))));
-    this.undrawn.replaceChildren(...this.why(rows.filter(isEmpty)));
+    this.charts.replaceChildren(...figures(rows.filter((row) => !leads(row) && !isOther(row) && !isEmpty(row) && !never(row))));
+    this.fold(rows.filter(never), figures);
+    this.undrawn.replaceChildren(...this.why(rows.filter((row) => isEmpty(row) && !isOther(row))));
     for (const place of pending.keys()) this.seen.observe(place);
+  }
+
+  /** Charts that never change, as one line that opens. */
+  private fold<Row extends { title: string }>(rows: Row[], figures: (rows: Row[]) => HTMLElement[]): void {
+    this.flat.hidden = rows.length === 0;
+    this.flat.replaceChildren(element("summary", {}, `Without a change: ${rows.map((row) => row.title).join("; ")}.`),
+      element("div", { class: "charts" }, ...figures(rows)));
   }
 
   /** Charts without data, and why they have none. */
@@ -214,9 +268,9 @@ export class Page {
   }
 
   /** What a reader of one run looks at first: where the time went, and when. */
-  private answer(run: Run): HTMLElement {
+  private pictures(run: Run, scope: Scope): HTMLElement {
     const find = (text: string) => this.lists[0]?.search(text);
-    return element("div", { class: "first" }, waitGraph(run, find), this.first);
+    return element("div", { class: "first" }, waitGraph(run, scope, find), this.first);
   }
 
   private row(row: { id: string; title: string; of: (Chart | undefined)[] }, pending: Map<Element, Drawing>): HTMLElement {
@@ -291,7 +345,7 @@ export class Page {
     const shown = element("div", { class: "detail", tabindex: "-1" }, element("p", { class: "faint" }, "Select a slow operation to see its chain of waits and concurrent requests."));
     const failed = (error: unknown) => this.notify(`The server does not respond: ${error instanceof Error ? error.message : String(error)}`);
     const list = new StallList(run, this.zeros[number], this.time,
-      (row, [from, to]) => void this.choose(run, number, row, from, to, shown).catch(failed), memory?.lists[number] ?? null);
+      (row, [from, to]) => void this.choose(run, number, row, from, to, shown).catch(failed), this.scope(number)?.own ?? false, memory?.lists[number] ?? null);
     this.lists[number] = list;
     this.show(number, shown);
     if (this.letter(number) !== "") list.place.querySelector("h3")?.prepend(element("span", { class: "letter" }, this.letter(number)), " ");

@@ -38,6 +38,8 @@ export class StallList {
     private readonly zero: number,
     private readonly time: TimeAxis,
     private readonly selected: (row: number, seconds: [number, number]) => void,
+    /** Whether only operations of the recorded command are listed. */
+    private own: boolean,
     kept: Kept | null,
   ) {
     const list = run.stalls!;
@@ -72,6 +74,12 @@ export class StallList {
     if (kept !== null) this.restore(kept);
   }
 
+  /** Lists the recorded command's operations alone, or all. */
+  within(own: boolean): void {
+    this.own = own;
+    this.refresh();
+  }
+
   kept(): Kept {
     const row = this.order[this.at];
     return {
@@ -102,7 +110,7 @@ export class StallList {
     const list = this.run.stalls!;
     const longest = Array.from(list.start.keys()).sort((a, b) => list.duration[b] - list.duration[a]).slice(0, PRINTED);
     const rows = longest.map((row) => [
-      moment(this.starts[row] / 1e6 - this.zero), duration(list.duration[row] * 1000), list.names[list.operation[row]],
+      moment(this.starts[row] / 1e6 - this.zero), (list.finished[row] === 1 ? "" : "≥ ") + duration(list.duration[row] * 1000), list.names[list.operation[row]],
       list.names[list.task[row]], `${words(this.run, this.run.causes[list.cause[row]][0])} ${list.share[row]} %`,
       list.path[row] === null ? "" : list.names[list.path[row]!],
     ]);
@@ -125,6 +133,7 @@ export class StallList {
     const [from, to] = [(this.time.from + this.zero) * 1e6, (this.time.to + this.zero) * 1e6];
     this.order = [];
     for (let row = 0; row < list.start.length; row++) {
+      if (this.own && list.own[row] === 0) continue;
       if (this.zoomed.checked && (this.starts[row] > to || this.starts[row] + list.duration[row] < from)) continue;
       const path = list.path[row];
       const found = sought === "" || named[list.operation[row]] || named[list.task[row]] || caused[list.cause[row]] || (path !== null && named[path]);
@@ -132,7 +141,9 @@ export class StallList {
     }
     if (this.sort === "duration") this.order.sort((a, b) => list.duration[b] - list.duration[a]);
     this.tall.style.height = `${this.order.length * ROW}px`;
-    this.status.textContent = this.order.length < list.start.length ? `${count(this.order.length)} found` : "";
+    this.rows.style.height = `${Math.max(this.order.length, 2) * ROW}px`;
+    const words = this.own && sought === "" && !this.zoomed.checked ? "of the command" : "found";
+    this.status.textContent = this.order.length < list.start.length ? `${count(this.order.length)} ${words}` : "";
     this.at = -1;
     this.rows.scrollTop = 0;
     this.draw();
@@ -153,7 +164,7 @@ export class StallList {
     mark.style.background = causeColour(cause);
     const line = element("div", { class: "row", role: "option", id: `${this.id}-${at}`, "data-at": String(at), "aria-selected": String(at === this.at) },
       element("span", {}, moment(this.starts[row] / 1e6 - this.zero)),
-      element("span", {}, duration(list.duration[row] * 1000) + (list.finished[row] === 1 ? "" : " +")),
+      element("span", {}, (list.finished[row] === 1 ? "" : "≥ ") + duration(list.duration[row] * 1000)),
       element("span", {}, list.names[list.operation[row]]),
       element("span", {}, list.names[list.task[row]]),
       element("span", {}, mark, `${words(this.run, cause)} ${list.share[row]} %`),

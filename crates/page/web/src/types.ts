@@ -73,6 +73,8 @@ export interface StallColumns {
   share: number[];
   /** 0: still running at the end of the run */
   finished: number[];
+  /** 0: of a program beside the recorded command or load */
+  own: number[];
 }
 // end of generated
 
@@ -224,7 +226,66 @@ export interface CauseTime {
 export interface Sleeps {
   count: number;
   total_ns: number;
-  longest: { task: string; call: string | null; duration_ns: number; cpu_quota: string | null; stack: string | null; waker: string | null }[];
+  longest: {
+    task: string; call: string | null; duration_ns: number; unfinished: boolean; cpu_quota: string | null; stack: string | null; waker: string | null;
+    other_ends: { task: string; certain: boolean; state: string | null }[];
+  }[];
+}
+
+export interface ClassTimes {
+  operation: string;
+  operations: number;
+  wall_ns: number;
+  causes: CauseTime[];
+}
+
+/** The operations of the recorded command. */
+export interface CommandPart {
+  operations: number;
+  wall_ns: number;
+  causes: CauseTime[];
+  classes: ClassTimes[];
+  culprits: Culprit[];
+}
+
+/** A line of the answer, and the values that it states. */
+export interface AnswerLine {
+  text: string;
+}
+
+/** The answer on one screen: crates/report has its words. */
+export interface Answer {
+  scope: string;
+  verdict: string;
+  cause: string | null;
+  headline: AnswerLine;
+  who: AnswerLine[];
+  why: AnswerLine[];
+  blocker: AnswerLine[];
+  fix: { lines: AnswerLine[]; command: string | null; live: boolean; predicted: { line: AnswerLine } | null };
+  sure: AnswerLine[];
+  sure_first: boolean;
+  /** The whole machine, where the answer is about a part of it. */
+  machine: Answer | null;
+}
+
+/** A root blocker. */
+export interface Culprit {
+  task: string | null;
+  /** Processes of that name. */
+  tasks: number;
+  cgroup: string | null;
+  device: string | null;
+  device_name: string | null;
+  file_system: string | null;
+  cause: string;
+  time_ns: number;
+  /** What it cost itself. */
+  own_ns: number;
+  /** Those that lost the most. */
+  victims: { task: string; time_ns: number }[];
+  /** Tasks that it held up at the same time, if they were a convoy. */
+  at_once: number | null;
 }
 
 export interface Explanation {
@@ -233,24 +294,9 @@ export interface Explanation {
   operations: number | null;
   wall_ns: number;
   causes: CauseTime[];
-  classes: { operation: string; operations: number; wall_ns: number; causes: CauseTime[] }[];
-  culprits: {
-    task: string | null;
-    /** Processes of that name. */
-    tasks: number;
-    cgroup: string | null;
-    device: string | null;
-    device_name: string | null;
-    file_system: string | null;
-    cause: string;
-    time_ns: number;
-    /** What it cost itself. */
-    own_ns: number;
-    /** Those that lost the most. */
-    victims: { task: string; time_ns: number }[];
-    /** Tasks that it held up at the same time, if they were a convoy. */
-    at_once: number | null;
-  }[];
+  classes: ClassTimes[];
+  culprits: Culprit[];
+  command: CommandPart | null;
   convoys: Convoy[];
   sleeps: Sleeps;
   losses: { lost: Record<string, number>; tables: { table: string; why: string }[]; missing: { what: string; why: string | null; remedy: string | null }[] };
@@ -290,6 +336,8 @@ export interface Blamed {
   cause: string;
   task: string | null;
   cgroup: string | null;
+  /** The cgroup in a word. */
+  place: string | null;
   device: string | null;
   file_system: string | null;
   time_ns: number;
@@ -316,6 +364,8 @@ export interface WhatIf {
 
 export interface Run {
   name: string;
+  /** Its label, else the recorded command line, else its workload. */
+  title: string;
   command: string[];
   host: string;
   badge: string | null;
@@ -323,7 +373,7 @@ export interface Run {
   complete: boolean;
   damage: { file: string; table: string | null; rows: number | null; why: string }[];
   lost: { what: string; count: number | null; why: string | null }[];
-  /** Sources that the findings would rest on. */
+  /** Sources that the answer would rest on. */
   untraced: { subject: string; words: string; why: string | null; remedy: string | null; unexplained_ns: number | null }[];
   configuration: string | null;
   started_wall_ms: number;
@@ -332,11 +382,13 @@ export interface Run {
   limits: { memory_bytes: number | null; disk_bytes_per_s: number | null; disk_operations_per_s: number | null };
   summary: Summary;
   explanation: Explanation | null;
-  /** Sentences. Absent without a trace. */
-  findings?: { text: string }[];
+  /** Absent without a trace. */
+  answer?: Answer;
   what_if?: WhatIf;
   /** Root blockers by class of operations; null without a trace. */
   blamed: Record<string, Blamed[]> | null;
+  /** The same of the recorded command's operations, where these are a part of all. */
+  blamed_of_command: Record<string, Blamed[]> | null;
   causes: [string, string][];
   marks: Mark[];
   axes: Record<string, Axis>;

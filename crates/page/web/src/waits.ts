@@ -2,7 +2,8 @@ import { causeColour } from "./causes";
 import { element, printable } from "./element";
 import { duration, share } from "./format";
 import { words } from "./overview";
-import type { Explanation, Run } from "./types";
+import type { Scope } from "./scope";
+import type { Run } from "./types";
 
 /** Nodes of a column; the smaller ones share one. */
 const MOST = 7;
@@ -43,12 +44,12 @@ interface Flow {
 
 /** Flows of the explanation: for each class of operations, the root blockers of each cause. What no root blocker is known for ends
  * at the cause. */
-function flows(run: Run, found: Explanation): Flow[] {
+function flows(run: Run, found: Scope): Flow[] {
   return found.classes.flatMap((of) => of.causes.flatMap(({ cause, time_ns: ns }) => {
     const start = [of.operation, words(run, cause)];
-    const known = (run.blamed?.[of.operation] ?? []).filter((one) => one.cause === cause).map((one) => {
+    const known = (found.blamed[of.operation] ?? []).filter((one) => one.cause === cause).map((one) => {
       const on = one.device === null ? [] : [`${one.device}${one.file_system === null ? "" : ` ${one.file_system}`}`];
-      return { names: [...start, one.task ?? one.cgroup ?? "unknown", ...on], cause, ns: one.time_ns };
+      return { names: [...start, one.task ?? one.place ?? "unknown", ...on], cause, ns: one.time_ns };
     });
     const rest = ns - known.reduce((sum, one) => sum + one.ns, 0);
     return [...known, { names: start, cause, ns: Math.max(rest, 0) }].filter((one) => one.ns > 0);
@@ -114,10 +115,9 @@ function drawn(name: string, attributes: Record<string, string | number>, ...chi
 }
 
 /** The wait graph of a run: as wide as the time lost. `find` filters the list of slow operations. */
-export function waitGraph(run: Run, find: (text: string) => void): HTMLElement | null {
-  const found = run.explanation;
-  if (found === null || found.wall_ns === 0 || found.classes.length === 0) return null;
-  const height = 300;
+export function waitGraph(run: Run, found: Scope, find: (text: string) => void): HTMLElement | null {
+  if (found.wall_ns === 0 || found.classes.length === 0) return null;
+  const height = 280;
   const { columns, links } = layout(run, shortened(flows(run, found)), height);
   const used = columns.filter((column) => column.size > 0).length;
   const x = (column: number) => (column * (WIDTH - BAR)) / Math.max(used - 1, 1);
@@ -139,7 +139,7 @@ export function waitGraph(run: Run, find: (text: string) => void): HTMLElement |
     const cause = at === 1 ? run.causes.find(([, words]) => words === node.name)?.[0] : undefined;
     const label = `${node.name} ${duration(node.ns)}`;
     // Labels of the last two columns share a column's width.
-    const short = shorten(node.name, node.ns, at < used - 2 || used < 3 ? 32 : 17);
+    const short = shorten(node.name, node.ns, at < used - 2 || used < 3 ? 32 : used === 3 ? 24 : 17);
     const group = drawn("g", node.find === null ? {} : { class: "findable", tabindex: 0, role: "button", "aria-label": `${label}: list them` },
       drawn("rect", { x: x(at), y: node.top, width: BAR, height: node.height, fill: cause === undefined ? "var(--faint)" : causeColour(cause) }),
       drawn("text", { x: last ? WIDTH : x(at), y: node.top - 3, "text-anchor": last ? "end" : "start" }, printable(short)),

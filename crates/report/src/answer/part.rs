@@ -1,7 +1,6 @@
 //! Whose operations an answer is about.
 
 use explain::blame::{Cause, CauseTime, ClassTimes, Culprit, Explanation, Stall, VictimGroup};
-use model::system_call::{traits, traits_of};
 
 /// Least part of a time that is named beside others.
 pub(super) const LEAST: f64 = 0.05;
@@ -79,7 +78,11 @@ impl<'a> Part<'a> {
     /// Its slow operations that are described, the longest first.
     pub(super) fn stalls(&self) -> impl Iterator<Item = &'a Stall> + use<'a> {
         let is_command = self.is_command();
-        self.explanation.stalls.iter().filter(move |stall| !is_command || stall.of_command != Some(false))
+        let is_of_it = |stall: &&Stall| !is_command || stall.of_command != Some(false);
+        let mut stalls: Vec<&Stall> = self.explanation.stalls.iter().filter(is_of_it).collect();
+        // Those of a recorded command come first in the list.
+        stalls.sort_by_key(|stall| std::cmp::Reverse(stall.duration_ns));
+        stalls.into_iter()
     }
 
     /// Its processes, those with the most time first.
@@ -89,18 +92,6 @@ impl<'a> Part<'a> {
         let mut groups: Vec<&VictimGroup> = self.explanation.processes.iter().filter(is_of_it).collect();
         groups.sort_by_key(|group| std::cmp::Reverse(group.wall_ns));
         groups
-    }
-
-    /// Whether it did nothing but sleep or wait for children, which others that ran kept from going on: `record -- sleep 10` is about the machine.
-    pub(super) fn only_slept(&self) -> bool {
-        let mut large = self.classes.iter().filter(|class| self.share_of(class.wall_ns) >= LEAST);
-        let sleeps =
-            |class: &ClassTimes| traits_of(&class.class).has(traits::SLEEPS | traits::WAITS_FOR_CHILD | traits::VFORKS);
-        let ran = |time: &CauseTime| time.cause.has(model::cause::traits::FOR_CPU | model::cause::traits::NO_WAIT);
-        let others_ns = self.explanation.wall_ns - self.wall_ns.min(self.explanation.wall_ns);
-        let short = &self.explanation.short_waits;
-        let has_short = short.time_ns > 0 && !short.causes.first().is_some_and(ran);
-        others_ns > 0 && !has_short && self.causes.first().is_some_and(ran) && large.all(sleeps)
     }
 
     /// Its time with a cause, ns.

@@ -40,6 +40,8 @@ pub struct Accounting {
 pub struct OperationAccount<'a> {
     /// Kernel thread id.
     pub tid: u32,
+    /// Whether it is one of the recorded command or of the load; `None` where neither was run.
+    pub of_command: Option<bool>,
     /// The thread's name, where the run recorded it.
     pub task: Option<&'a str>,
     /// Class of the load, or system call.
@@ -101,6 +103,7 @@ impl Accounting {
             let task = index.tasks.name(operation.tid, operation.end_ns);
             visit(OperationAccount {
                 tid: operation.tid,
+                of_command: operation.is_of_command(index),
                 task: task.map(|name| index.names.get(name)),
                 operation: index.names.get(operation.class),
                 path: operation.path.map(|path| index.names.get(path)),
@@ -156,10 +159,12 @@ impl Accounting {
         numbers.iter().map(&mut of_one).collect()
     }
 
-    /// Root blockers of each class of operations.
-    pub fn culprits_by_class(&self) -> BTreeMap<String, Vec<Culprit>> {
+    /// Root blockers of each class of operations: of all, or of the recorded command's alone.
+    pub fn culprits_by_class(&self, of_command_alone: bool) -> BTreeMap<String, Vec<Culprit>> {
         let mut classes: BTreeMap<String, Vec<Operation>> = BTreeMap::new();
-        for operation in &self.operations {
+        let is_meant =
+            |operation: &&Operation| !of_command_alone || operation.is_of_command(&self.index) != Some(false);
+        for operation in self.operations.iter().filter(is_meant) {
             let class = self.index.names.get(operation.class).to_owned();
             classes.entry(class).or_default().push(operation.clone());
         }
