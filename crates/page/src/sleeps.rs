@@ -72,6 +72,8 @@ fn link(sleep: &Sleep, cause: Cause, end: Option<&OtherEnd>) -> Link {
         detail: (!words.is_empty()).then(|| words.join("; ")),
         object: None,
         time_ns: sleep.duration_ns,
+        span_ns: Some((sleep.start_ns, sleep.start_ns.saturating_add(sleep.duration_ns))),
+        request: None,
         holds: end.map(|end| match end.through {
             Some(End::ServerLock | End::FileLock | End::Mutex) if end.is_certain => Holds::Exactly,
             _ => Holds::OtherEnd,

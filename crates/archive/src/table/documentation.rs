@@ -71,15 +71,15 @@ fn table(columns: &[Column]) -> String {
         let absent = if column.nullable { " ?" } else { "" };
         let later = if column.later { " *" } else { "" };
         let (name, unit, doc) = (column.name, column.unit, column.doc.trim());
-        format!("| `{name}` | {}{absent}{later} | {unit} | {doc} |\n", type_name(&(column.data_type)()))
+        format!("| `{name}` | {}{absent}{later}, {unit} | {doc} |\n", type_name(&(column.data_type)()))
     });
-    format!("| column | type | unit | |\n|---|---|---|---|\n{}", rows.collect::<String>())
+    format!("| column | type, unit | |\n|---|---|---|\n{}", rows.collect::<String>())
 }
 
 fn type_name(data_type: &DataType) -> String {
     match data_type {
         DataType::Utf8 => "string".to_owned(),
-        DataType::List(item) => format!("list of {}", type_name(item.data_type())),
+        DataType::List(item) => format!("{}[]", type_name(item.data_type())),
         other => other.to_string().to_lowercase(),
     }
 }
