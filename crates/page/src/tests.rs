@@ -211,7 +211,7 @@ fn stalls_are_listed_by_time_and_their_time_by_cause_is_drawn() {
 
 /// A run of which nothing else is slow: the hang is in the list, in full, and over time.
 #[test]
-fn a_hang_is_drawn_and_listed_with_who_has_the_other_end() {
+fn a_hang_is_drawn_and_listed_with_the_task_at_the_other_end() {
     let rows = Rows { samples: 5, ..Rows::default() };
     let task = |name: &str, tid| TaskId { tid, name: Some(name.to_owned()) };
     let stopped = OtherEnd {

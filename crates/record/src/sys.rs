@@ -106,6 +106,34 @@ pub(crate) fn semaphore_state(set: i32, number: u16) -> Option<SemaphoreState> {
     Some(SemaphoreState { value: get(libc::GETVAL)?, pid: get(libc::GETPID)? })
 }
 
+/// A set of one semaphore for a test, which is removed with it.
+#[cfg(test)]
+pub(crate) struct SemaphoreSet(pub(crate) i32);
+
+#[cfg(test)]
+impl SemaphoreSet {
+    pub(crate) fn new() -> SemaphoreSet {
+        // SAFETY: takes no pointers.
+        let set = unsafe { libc::semget(libc::IPC_PRIVATE, 1, 0o600) };
+        assert!(set >= 0, "{}", std::io::Error::last_os_error());
+        SemaphoreSet(set)
+    }
+
+    pub(crate) fn change(&self, by: i16) {
+        let mut change = libc::sembuf { sem_num: 0, sem_op: by, sem_flg: 0 };
+        // SAFETY: one change, which lives through the call.
+        assert_eq!(unsafe { libc::semop(self.0, &raw mut change, 1) }, 0, "{}", std::io::Error::last_os_error());
+    }
+}
+
+#[cfg(test)]
+impl Drop for SemaphoreSet {
+    fn drop(&mut self) {
+        // SAFETY: this command takes no fourth argument.
+        unsafe { libc::semctl(self.0, 0, libc::IPC_RMID) };
+    }
+}
+
 /// `struct nlmsghdr` and `struct unix_diag_req`: all UNIX sockets, with names, peers and what their queues hold.
 #[repr(C)]
 struct UnixDiagRequest {

@@ -45,8 +45,6 @@ pub(crate) fn waits<'a>(
     let mut graph = Graph::new((index, disks), timelines);
     let waiting: Vec<Waiting> =
         operations.iter().step_by(stands_for).map(|operation| graph.waiting(operation)).collect();
-    let sqlite = sync_calls::sqlite(index, graph.tasks.keys().copied());
-    let keep_sizes = sync_calls::keep_sizes(index, graph.tasks.keys().copied());
     let limited = limited(&mut graph, operations, &waiting, stands_for);
     let deadlock = graph.deadlock || graph.tasks.keys().any(|tid| hangs::circle(index, *tid).is_some());
     Waits {
@@ -60,6 +58,8 @@ pub(crate) fn waits<'a>(
         paths: graph.paths.into_values(),
         names: graph.names.into_values(),
         roles: roles(index, &graph.tasks),
+        sqlite: sync_calls::sqlite(index, graph.tasks.keys().copied()),
+        keep_sizes: sync_calls::keep_sizes(index, graph.tasks.keys().copied()),
         tasks: graph.tasks,
         command: command(index),
         kernel_threads: kernel_threads(index),
@@ -71,8 +71,6 @@ pub(crate) fn waits<'a>(
         limited,
         memory: index.memory.with_usage(&index.usage, &index.names, |pid| other(index, pid)),
         memory_sampled: index.memory.sampled().clone(),
-        sqlite,
-        keep_sizes,
         deadlock,
         dirtying: dirtying(index, operations),
     }

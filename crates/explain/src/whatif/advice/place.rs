@@ -39,20 +39,15 @@ impl<'a> Place<'a> {
                 rotational: disk.and_then(|disk| disk.rotational),
                 cgroup_version: run.limits.cgroup_version.or(run.host.cgroup_version),
                 operations: with_causes(classes, causes),
-                programs: programs(waits, causes),
                 io_limits: io_limits(waits, disk),
                 memory_limit: is_at_memory_limit(waits, causes, cgroup.as_deref()),
                 memory_high: is_above_memory_high(waits, causes),
                 refaults: Some(limit.is_some_and(MemoryLimit::evicts_what_is_read_again)),
-                pinned: Some(waits.pinned),
                 mount_options: mount.map(|point| mount_options(run, point)).unwrap_or_default(),
                 others: cost_others_most(culprits(), &waits.command),
                 strict_limit: disk.and_then(|disk| disk.strict_limit),
                 kernel: Some(run.host.kernel_release.clone()),
-                sqlite: sqlite(waits, causes),
-                file_size_kept: keep_size(waits, causes),
-                deadlock: Some(waits.deadlock),
-                ..Facts::default()
+                ..of_waits(waits, causes)
             },
             target: Target {
                 device: disk.map(|disk| disk.name.clone()),
@@ -86,6 +81,18 @@ impl Place<'_> {
         let requires = &remedy.requires;
         let depends = requires.memory_limit == Some(true) || requires.refaults == Some(true) && reads();
         depends && self.facts.memory_limit.is_none()
+    }
+}
+
+/// What the waits show without the disk and the machine.
+fn of_waits(waits: &Waits, causes: &[Cause]) -> Facts {
+    Facts {
+        programs: programs(waits, causes),
+        pinned: Some(waits.pinned),
+        sqlite: sqlite(waits, causes),
+        file_size_kept: keep_size(waits, causes),
+        deadlock: Some(waits.deadlock),
+        ..Facts::default()
     }
 }
 

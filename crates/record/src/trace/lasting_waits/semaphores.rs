@@ -32,6 +32,7 @@ mod tests {
     use std::path::Path;
 
     use super::Semaphore;
+    use crate::sys::SemaphoreSet;
 
     #[test]
     fn a_call_that_takes_one_names_it() {
@@ -44,24 +45,16 @@ mod tests {
     }
 
     #[test]
-    fn who_changed_one_last_has_it_while_it_is_taken() {
-        // SAFETY: makes a set of one semaphore.
-        let set = unsafe { libc::semget(libc::IPC_PRIVATE, 1, 0o600) };
-        assert!(set >= 0);
-        let semaphore = Semaphore { set, number: 0 };
-        let mut change = |by: i16| {
-            let mut change = libc::sembuf { sem_num: 0, sem_op: by, sem_flg: 0 };
-            // SAFETY: one change of the set above.
-            assert_eq!(unsafe { libc::semop(set, &raw mut change, 1) }, 0);
-        };
+    fn the_process_that_changed_one_last_has_it_while_it_is_taken() {
+        let set = SemaphoreSet::new();
+        let semaphore = Semaphore { set: set.0, number: 0 };
         let (proc, own, parent) = (Path::new("/proc"), std::process::id(), std::os::unix::process::parent_id());
-        change(1);
+        set.change(1);
         let free = semaphore.holder(proc, parent);
-        change(-1);
+        set.change(-1);
         let taken = [semaphore.holder(proc, parent), semaphore.holder(proc, own)];
-        let missing = Semaphore { set, number: 5 }.holder(proc, parent);
-        // SAFETY: removes the set.
-        unsafe { libc::semctl(set, 0, libc::IPC_RMID) };
+        let missing = Semaphore { number: 5, ..semaphore }.holder(proc, parent);
+        drop(set);
         assert_eq!((free, taken, missing), (None, [Some(own), None], None));
         assert_eq!(semaphore.holder(proc, parent), None, "removed");
     }
