@@ -35,6 +35,12 @@
 #![forbid(unsafe_code)]
 
 mod block_requests;
+mod event_formats;
+mod event_text;
+mod kernel_symbols;
+mod perf_check;
+mod perf_data;
+mod perf_sample;
 mod rows;
 mod run_writer;
 mod scheduler;
@@ -45,6 +51,8 @@ mod text_import;
 mod text_line;
 mod waits;
 
+pub use kernel_symbols::{KernelSymbols, build_id};
+pub use perf_data::{HostKernel, PerfDataText};
 pub use rows::{OffCpuState, Operation, Wait, WaitEnd};
 pub use run_writer::RunWriter;
 pub use scheduler::{Scheduler, Switch, Wakeup};

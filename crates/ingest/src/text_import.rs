@@ -16,7 +16,7 @@ use crate::run_writer::RunWriter;
 use crate::scheduler::{Scheduler, Switch, Wakeup};
 use crate::text_contents::{TextContents, each_line, lost};
 use crate::text_events::{Call, Meaning, meaning};
-use crate::text_line::{TextLine, event, frame};
+use crate::text_line::{NO_TASK, TextLine, event, frame};
 
 /// Tasks that are followed at once.
 const TASKS: usize = 1 << 20;
@@ -167,7 +167,7 @@ impl<'a, 'b> Import<'a, 'b> {
 
     fn name(&mut self, tid: u32, name: &str) {
         let is_known = |known: &String| known == name || name.is_empty() || name == "<...>" || name == ":-1";
-        if tid == 0 || self.names.len() >= TASKS || self.names.get(&tid).is_some_and(is_known) {
+        if tid == 0 || tid == NO_TASK || self.names.len() >= TASKS || self.names.get(&tid).is_some_and(is_known) {
             return;
         }
         self.names.insert(tid, name.to_owned());
@@ -213,7 +213,7 @@ impl<'a, 'b> Import<'a, 'b> {
     }
 
     fn wake(&mut self, event: &Pending, tid: u32, is_waking: bool) {
-        let wakeup = Wakeup { at_ns: event.at_ns, tid, waker_tid: Some(event.tid) };
+        let wakeup = Wakeup { at_ns: event.at_ns, tid, waker_tid: Some(event.tid).filter(|tid| *tid != NO_TASK) };
         if is_waking {
             if let Some(request) = self.completed_for(event.cpu, tid) {
                 self.asleep.entry(tid).or_default().1 = Some(request);

@@ -7,6 +7,9 @@
 //!         ffffffff821f8b58 __schedule+0x618 ([kernel.kallsyms])
 //! ```
 
+/// The thread id of an event whose task is unknown.
+pub(crate) const NO_TASK: u32 = u32::MAX;
+
 /// An event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct TextLine<'a> {
@@ -66,6 +69,10 @@ fn task(context: &str) -> Option<(&str, u32, u32)> {
     if let Some((name, tid)) = task.rsplit_once('-')
         && let Ok(tid) = tid.parse()
     {
+        // Of a task that has ended, perf says `:-1 -1`.
+        if name.ends_with([' ', '/']) {
+            return Some(("", NO_TASK, cpu));
+        }
         return Some((name.trim(), tid, cpu));
     }
     let (name, tid) = task.rsplit_once(' ')?;
@@ -102,7 +109,7 @@ pub(crate) fn value<'a>(fields: &'a str, key: &str) -> Option<&'a str> {
 
 #[cfg(test)]
 mod tests {
-    use super::{event, frame, value};
+    use super::{NO_TASK, event, frame, value};
 
     #[test]
     fn lines_of_three_tools() {
@@ -129,6 +136,8 @@ mod tests {
         check("dd   123/124 [001]   100.000010:    sched:sched_switch: x", "dd", 124, "sched_switch", "x");
         check("perf 13108 [001]  100.000010: block:block_rq_issue: 8,0", "perf", 13108, "block_rq_issue", "8,0");
         check("  dd-123 [001] .....  100.000010: sys_fsync(fd: 3)", "dd", 123, "sys_fsync", "(fd: 3)");
+        check(":-1    -1 [001]   100.000010:  sched:sched_waking: x", "", NO_TASK, "sched_waking", "x");
+        check(":-1  9/-1 [001]   100.000010:  sched:sched_waking: x", "", NO_TASK, "sched_waking", "x");
         assert_eq!(event("# tracer: nop"), None);
     }
 

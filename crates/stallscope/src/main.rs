@@ -26,6 +26,7 @@ use crate::commands::{
     recipes, record,
 };
 use crate::commands::{report, run, show, simulate, sweep, top, trial, view};
+use crate::reading::foreign_recording;
 use crate::recording::watchdog;
 use crate::ui::failure::{Exit, Failure};
 use crate::ui::privilege;
@@ -65,9 +66,7 @@ fn dispatch(words: &[OsString]) -> Result<ExitCode, Failure> {
 }
 
 fn execute(command: Command, offers: Vec<Offer>) -> Result<ExitCode, Failure> {
-    if command.only_reads() {
-        privilege::keep_for_reading();
-    }
+    give_up_privileges(&command);
     let exit = match command {
         Command::Demo(args) => demo::demo(&args, offers),
         Command::Doctor(args) => doctor::doctor(&args, &Screen::new(args.json, false)),
@@ -102,6 +101,16 @@ fn execute(command: Command, offers: Vec<Offer>) -> Result<ExitCode, Failure> {
         }
     };
     exit.map(ExitCode::from)
+}
+
+/// A command that only reads keeps few. The kernel's symbols are opened before.
+fn give_up_privileges(command: &Command) {
+    if matches!(command, Command::Import(_)) {
+        foreign_recording::open_symbols();
+    }
+    if command.only_reads() {
+        privilege::keep_for_reading();
+    }
 }
 
 fn load_process(words: Vec<OsString>) -> ExitCode {

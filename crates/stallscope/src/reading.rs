@@ -8,6 +8,7 @@ pub mod document;
 pub mod explained_rows;
 pub mod explained_set;
 pub mod explanation;
+pub mod foreign_recording;
 pub mod form;
 pub mod integrity;
 pub mod names_of_frames;

@@ -3,9 +3,8 @@
 mod lacks;
 mod requests;
 
-use std::fs::File;
-use std::io::{BufReader, Cursor, Read, Seek};
-use std::path::{Path, PathBuf};
+use std::io::BufReader;
+use std::path::PathBuf;
 
 use archive::FlushState;
 use clap::Args;
@@ -15,24 +14,21 @@ use model::stall::TraceSettings;
 use model::time::Moment;
 use report::number::grouped;
 
+use crate::reading::foreign_recording::ForeignRecording;
 use crate::recording::run_directory;
 use crate::recording::sharing::SharingArgs;
 use crate::ui::args::positive_duration;
 use crate::ui::failure::{Exit, Failure};
 use crate::ui::screen::Screen;
 
-/// The most that is read of standard input, which is kept in memory: a recording is read several times.
-const MOST_OF_INPUT: u64 = 1 << 30;
-/// Begins of binary recordings, and what makes text of them.
-const BINARY: [(&[u8], &str); 2] = [
-    (b"PERFILE2", "perf script -i FILE | stallscope import -"),
-    (b"\x17\x08Dtracing", "trace-cmd report FILE | stallscope import -"),
-];
+/// Stacks hold addresses; functions are named by the kernel that they are of.
+const OTHER_KERNEL: &str = "this kernel is not the one that was recorded, or hides its addresses, so that functions have no names: on that machine, as root, \
+                            'perf script | stallscope import -' names them";
 
 /// Options of `import`.
 #[derive(Debug, Args)]
 pub struct ImportArgs {
-    /// Events as text: ftrace's trace, 'trace-cmd report', 'perf script'; - for standard input.
+    /// A perf.data, or events as text: ftrace's trace, 'trace-cmd report', 'perf script'; - for standard input.
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
     /// Run directory to write; must be empty or not exist [default: stallscope-runs/TIME-import].
@@ -51,24 +47,28 @@ pub struct ImportArgs {
 
 /// Makes a run of a recording.
 pub fn import(args: &ImportArgs, screen: &Screen) -> Result<Exit, Failure> {
-    let mut source = Source::open(&args.file)?;
+    let mut source = ForeignRecording::open(&args.file)?;
     let name = args.file.display();
     let unreadable = |error| Failure::path(&error, format_args!("{name}: cannot read: {error}"));
-    let contents = TextContents::of(BufReader::new(source.again()?)).map_err(unreadable)?;
+    let contents = TextContents::of(BufReader::new(source.text()?)).map_err(unreadable)?;
     if !contents.has("sched_switch") {
         return Err(Failure::usage(format_args!(
             "{name}: has no sched_switch events as text of ftrace, 'trace-cmd report' or 'perf script'; record with 'trace-cmd record -e sched -e block' or 'perf record \
              -a -g -e sched:sched_switch,sched:sched_waking,block:*', and print it"
         )));
     }
-    let requests = if contents.has("block_*") { requests::of(source.again()?, &name.to_string())? } else { Vec::new() };
+    let requests =
+        if contents.has("block_*") { requests::of(source.block_lines()?, &name.to_string())? } else { Vec::new() };
     let description = describe(args, &contents);
     let directory = run_directory::choose(args.out.as_deref(), "import", &[])?.directory;
     let mut run = RunWriter::new(&directory, args.sharing.sharing()?, &description, false);
-    let gaps = import_text(BufReader::new(source.again()?), &contents, &requests, &mut run).map_err(unreadable)?;
+    let gaps = import_text(BufReader::new(source.text()?), &contents, &requests, &mut run).map_err(unreadable)?;
     let length_ns = contents.last_ns.saturating_sub(contents.first_ns.unwrap_or(0));
     let losses = lacks::losses(&contents, gaps, length_ns);
     let state = run.close(length_ns, losses).map_err(run_directory::not_created)?;
+    if source.lacks_functions()? {
+        screen.warning(OTHER_KERNEL);
+    }
     for lack in lacks::words(&contents, gaps) {
         screen.warning(&lack);
     }
@@ -96,51 +96,5 @@ fn describe(args: &ImportArgs, contents: &TextContents) -> RunDescription {
         trace: Some(TraceSettings { slow_ns, interval_ns, all_requests: false }),
         preflight: lacks::findings(contents),
         ..RunDescription::new("import", Moment::default())
-    }
-}
-
-/// A recording, which is read several times.
-enum Source {
-    File(File),
-    Memory(Vec<u8>),
-}
-
-impl Source {
-    fn open(path: &Path) -> Result<Source, Failure> {
-        let name = path.display();
-        let unreadable = |error| Failure::path(&error, format_args!("{name}: cannot read: {error}"));
-        if path == Path::new("-") {
-            let mut bytes = Vec::new();
-            std::io::stdin().lock().take(MOST_OF_INPUT + 1).read_to_end(&mut bytes).map_err(unreadable)?;
-            if bytes.len() as u64 > MOST_OF_INPUT {
-                return Err(Failure::usage("standard input has more than 1 GiB: write it to a file, and name that"));
-            }
-            return Source::Memory(bytes).checked(path);
-        }
-        Source::File(symbols::open(path).map_err(unreadable)?).checked(path)
-    }
-
-    /// Refuses binary recordings with what makes text of them.
-    fn checked(mut self, path: &Path) -> Result<Source, Failure> {
-        let mut begin = [0; 16];
-        let length = self.again()?.read(&mut begin).unwrap_or(0);
-        let name = path.display();
-        match BINARY.iter().find(|(magic, _)| begin[..length].starts_with(magic)) {
-            Some((_, remedy)) => {
-                Err(Failure::usage(format_args!("{name}: is a binary recording; make text of it: {remedy}")))
-            }
-            None => Ok(self),
-        }
-    }
-
-    /// From the begin.
-    fn again(&mut self) -> Result<Box<dyn Read + Send>, Failure> {
-        match self {
-            Source::File(file) => {
-                let again = file.rewind().and_then(|()| file.try_clone());
-                Ok(Box::new(again.map_err(|error| Failure::machine(format_args!("cannot read it again: {error}")))?))
-            }
-            Source::Memory(bytes) => Ok(Box::new(Cursor::new(bytes.clone()))),
-        }
     }
 }

@@ -4,11 +4,27 @@ use std::path::Path;
 
 use blktrace::{Trace, TraceError};
 
+use crate::reading::foreign_recording::ForeignRecording;
 use crate::ui::failure::Failure;
 
-/// Opens traces, which are merged by time.
+/// Opens traces, which are merged by time. A recording of perf is read alone.
 pub fn open<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>) -> Result<Trace, Failure> {
-    Trace::open(paths).map_err(unreadable)
+    let paths: Vec<P> = paths.into_iter().collect();
+    let recording = paths.iter().find(|path| ForeignRecording::is_binary(path.as_ref()));
+    let recording = match (recording, Trace::open(&paths)) {
+        (Some(recording), _) => recording,
+        // Block events may come after many others.
+        (None, Err(TraceError::Unrecognised { .. })) if paths.len() == 1 && paths[0].as_ref().is_file() => &paths[0],
+        (None, opened) => return opened.map_err(unreadable),
+    };
+    let name = recording.as_ref().display().to_string();
+    if paths.len() > 1 {
+        return Err(Failure::usage(format_args!(
+            "{name}: a recording of perf is read alone; name it without other traces"
+        )));
+    }
+    let lines = ForeignRecording::open(recording.as_ref())?.block_lines()?;
+    Trace::from_reader(&name, lines).map_err(unreadable)
 }
 
 /// A missing or invalid trace is a usage error, unless the system failed.

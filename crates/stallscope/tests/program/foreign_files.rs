@@ -1,6 +1,7 @@
 //! Files that people have from other tools, given to the program.
 
 use std::fs;
+use std::path::Path;
 use std::process::Command;
 
 use serde_json::Value;
@@ -85,10 +86,10 @@ fn text_of_perf_becomes_a_run() {
 }
 
 #[test]
-fn binary_recordings_are_refused_with_what_makes_text_of_them() {
+fn damaged_recordings_and_those_of_trace_cmd_are_refused_with_the_reason() {
     let folder = folder();
     for (begin, remedy) in [
-        (&b"PERFILE2\0\0\0\0"[..], "perf script"),
+        (&b"PERFILE2\0\0\0\0"[..], "cut off in its header"),
         (b"\x17\x08Dtracing6\0", "trace-cmd report"),
         (b"hello\n", "sched_switch"),
     ] {
@@ -98,4 +99,29 @@ fn binary_recordings_are_refused_with_what_makes_text_of_them() {
         assert_eq!(ended.code, Some(2));
         assert!(ended.error().contains(remedy), "{}", ended.stderr);
     }
+}
+
+/// The same recording as `perf.data` and as text: the same requests.
+#[test]
+fn a_recording_of_perf_becomes_a_run_and_a_block_trace() {
+    let folder = folder();
+    let file = |name: &str| {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../ingest/tests/data").join(format!("{name}.zst"));
+        let plain = folder.path().join(name);
+        fs::write(&plain, zstd::decode_all(fs::File::open(path).unwrap()).unwrap()).unwrap();
+        plain
+    };
+    let (binary, text) = (file("perf.data"), file("perf-script.txt"));
+    let out = folder.path().join("run");
+    run(&format!("import --slower-than 1ms {} -o {}", binary.display(), out.display())).expect_code(0);
+    let explained = run(&format!("explain --json {}", out.display())).document();
+    assert_eq!(explained["classes"][0]["operation"], "fdatasync", "{}", explained["classes"]);
+    let found = |path: &Path| run(&format!("blk --json {}", path.display())).expect_code(0).document();
+    let (of_binary, of_text) = (found(&binary), found(&text));
+    assert_eq!(of_binary["all"]["phases"]["d2c"]["count"], 44);
+    for key in ["all", "devices", "kinds"] {
+        assert_eq!(of_binary[key], of_text[key], "{key}");
+    }
+    let both = run(&format!("blk {} {}", binary.display(), text.display())).expect_code(2);
+    assert!(both.error().contains("read alone"), "{}", both.stderr);
 }

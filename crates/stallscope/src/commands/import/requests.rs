@@ -1,6 +1,6 @@
 //! Block events of a recording → requests.
 
-use std::io::{BufRead, BufReader, Read};
+use std::io::Read;
 
 use blktrace::Trace;
 use lifecycle::{FinishedBio, Lifecycle, Phase, Settings};
@@ -14,7 +14,6 @@ const MOST: usize = 8 << 20;
 
 /// The requests, by completion, on the recording's clock.
 pub fn of(source: impl Read + Send + 'static, name: &str) -> Result<Vec<RequestRecord>, Failure> {
-    let source = BlockLines { source: BufReader::new(source), line: Vec::new(), at: 0 };
     let mut trace = Trace::from_reader(name, source).map_err(block_trace::unreadable)?;
     let mut lifecycle = Lifecycle::with_observer(Settings::default(), Vec::<FinishedBio>::new());
     while let Some(events) = trace.next_batch().map_err(block_trace::unreadable)? {
@@ -50,36 +49,5 @@ fn request(bio: &FinishedBio, request: u32) -> RequestRecord {
         parts: None,
         in_flight: Vec::new(),
         overtaken_by: Vec::new(),
-    }
-}
-
-/// The lines of block events alone: the first may come after many others.
-struct BlockLines<R> {
-    source: BufReader<R>,
-    line: Vec<u8>,
-    at: usize,
-}
-
-/// Longer lines are no events.
-const LONGEST: u64 = 64 << 10;
-
-impl<R: Read> Read for BlockLines<R> {
-    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
-        while self.at == self.line.len() {
-            (self.at, self.line) = (0, std::mem::take(&mut self.line));
-            self.line.clear();
-            if Read::take(&mut self.source, LONGEST).read_until(b'\n', &mut self.line)? == 0 {
-                return Ok(0);
-            }
-            let is_of_block =
-                self.line.windows(6).any(|part| part == b"block_") || self.line.windows(5).any(|part| part == b"LOST ");
-            if !is_of_block {
-                self.line.clear();
-            }
-        }
-        let length = buffer.len().min(self.line.len() - self.at);
-        buffer[..length].copy_from_slice(&self.line[self.at..self.at + length]);
-        self.at += length;
-        Ok(length)
     }
 }
