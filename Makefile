@@ -100,9 +100,7 @@ bench:
 	@bench/randrw.sh
 
 # Predictions of `explain --what-if` beside trials of the same remedies, and trials of nothing: about an hour.
-whatif-# Cost and speed, which docs/COST.md has: it is rewritten.
-bench: export COST_PAGE = $(CURDIR)/docs/COST.md
-bench:
+whatif-bench:
 	@scripts/need build demo bench
 	@$(CARGO) build --release --locked --package stallscope
 	@bench/remedies.sh

@@ -47,7 +47,9 @@ impl Answer {
         let command = Part::of_command(explanation).filter(|_| !explanation.command_only_slept());
         let hang = hang::longest(explanation);
         let sleeps = |sleep: &&Sleep| sleep.hangs || command.is_some_and(|command| command.operations == 0);
-        let main = if let Some(sleep) = hang.filter(|sleep| sleep.hangs) {
+        // A guess comes after what was traced.
+        let comes_first = |sleep: &&Sleep| sleep.hangs && (explanation.slow_operations == 0 || hang::is_certain(sleep));
+        let main = if let Some(sleep) = hang.filter(comes_first) {
             asleep(explanation, sleep)
         } else if let Some(command) = command.filter(|_| lost_in_short_waits(explanation, advice)) {
             short_waits(&command, advice)

@@ -74,7 +74,8 @@ fn to_look_at(sleep: &Sleep) -> Option<usize> {
     ends.iter().position(|end| !end.is_certain).or(ends.len().checked_sub(1))
 }
 
-fn is_certain(sleep: &Sleep) -> bool {
+/// Whether the tasks that it waits for are certain.
+pub(super) fn is_certain(sleep: &Sleep) -> bool {
     let last = to_look_at(sleep).unwrap_or(0);
     sleep.other_ends.iter().take(last + 1).all(|end| end.is_certain)
 }
