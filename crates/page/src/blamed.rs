@@ -1,13 +1,24 @@
 //! Who cost each class of operations its time: the wait graph's data.
 
+use std::collections::BTreeMap;
+
 use explain::blame::{Accounting, Culprit};
 use model::container::Containers;
 use report::answer::short_cgroup;
 use serde_json::{Map, Value, json};
 
-/// Root blockers by class of operation: of all, or of the recorded command's alone.
-pub(crate) fn blamed(accounting: &Accounting, of_command_alone: bool) -> Value {
-    let classes = accounting.culprits_by_class(of_command_alone).into_iter();
+/// Root blockers by class of operation.
+pub(crate) fn blamed(accounting: &Accounting) -> Value {
+    by_class(accounting.culprits_by_class())
+}
+
+/// The same of the recorded command's operations alone.
+pub(crate) fn blamed_of_command(accounting: &Accounting) -> Value {
+    by_class(accounting.culprits_of_command_by_class())
+}
+
+fn by_class(classes: BTreeMap<String, Vec<Culprit>>) -> Value {
+    let classes = classes.into_iter();
     classes.map(|(class, culprits)| (class, culprits.iter().map(culprit).collect())).collect::<Map<_, _>>().into()
 }
 

@@ -8,7 +8,7 @@ use model::run::RunDescription;
 use model::stall::{RequestIntervalRecord, RequestRecord};
 use serde_json::{Value, json};
 
-use crate::blamed::blamed;
+use crate::blamed::{blamed, blamed_of_command};
 use crate::counters::SampledCounters;
 use crate::latencies::LoadCharts;
 use crate::limits::Limits;
@@ -91,8 +91,8 @@ impl RunPage {
             "interval_ms": run.sample_interval_ns / 1_000_000,
             "summary": report::json::summary(name, summary),
             "explanation": explained.map(|(explanation, _)| in_short(name, explanation)),
-            "blamed": accounting.map(|accounting| blamed(accounting, false)),
-            "blamed_of_command": explained.and_then(blamed_of_command),
+            "blamed": accounting.map(blamed),
+            "blamed_of_command": explained.and_then(of_command),
             "causes": Cause::ALL.map(|cause| [cause.name(), cause.words()]),
             "marks": marks(summary, &self.stuck),
             "axes": { "samples": samples.axis.to_value(), "intervals": latencies.axis().to_value(), "stalls": axis },
@@ -132,9 +132,9 @@ fn title(run: &RunDescription) -> String {
 }
 
 /// Root blockers of the recorded command's operations, where these are a part of all.
-fn blamed_of_command((found, accounting): (&Explanation, &Accounting)) -> Option<Value> {
+fn of_command((found, accounting): (&Explanation, &Accounting)) -> Option<Value> {
     let is_part = found.command.is_some() && found.neighbours.is_some();
-    is_part.then(|| blamed(accounting, true))
+    is_part.then(|| blamed_of_command(accounting))
 }
 
 /// The explanation without the stalls, which are in the list.

@@ -159,12 +159,19 @@ impl Accounting {
         numbers.iter().map(&mut of_one).collect()
     }
 
-    /// Root blockers of each class of operations: of all, or of the recorded command's alone.
-    pub fn culprits_by_class(&self, of_command_alone: bool) -> BTreeMap<String, Vec<Culprit>> {
+    /// Root blockers of each class of operations.
+    pub fn culprits_by_class(&self) -> BTreeMap<String, Vec<Culprit>> {
+        self.by_class(|_| true)
+    }
+
+    /// The same of the recorded command's operations alone.
+    pub fn culprits_of_command_by_class(&self) -> BTreeMap<String, Vec<Culprit>> {
+        self.by_class(|operation| operation.is_of_command(&self.index) != Some(false))
+    }
+
+    fn by_class(&self, is_meant: impl Fn(&Operation) -> bool) -> BTreeMap<String, Vec<Culprit>> {
         let mut classes: BTreeMap<String, Vec<Operation>> = BTreeMap::new();
-        let is_meant =
-            |operation: &&Operation| !of_command_alone || operation.is_of_command(&self.index) != Some(false);
-        for operation in self.operations.iter().filter(is_meant) {
+        for operation in self.operations.iter().filter(|operation| is_meant(operation)) {
             let class = self.index.names.get(operation.class).to_owned();
             classes.entry(class).or_default().push(operation.clone());
         }

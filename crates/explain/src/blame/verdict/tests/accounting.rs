@@ -200,8 +200,7 @@ fn check_accounting(explanation: &Explanation, accounting: &Accounting) {
         assert_eq!(own.task.tid, stall.task.tid);
         assert_eq!(own.pieces.iter().map(|piece| piece.end_ns - piece.start_ns).sum::<u64>(), stall.duration_ns);
     }
-    let of_classes =
-        accounting.culprits_by_class(false).into_values().flatten().map(|culprit| culprit.time_ns).sum::<u64>();
+    let of_classes = accounting.culprits_by_class().into_values().flatten().map(|culprit| culprit.time_ns).sum::<u64>();
     assert_eq!(of_classes, explanation.culprits.iter().map(|culprit| culprit.time_ns).sum::<u64>());
     let stalls = accounting.stalls(&numbers);
     for (blocker, (_, stall)) in accounting.root_blockers(&numbers).into_iter().zip(stalls) {

@@ -47,7 +47,7 @@ fn each_class_has_its_own_root_blockers() {
     let (explanation, accounting) = stage(drawing).account_run(&description(true), None);
     assert_eq!(explanation.culprits.len(), 2);
     let named = |class: &str| -> Vec<String> {
-        let culprits = &accounting.culprits_by_class(false)[class];
+        let culprits = &accounting.culprits_by_class()[class];
         culprits.iter().filter_map(|culprit| culprit.task.as_ref()?.name.clone()).collect()
     };
     assert_eq!((named("read"), named("write")), (vec!["reader".to_owned()], vec!["writer".to_owned()]));
