@@ -89,7 +89,7 @@ impl Answer {
 /// Whether advice is for the recorded command alone.
 fn has_advice_of_its_own(explanation: &Explanation, advice: &Advice) -> bool {
     let has_operations = explanation.command.as_ref().is_some_and(|command| command.operations > 0);
-    advice.of_short_waits || has_operations
+    advice.of_short_waits || has_operations && !explanation.command_only_slept()
 }
 
 fn lost_in_short_waits(explanation: &Explanation, advice: &Advice) -> bool {

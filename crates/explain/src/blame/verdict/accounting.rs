@@ -196,11 +196,25 @@ impl Accounting {
         waits((&self.index, &self.disks), &operations, &mut self.timelines(), slower_than_ns)
     }
 
+    /// The same of all operations, where the recorded command only slept.
+    pub fn waits_asked_about(&self, explanation: &Explanation) -> Waits {
+        match explanation.command_only_slept() {
+            true => {
+                let of = (&self.index, &self.disks);
+                waits(of, &self.operations, &mut self.timelines(), explanation.slower_than_ns)
+            }
+            false => self.waits(explanation.slower_than_ns),
+        }
+    }
+
     /// The same with the shorter waits of the recorded command, where these cost it more and most of them are recorded individually.
     pub fn all_waits(&self, explanation: &Explanation) -> Waits {
-        let operations = self.waits(explanation.slower_than_ns);
+        let operations = self.waits_asked_about(explanation);
         let recorded_ns: u64 = self.short.iter().map(Operation::ns).sum();
-        if !explanation.short_waits_cost_most() || recorded_ns < explanation.short_waits.time_ns / 2 {
+        if explanation.command_only_slept()
+            || !explanation.short_waits_cost_most()
+            || recorded_ns < explanation.short_waits.time_ns / 2
+        {
             return operations;
         }
         let interval_ns = explanation.trace.as_ref().map_or(0, |trace| trace.interval_ns);

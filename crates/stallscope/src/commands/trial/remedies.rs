@@ -106,7 +106,7 @@ fn advice_of(from: &Path, context: &Context<'_>) -> Result<Advice, Failure> {
     let (explanation, accounting) =
         explanation_with_accounting(&run, None, 1, |warning| context.screen.warning(warning));
     // A trial measures slow operations: shorter waits are no part of its figures.
-    let waits = accounting.waits(explanation.slower_than_ns);
+    let waits = accounting.waits_asked_about(&explanation);
     Ok(advise(&explanation, &waits, &Remedies::shipped(), run.description()))
 }
 
