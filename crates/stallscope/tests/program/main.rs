@@ -7,6 +7,9 @@
 mod browser;
 #[path = "../truth/drift.rs"]
 mod drift;
+#[path = "../corpus/pack.rs"]
+#[allow(dead_code)]
+mod pack;
 #[path = "../torture/disk.rs"]
 #[allow(dead_code)]
 mod recorded_disk;
@@ -17,6 +20,7 @@ mod stage;
 
 mod advising;
 mod anonymizing;
+mod answers;
 mod archive_disk;
 mod bad_input;
 mod bonnie;
