@@ -37,7 +37,7 @@ pub(crate) async fn put(args: &PutArgs) -> Result<String, FleetError> {
     let mut text = String::new();
     for run in &runs {
         if has(&bucket, run).await? {
-            text += &format!("{}: is in the lake already\n", run.name);
+            text += &format!("{} is already in the lake\n", run.name);
             continue;
         }
         let bytes = upload(&args.lake, &bucket, run).await?;

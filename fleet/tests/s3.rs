@@ -57,7 +57,7 @@ fn a_lake_in_a_bucket_answers_as_its_directory_does() {
     let to = "s3://fleet/some/lake";
     let text = expect(&put(&server, folder.path(), to), 0, &runs[0]);
     assert_eq!(text.lines().filter(|line| line.contains("2 objects")).count(), runs.len(), "{text}");
-    let text = expect(&put(&server, folder.path(), to), 0, "in the lake already");
+    let text = expect(&put(&server, folder.path(), to), 0, "already in the lake");
     assert_eq!(text.lines().count(), runs.len());
     for question in
         [&["top", "--by", "host", "--json"][..], &["top", "--by", "kernel", "--json"], &["find", "00ab", "--json"]]
@@ -83,7 +83,7 @@ fn a_run_in_an_object_of_several_is_not_put_again() {
     let bytes = std::fs::read(folder.path().join(below(&runs[1]))).unwrap();
     server.put("/fleet/l/stallscope-lake.json", b"{\"stallscope_lake\":1}");
     server.put(&format!("/fleet/l/{}", below("compacted-0123456789abcdef")), &bytes);
-    let text = expect(&put(&server, folder.path(), "s3://fleet/l"), 0, &format!("{}: is in the lake already", runs[1]));
+    let text = expect(&put(&server, folder.path(), "s3://fleet/l"), 0, &format!("{} is already in the lake", runs[1]));
     assert!(text.contains(&format!("{}: 2 objects", runs[0])), "{text}");
 }
 

@@ -176,8 +176,7 @@ fn too_short(runs: &[&RunFigures]) -> Option<String> {
     let count = runs.iter().filter(short).count();
     (count > 0).then(|| {
         format!(
-            "{count} of {} runs have too few intervals to check for a steady state; use longer runs or shorter report \
-             intervals",
+            "{count} of {} runs are too short to check for a steady state; run longer, or use shorter report intervals",
             runs.len()
         )
     })

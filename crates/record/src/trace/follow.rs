@@ -32,7 +32,7 @@ pub enum Followed {
 impl FromStr for Followed {
     type Err = Infallible;
 
-    /// A number is a process, what begins with `/` is a cgroup, as is `.../NAME` in output; anything else is a name.
+    /// A number is a PID; a value starting with `/` is a cgroup, as is `.../NAME` in output; anything else is a name.
     fn from_str(text: &str) -> Result<Followed, Infallible> {
         Ok(match text.parse() {
             Ok(pid) => Followed::Pid(pid),

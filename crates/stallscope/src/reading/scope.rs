@@ -12,7 +12,7 @@ use crate::ui::failure::Failure;
 #[command(next_help_heading = "Scope")]
 pub struct ScopeArgs {
     /// Only operations whose file is on this disk, or that waited for it: its name, number or identity, or a mounted
-    /// partition. Each of these flags may be repeated: one value has to match.
+    /// partition. Repeat a flag to match any of several values.
     #[arg(long, value_name = "DEVICE")]
     pub device: Vec<String>,
     /// Only operations of this cgroup and those below: a path from the root, or a name. `*` matches any part of a name.

@@ -33,7 +33,7 @@ pub struct RecordingArgs {
     pub requests: Requests,
     /// Record every wait of a process, a thread name or a cgroup, and of their children, as of the recorded command.
     ///
-    /// A number is a process, what begins with / a cgroup. The option may be repeated.
+    /// A number is a PID; a value starting with / is a cgroup. May be repeated.
     #[arg(long, value_name = "PID|COMM|CGROUP", value_parser = followed, help_heading = "Recording", conflicts_with = "no_trace")]
     pub follow: Vec<Followed>,
     /// Record the user stacks of waits and of lock releases: functions and source lines.
@@ -43,13 +43,13 @@ pub struct RecordingArgs {
     #[arg(long, value_name = "NAME", value_parser = configuration, help_heading = "Recording")]
     pub configuration: Option<Configuration>,
     /// Limit the load to SIZE of memory (memory cgroup).
-    #[arg(long, value_name = "SIZE", value_parser = parse_size, help_heading = "Pressure")]
+    #[arg(long, value_name = "SIZE", value_parser = parse_size, help_heading = "Limits")]
     pub memory: Option<u64>,
     /// Throttle the device under the load to SIZE bytes per second, reads and writes separately.
-    #[arg(long, value_name = "SIZE", value_parser = positive_size, help_heading = "Pressure")]
+    #[arg(long, value_name = "SIZE", value_parser = positive_size, help_heading = "Limits")]
     pub disk_bps: Option<u64>,
     /// Throttle the device under the load to N operations per second, reads and writes separately.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Pressure")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Limits")]
     pub disk_iops: Option<u64>,
     #[command(flatten)]
     #[allow(missing_docs)]

@@ -54,7 +54,7 @@ fn a_run_is_in_the_lake_once_and_duckdb_answers_the_questions_of_the_page() {
     let add = || run(&format!("lake add {} --to {}", out.display(), lake.display())).expect_code(0);
     add();
     let first = files(&lake);
-    assert!(add().stderr.contains("in the lake already"));
+    assert!(add().stderr.contains("already in the lake"));
     assert!(files(&lake) == first, "the lake changed");
     let Some(mut python) = python("duckdb", "reading a lake") else { return };
     let page = include_str!("../../../../docs/FLEET.md");
@@ -134,7 +134,7 @@ fn a_compacted_lake_has_the_same_rows_and_an_expired_one_none() {
     assert_eq!(count(), rows);
     let compact = files(&lake);
     assert!(lake_of(&format!("compact {}", lake.display())).contains("is compact"));
-    assert!(add().expect_code(0).stderr.contains("in the lake already"));
+    assert!(add().expect_code(0).stderr.contains("already in the lake"));
     assert!(files(&lake) == compact, "the lake changed");
     // A day must have ended: today's stays.
     assert!(lake_of(&format!("expire {} --keep 1d", lake.display())).contains("nothing before"));

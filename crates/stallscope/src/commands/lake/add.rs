@@ -58,7 +58,7 @@ pub fn add(args: &AddArgs, screen: &Screen) -> Result<Exit, Failure> {
             (true, None) => {
                 screen.remark(&format!("{name}: {} rows, {}", grouped(contents.rows() as u64), Bytes(bytes)))
             }
-            (false, _) => screen.remark(&format!("{name}: is in the lake already")),
+            (false, _) => screen.remark(&format!("{name} is already in the lake")),
         }
         integrity.lacks().for_each(|lack| screen.warning(&format!("{name}: incomplete: {lack}")));
         incomplete += usize::from(!integrity.is_whole());

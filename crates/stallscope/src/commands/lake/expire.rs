@@ -22,7 +22,7 @@ pub struct ExpireArgs {
     /// Directory of the lake.
     #[arg(value_name = "LAKE")]
     pub lake: PathBuf,
-    /// Keep days (UTC) that ended at most this long ago, such as 90d or 12w.
+    /// Keep the last days (UTC): 90d, 12w.
     #[arg(long, value_name = "DAYS", value_parser = days)]
     pub keep: u32,
     /// Remove nothing; print what would go.

@@ -34,7 +34,7 @@ pub struct RecordArgs {
     #[arg(long, value_name = "T", value_parser = positive_duration, help_heading = "Recording")]
     pub runtime: Option<u64>,
     /// Directory whose device --disk-bps and --disk-iops throttle [default: the current directory].
-    #[arg(long, value_name = "DIR", help_heading = "Pressure")]
+    #[arg(long, value_name = "DIR", help_heading = "Limits")]
     pub device_of: Vec<PathBuf>,
     /// Extract a metric from the command's output, for `show` and `compare`: NAME=REGEX, whose first group is the number;
     /// the last match counts. Example: 'tps=tps = ([\d.]+)'. The command's output passes through a pipe. May be repeated.

@@ -24,10 +24,10 @@ pub fn begin(directory: &Path, args: &FlightArgs, extent: Extent) -> String {
     let conditions: Vec<String> = args.on_stall.iter().map(|condition| printable(&condition.to_string())).collect();
     let on = match conditions.is_empty() {
         true => String::new(),
-        false => format!("{}, and ", conditions.join(", ")),
+        false => format!("{} or ", conditions.join(", ")),
     };
     format!(
-        "keeping the last {} (at most {}) in {}; saved as a run on {on}SIGUSR1 (kill -USR1 {})",
+        "keeping the last {} (at most {}) in {}; saves a run on {on}SIGUSR1 (kill -USR1 {})",
         Nanoseconds(extent.ring_ns),
         Bytes(extent.ring_bytes),
         directory.display(),
