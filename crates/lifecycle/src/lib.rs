@@ -37,6 +37,7 @@ mod slow;
 mod tables;
 mod tally;
 mod timeline;
+mod zone_appends;
 
 pub use certainty::Certainty;
 pub use clock::{ClockReport, Jump};

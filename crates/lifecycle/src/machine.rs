@@ -22,6 +22,7 @@ use super::report::{Anomalies, BlockReport, Collected};
 use super::settings::Settings;
 use super::slow::Slow;
 use super::tally::Counter;
+use super::zone_appends::{ZoneAppends, is_append};
 
 /// A completed bio.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -91,6 +92,7 @@ pub struct Lifecycle<O: Observer = ()> {
     times: Counter,
     anomalies: Anomalies,
     arrivals: Arrivals,
+    appends: ZoneAppends,
     /// Tags completed recently: they distinguish a duplicate completion from an unmatched one.
     completed: Vec<u32>,
     /// Tags of bios given up recently: their completion may still arrive, and must not count for another bio.
@@ -147,6 +149,7 @@ impl<O: Observer> Lifecycle<O> {
             times,
             anomalies: Anomalies::default(),
             arrivals: Arrivals::default(),
+            appends: ZoneAppends::default(),
             completed: vec![0; REMEMBERED],
             given_up: vec![0; REMEMBERED],
         }
@@ -172,6 +175,10 @@ impl<O: Observer> Lifecycle<O> {
         let tables = &mut self.devices[device].tables;
         tables.events += 1;
         tables.actions[event.action as usize % 20] += 1;
+        if is_append(event.kind) {
+            let placed = self.appends.placed(event);
+            return self.dispatch(device, &placed);
+        }
         self.dispatch(device, event);
     }
 

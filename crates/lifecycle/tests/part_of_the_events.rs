@@ -47,6 +47,15 @@ fn completions_alone_are_counted_without_times() {
     assert!(Phase::ALL.iter().all(|phase| report.phases[*phase].count() == 0));
 }
 
+/// An append to a zone completes where the device put it.
+#[test]
+fn appends_to_a_zone_complete_elsewhere() {
+    let report = analyse(text_of("zone-append-ext"));
+    assert_eq!(figures(&report, Phase::D2C), Some((1, 57_909, 57_909, 57_909)));
+    assert_eq!(figures(&report, Phase::Q2C).unwrap().1, 478_498);
+    assert_eq!(report.anomalies, lifecycle::Anomalies::default());
+}
+
 /// 400 writes in batches, CPU after CPU; the times of what precedes the zero wrap.
 #[test]
 fn a_live_trace_is_ordered_by_time() {

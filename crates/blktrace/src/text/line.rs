@@ -167,10 +167,20 @@ fn parse_action<'a>(mut event: BlockEvent, sequence: u32, mut words: Words<'a>) 
     }
 }
 
+/// Some versions write the class of priority before the sector: `N 262144 + 8`.
+fn after_class(tail: &[u8]) -> &[u8] {
+    let mut words = Words { rest: tail };
+    let class = words.next().unwrap_or_default();
+    let rest = words.rest;
+    let has_extent = words.next().and_then(number).is_some() && words.next() == Some(b"+");
+    let is_class = class.len() <= 4 && class.iter().all(u8::is_ascii_alphabetic);
+    if is_class && has_extent { rest } else { tail }
+}
+
 /// Parses the columns after RWBS, which depend on the action. Returns the thread's name and whether the line is complete.
 fn parse_tail<'a>(event: &mut BlockEvent, tail: &'a [u8]) -> Option<(Option<&'a [u8]>, bool)> {
     let (bracketed, after) = bracketed(tail);
-    let mut words = Words { rest: tail };
+    let mut words = Words { rest: after_class(tail) };
     let first = words.next().unwrap_or_default();
     let has_extent = match number(first) {
         Some(value) => {
