@@ -3,6 +3,7 @@
 mod benchstat;
 mod csv;
 mod machines;
+mod mail;
 mod many;
 mod markdown;
 mod mmtests;

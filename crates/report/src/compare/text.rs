@@ -1,19 +1,18 @@
-//! A comparison as text: one screen, the most important first.
+//! A comparison as text: one screen of the width of a mail, the most important first.
 
 use std::fmt::Write as _;
 
-use comfy_table::{CellAlignment, Table};
+use comfy_table::Table;
 use compare::{Compared, ComparedStalls, Comparison, Verdict};
 use explain::blame::Cause;
 use model::quantity::Nanoseconds;
 
-use super::machines;
-use super::names::headings;
-use super::value::{change, digits, interval, probability, value, verdict};
-use super::words;
-use crate::number::counted;
+use super::mail::{narrow_table, push_by_verdict, side_headings, wrapped};
+use super::value::{change, digits, interval, value};
+use super::{machines, names, words};
+use crate::number::{counted, grouped};
 use crate::style::{Style, printable};
-use crate::table::table;
+use crate::table::push_table;
 
 /// Rows of each table without --all.
 const METRICS: usize = 14;
@@ -30,12 +29,13 @@ pub fn text(found: &Comparison, all: bool, style: Style) -> String {
     let mut text = String::new();
     let (a, b) = (printable(&found.a.0), printable(&found.b.0));
     let title = format!("{b} against {a}");
-    let _ = writeln!(text, "{}", style.heading(&title));
-    let [a, b] = sides(found);
-    let runs = format!("{} of {b}, {} of {a}", counted(found.b.1 as u64, "run"), found.a.1);
-    let _ = writeln!(text, "{}", style.faint(&runs));
+    let _ = writeln!(text, "{}", style.heading(wrapped(&title).trim_start()));
+    let [a, b] = names::headings(&[&found.a.0, &found.b.0]).try_into().unwrap_or_default();
+    let [letter_a, letter_b] = if sides(found)[0] == a { ["", ""] } else { ["A: ", "B: "] };
+    let runs = format!("{letter_b}{} of {b}, {letter_a}{} of {a}", counted(found.b.1 as u64, "run"), found.a.1);
+    let _ = writeln!(text, "{}", style.faint(wrapped(&runs).trim_start()));
     if let Some(machines) = machines::sentence(found) {
-        let _ = writeln!(text, "{}", style.faint(&machines));
+        let _ = writeln!(text, "{}", style.faint(wrapped(&machines).trim_start()));
     }
     differences(&mut text, found, all, style);
     cautions(&mut text, found, style);
@@ -66,11 +66,13 @@ fn differences(text: &mut String, found: &Comparison, all: bool, style: Style) {
     let shown = if all { found.differences.len() } else { DIFFERENCES };
     for one in found.differences.iter().take(shown) {
         let side = |value: &Option<String>| cut(value.as_deref().unwrap_or("unknown"), all);
-        let line = format!(" {}: {} -> {}", printable(&one.what), side(&one.a), side(&one.b));
+        let line = format!("{}: {} -> {}", printable(&one.what), side(&one.a), side(&one.b));
         let _ = match (&one.implied_by, one.intended) {
-            (Some(setting), _) => writeln!(text, "{line}  (implied by {})", printable(setting)),
-            (None, true) => writeln!(text, "{line}  (under test)"),
-            (None, false) => writeln!(text, "{}", style.remark(&line)),
+            (Some(setting), _) => {
+                writeln!(text, "{}", wrapped(&format!("{line} (implied by {})", printable(setting))))
+            }
+            (None, true) => writeln!(text, "{}", wrapped(&format!("{line} (under test)"))),
+            (None, false) => writeln!(text, "{}", style.remark(&wrapped(&line))),
         };
     }
     more(text, found.differences.len(), shown, "difference", style);
@@ -96,7 +98,7 @@ fn cautions(text: &mut String, found: &Comparison, style: Style) {
         text.push('\n');
     }
     for caution in &found.cautions {
-        let _ = writeln!(text, " {}", style.remark(&printable(caution)));
+        let _ = writeln!(text, "{}", style.remark(&wrapped(&printable(caution))));
     }
 }
 
@@ -110,17 +112,12 @@ fn metrics(text: &mut String, found: &Comparison, all: bool, style: Style) {
         found.metrics.iter().partition(|metric| metric.verdict == Verdict::Equivalent && !all);
     let shown = if all { open.len() } else { METRICS };
     let [a, b] = sides(found);
-    let mut rows = table(&["", &a, &b, "change", "95 % interval", "q", ""], 1);
-    if let Some(column) = rows.column_mut(6) {
-        column.set_cell_alignment(CellAlignment::Left);
-    }
-    for metric in open.iter().take(shown) {
-        rows.add_row(row(metric));
-    }
+    let rows: Vec<Vec<String>> = open.iter().take(shown).map(|metric| row(metric)).collect();
     let verdicts: Vec<Verdict> = open.iter().take(shown).map(|metric| metric.verdict).collect();
     if !verdicts.is_empty() {
-        push(text, &rows, style, &verdicts);
+        push_by_verdict(text, &narrow_table(&headings(&a, &b), &rows), style, &verdicts);
     }
+    needed(text, open.iter().take(shown).copied(), style);
     more(text, open.len(), shown, "metric", style);
     if !equal.is_empty() {
         let margin = |metric: &&Compared| (metric.margin * 1000.0).round() as u64;
@@ -130,7 +127,8 @@ fn metrics(text: &mut String, found: &Comparison, all: bool, style: Style) {
             true => format!("within {} %", percent(equal[0].margin)),
             false => "within the noise floor (A/A)".to_owned(),
         };
-        let _ = writeln!(text, " {}", style.faint(&format!("equivalent, {within}: {}", names.join(", "))));
+        let line = wrapped(&format!("equivalent, {within}: {}", names.join(", ")));
+        let _ = writeln!(text, "{}", style.faint(&line));
     }
 }
 
@@ -141,8 +139,27 @@ fn percent(share: f64) -> f64 {
 
 /// The columns of both sides.
 fn sides(found: &Comparison) -> [String; 2] {
-    let mut headings = headings(&[&found.a.0, &found.b.0]).into_iter();
-    std::array::from_fn(|_| headings.next().unwrap_or_default())
+    side_headings(names::headings(&[&found.a.0, &found.b.0]).try_into().unwrap_or_default())
+}
+
+fn headings<'a>(a: &'a str, b: &'a str) -> [&'a str; 6] {
+    ["", a, b, "change", "95 % interval", "n"]
+}
+
+/// Runs with a value: those of A, those of B.
+fn runs(metric: &Compared) -> String {
+    format!("{}+{}", metric.a.len(), metric.b.len())
+}
+
+/// How many more runs a side would give a verdict.
+fn needed<'a>(text: &mut String, metrics: impl Iterator<Item = &'a Compared>, style: Style) {
+    let needed =
+        metrics.filter_map(|metric| Some(format!("{} {}", printable(&metric.name), grouped(metric.need_runs?))));
+    let needed: Vec<String> = needed.collect();
+    if !needed.is_empty() {
+        let line = wrapped(&format!("more runs a side for a verdict: {}", needed.join(", ")));
+        let _ = writeln!(text, "{}", style.faint(&line));
+    }
 }
 
 fn row(metric: &Compared) -> Vec<String> {
@@ -152,8 +169,7 @@ fn row(metric: &Compared) -> Vec<String> {
         value(metric.typical_b(), &metric.unit),
         change(metric.ratio.ratio),
         interval(&metric.ratio),
-        probability(metric.q),
-        verdict(metric),
+        runs(metric),
     ]
 }
 
@@ -163,40 +179,43 @@ fn stalls(text: &mut String, found: &Comparison, all: bool, style: Style) {
     }
     let _ = writeln!(text, "\n{}", style.heading(&format!("Stalls per {}, by main cause", per_what(found))));
     let [a, b] = sides(found);
-    let mut rows = table(&["", &a, &b, "change", "95 % interval", "q", "", "time lost"], 1);
-    if let Some(column) = rows.column_mut(6) {
-        column.set_cell_alignment(CellAlignment::Left);
-    }
     let shown = if all { found.stalls.len() } else { CAUSES };
-    for stall in found.stalls.iter().take(shown) {
-        rows.add_row(stall_row(stall));
-    }
-    let verdicts: Vec<Verdict> = found.stalls.iter().take(shown).map(ComparedStalls::verdict).collect();
-    push(text, &rows, style, &verdicts);
+    let stalls = || found.stalls.iter().take(shown);
+    let rows: Vec<Vec<String>> = stalls().map(stall_row).collect();
+    let verdicts: Vec<Verdict> = stalls().map(ComparedStalls::verdict).collect();
+    push_by_verdict(text, &narrow_table(&headings(&a, &b), &rows), style, &verdicts);
+    let lost: Vec<Vec<String>> = stalls().map(lost_row).collect();
+    let _ = writeln!(text, "\n{}", style.heading(&format!("Time lost per {}", per_what(found))));
+    push_table(text, &narrow_table(&["", &a, &b, ""], &lost));
     more(text, found.stalls.len(), shown, "cause", style);
+}
+
+fn cause_words(stall: &ComparedStalls) -> String {
+    let cause = Cause::ALL.into_iter().find(|cause| cause.name() == stall.cause);
+    cause.map_or(stall.cause, Cause::words).to_owned()
 }
 
 fn stall_row(stall: &ComparedStalls) -> Vec<String> {
     let count = stall.count.as_ref();
     let of_count = |text: fn(&Compared) -> String| count.map_or_else(|| "-".to_owned(), text);
-    let cause = Cause::ALL.into_iter().find(|cause| cause.name() == stall.cause);
-    let said =
-        if stall.time.verdict.is_decided() { format!(" ({})", words(stall.time.verdict)) } else { String::new() };
-    let (a, b) = match stall.time.unit.as_str() {
-        unit @ PER_SECOND => (value(stall.time.typical_a(), unit), value(stall.time.typical_b(), unit)),
-        _ => (of_run(stall.time_per_run_ns.0), of_run(stall.time_per_run_ns.1)),
-    };
-    let time = format!("{a} -> {b}{said}");
     vec![
-        cause.map_or(stall.cause, Cause::words).to_owned(),
+        cause_words(stall),
         stalls_of(stall, Compared::typical_a, stall.per_run.0),
         stalls_of(stall, Compared::typical_b, stall.per_run.1),
         of_count(|count| change(count.ratio.ratio)),
         of_count(|count| interval(&count.ratio)),
-        of_count(|count| probability(count.q)),
-        of_count(verdict),
-        time,
+        runs(count.unwrap_or(&stall.time)),
     ]
+}
+
+/// The time that stalls of a cause took, with the verdict on it.
+fn lost_row(stall: &ComparedStalls) -> Vec<String> {
+    let (a, b) = match stall.time.unit.as_str() {
+        unit @ PER_SECOND => (value(stall.time.typical_a(), unit), value(stall.time.typical_b(), unit)),
+        _ => (of_run(stall.time_per_run_ns.0), of_run(stall.time_per_run_ns.1)),
+    };
+    let said = if stall.time.verdict.is_decided() { words(stall.time.verdict) } else { "" };
+    vec![cause_words(stall), a, b, said.to_owned()]
 }
 
 fn of_run(ns: f64) -> String {
@@ -222,16 +241,13 @@ fn counters(text: &mut String, found: &Comparison, all: bool, style: Style) {
     }
     let _ = writeln!(text, "\n{}", style.heading("Kernel counters that differ most"));
     let [a, b] = sides(found);
-    let mut rows = table(&["", &a, &b, "change", "95 % interval", "q", ""], 1);
-    if let Some(column) = rows.column_mut(6) {
-        column.set_cell_alignment(CellAlignment::Left);
-    }
     let shown = if all { different.len() } else { COUNTERS };
-    for counter in different.iter().take(shown) {
+    let cells = |counter: &&Compared| {
         let mut cells = row(counter);
-        cells[6] = printable(&counter.unit);
-        rows.add_row(cells);
-    }
-    push(text, &rows, style, &[]);
+        cells[4] = printable(&counter.unit);
+        cells
+    };
+    let rows: Vec<Vec<String>> = different.iter().take(shown).map(cells).collect();
+    push_table(text, &narrow_table(&["", &a, &b, "change", "", "n"], &rows));
     more(text, different.len(), shown, "counter", style);
 }
