@@ -110,7 +110,7 @@ impl ForeignRecording {
     }
 }
 
-/// The kernel's symbols. Whether they have addresses depends on the privileges of who opens them.
+/// The kernel's symbols. Whether they have addresses depends on the privileges of the process that opens them.
 static SYMBOLS: OnceLock<File> = OnceLock::new();
 
 /// Opens the kernel's symbols, before privileges are given up.
