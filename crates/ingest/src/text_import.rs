@@ -207,6 +207,10 @@ impl<'a, 'b> Import<'a, 'b> {
         if let Some(wait) = self.held.remove(&prev_tid) {
             self.run.wait(&wait);
         }
+        // An event of before, which the source has out of order, ends nothing.
+        if self.held.get(&next_tid).is_none_or(|wait| wait.start_ns > at_ns) {
+            return;
+        }
         let Some(wait) = self.held.remove(&next_tid) else { return };
         let request = self.asleep.get(&next_tid).and_then(|(_, request)| *request).or(wait.request);
         self.write_wait(Wait { end_ns: at_ns, end: WaitEnd::Ran, request, ..wait });

@@ -88,6 +88,16 @@ fn a_contradiction_elsewhere_does_not_cut_a_sleep() {
     std::fs::remove_dir_all(run.dir().parent().unwrap()).unwrap();
 }
 
+/// An event out of order, before a sleep that goes on, does not end it.
+#[test]
+fn an_older_event_ends_no_sleep() {
+    let older = "z   8/8   [001]    10.000050: sched:sched_switch: prev_comm=z prev_pid=8 prev_prio=1 prev_state=S ==> next_comm=dd next_pid=7 next_prio=1\n";
+    let at = PERF.find("jbd2/sda-8").unwrap();
+    let run = imported(&format!("{}{older}{}", &PERF[..at], &PERF[at..]));
+    assert_eq!(long_waits(&run).iter().map(|wait| wait.duration_ns).sum::<u64>(), 700_100_000);
+    std::fs::remove_dir_all(run.dir().parent().unwrap()).unwrap();
+}
+
 proptest! {
     /// Whatever lines a source has, in whatever order, there is a run.
     #[test]
