@@ -4,7 +4,8 @@ PREFIX ?= /usr/local
 CARGO ?= cargo
 PROGRAM := target/release/stallscope
 
-.PHONY: all demo build mpi fleet ballista test test-fleet test-vm test-distro torture campaign fuzz lint corpus bench whatif-bench page generated pictures install dist clean
+.PHONY: all demo build mpi fleet ballista test test-fleet test-vm test-distro torture campaign fuzz lint corpus bench \
+    whatif-bench page generated pictures install dist clean
 
 all: build
 
@@ -33,11 +34,13 @@ fleet:
 	$(CARGO) build --manifest-path fleet/Cargo.toml --release --locked
 	install -D -m 755 fleet/target/release/stallscope-fleet target/release/stallscope-fleet
 
-# Its tests: the optimized engine, which is compiled once for both: with the generator in one call, it would have other features.
+# Its tests: the optimized engine, which is compiled once for both: with the generator in one call, it would have other
+# features.
 test-fleet: fleet
 	$(CARGO) test --manifest-path fleet/Cargo.toml --release --locked
 
-# A cluster of Ballista, which fleet/tests/engines.py compares with other engines: a build of its own again, of all of the engine.
+# A cluster of Ballista, which fleet/tests/engines.py compares with other engines: a build of its own again, of all of
+# the engine.
 ballista:
 	@scripts/need build
 	$(CARGO) build --manifest-path fleet/ballista/Cargo.toml --release --locked
@@ -46,10 +49,12 @@ test-vm:
 	@scripts/need build vm
 	@scripts/test-vm $(if $(RECORDINGS),-r $(RECORDINGS)) $(foreach kernel,$(KERNELS),-k $(kernel))
 
-# Stalls of known cause on Debian as installed (docs/SUPPORT.md): SUITES="bookworm trixie testing", KERNEL=cloud or rt, SCENARIOS="own_*".
+# Stalls of known cause on Debian as installed (docs/SUPPORT.md): SUITES="bookworm trixie testing", KERNEL=cloud or rt,
+# SCENARIOS="own_*".
 test-distro:
 	@scripts/need build dist distro
-	@scripts/test-distro $(foreach suite,$(SUITES),-s $(suite)) $(if $(KERNEL),-k $(KERNEL)) $(foreach scenario,$(SCENARIOS),-c '$(scenario)')
+	@scripts/test-distro $(foreach suite,$(SUITES),-s $(suite)) $(if $(KERNEL),-k $(KERNEL)) \
+	    $(foreach scenario,$(SCENARIOS),-c '$(scenario)')
 
 # Kills, faults and damage (docs/RELIABILITY.md), chosen by SEED, POINTS of each kind, JOBS at a time: hours, as root.
 SEED ?= 1
@@ -111,7 +116,8 @@ pictures: RUN ?= target/pictures/run
 pictures: build
 	@test -e $(RUN) || { mkdir -p target/pictures && $(PROGRAM) demo --quiet --json >target/pictures/demo.json && \
 	    ln -sfn "$$(realpath "$$(python3 -c 'import json; print(json.load(open("target/pictures/demo.json"))["run"])')")" $(RUN); }
-	PICTURES_OF="$$(realpath $(RUN))" PICTURES="$(CURDIR)/docs/images" $(CARGO) test --locked -p stallscope --test program -- pictures::
+	PICTURES_OF="$$(realpath $(RUN))" PICTURES="$(CURDIR)/docs/images" \
+	    $(CARGO) test --locked -p stallscope --test program -- pictures::
 
 # Build the report's program from crates/page/web/src. Its bundle is committed, so that only this target needs node.
 page:

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Cost of analyzing a block trace: `stallscope blk`, all tables and queue-watch on, beside `blkparse -d` + `btt` on the same
-# simulated trace. CPU is user plus system time, memory the highest resident size of the process. A second,
-# longer trace shows that memory does not grow with the trace.
+# Cost of analyzing a block trace: `stallscope blk`, all tables and queue-watch on, beside `blkparse -d` + `btt` on the
+# same simulated trace. CPU is user plus system time, memory the highest resident size of the process. A second, longer
+# trace shows that memory does not grow with the trace.
 #
 #     BLK_EVENTS=5000000 BLK_LONG_EVENTS=50000000 bench/blk.sh
 set -euo pipefail

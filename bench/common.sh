@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# What the benches that make disks and file systems have in common; to be sourced. A bench sets `name`, may define `restore` to take
-# back what it made below $scratch, and calls make_scratch before it makes anything.
+# What the benches that make disks and file systems have in common; to be sourced. A bench sets `name`, may define
+# `restore` to take back what it made below $scratch, and calls make_scratch before it makes anything.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 PATH=$PATH:/usr/sbin:/sbin

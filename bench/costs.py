@@ -1,7 +1,10 @@
-"""What the program itself costs, in one table: medians (least to most) of ROUNDS rounds in each of which every version has its turn.
+"""What the program itself costs, in one table: medians (least to most) of ROUNDS rounds in each of which every version
+has
+its turn.
 
-A figure of a process is its user and system time and its highest resident size; a time of a clock is a monotonic one. BEFORE names the
-directory of another version's programs (its target/release), which are measured in the same rounds."""
+A figure of a process is its user and system time and its highest resident size; a time of a clock is a monotonic one.
+BEFORE names the directory of another version's programs (its target/release), which are measured in the same rounds."""
+
 import json
 import os
 import resource
@@ -78,11 +81,16 @@ def run_of(name):
 
 
 def start():
-    whole, until = Row("`record -- true`, start and end", "0.4", "s of CPU"), Row("launch to the command's start", "0.3", "s")
+    whole, until = (
+        Row("`record -- true`, start and end", "0.4", "s of CPU"),
+        Row("launch to the command's start", "0.3", "s"),
+    )
     for number in range(max(ROUNDS, 7)):
         for name in in_turn(number):
             run = run_of("start")
-            used = Used([VERSIONS[name] + "/stallscope", "record", "-q", "--out", run, "--", "perl", "-e", CLOCK, "true"])
+            used = Used(
+                [VERSIONS[name] + "/stallscope", "record", "-q", "--out", run, "--", "perl", "-e", CLOCK, "true"]
+            )
             began = next(float(line.split()[1]) for line in used.stderr.splitlines() if line.startswith("at "))
             whole.add(name, used.cpu)
             until.add(name, began - used.begin)
@@ -97,7 +105,19 @@ def first_stall():
         for name in in_turn(number):
             holder = subprocess.Popen(["flock", path, "sleep", "4"])
             time.sleep(0.3)
-            command = [VERSIONS[name] + "/stallscope", "record", "--out", run_of("stall"), "--", "perl", "-e", CLOCK, "flock", path, "true"]
+            command = [
+                VERSIONS[name] + "/stallscope",
+                "record",
+                "--out",
+                run_of("stall"),
+                "--",
+                "perl",
+                "-e",
+                CLOCK,
+                "flock",
+                path,
+                "true",
+            ]
             process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
             began, is_named = None, False
             for line in process.stderr:
@@ -135,7 +155,9 @@ def samples():
 
     for _ in range(ROUNDS):
         # All of one machine at the same time.
-        threads = [threading.Thread(target=ours, args=(name,)) for name in VERSIONS] + ([threading.Thread(target=peer)] if sadc else [])
+        threads = [threading.Thread(target=ours, args=(name,)) for name in VERSIONS] + (
+            [threading.Thread(target=peer)] if sadc else []
+        )
         [thread.start() for thread in threads]
         [thread.join() for thread in threads]
     return [cpu, size]
@@ -150,7 +172,10 @@ def many_things():
         undo = many(what, count, parents)
         try:
             for _ in range(ROUNDS):
-                used = Used([HERE + "/stallscope", "record", "--json", "-q", "--runtime", "5s", "--out", run_of("many")], stdout=subprocess.PIPE)
+                used = Used(
+                    [HERE + "/stallscope", "record", "--json", "-q", "--runtime", "5s", "--out", run_of("many")],
+                    stdout=subprocess.PIPE,
+                )
                 row.add("now", json.loads(used.stdout)["recording"]["cpu_ms_per_sample"])
         finally:
             undo()
@@ -161,7 +186,9 @@ def many_things():
 def many(what, count, parents):
     """Makes them; returns what removes them."""
     if what.startswith("cgroups"):
-        made = [f"/sys/fs/cgroup/{parent}/costs-{os.getpid()}-{number}" for parent in parents for number in range(count)]
+        made = [
+            f"/sys/fs/cgroup/{parent}/costs-{os.getpid()}-{number}" for parent in parents for number in range(count)
+        ]
         [os.mkdir(path) for path in made]
         return lambda: [os.rmdir(path) for path in made]
     if what.startswith("loop"):
@@ -169,10 +196,15 @@ def many(what, count, parents):
         with open(image, "wb") as file:
             file.truncate(1 << 20)
         attach = ["losetup", "--find", "--show", image]
-        made = [subprocess.run(attach, check=True, stdout=subprocess.PIPE, text=True).stdout.strip() for _ in range(count)]
+        made = [
+            subprocess.run(attach, check=True, stdout=subprocess.PIPE, text=True).stdout.strip() for _ in range(count)
+        ]
         return lambda: [subprocess.run(["losetup", "--detach", device], check=True) for device in made]
     sleep = "import threading, time; [threading.Thread(target=time.sleep, args=(3600,), daemon=True).start() for _ in range(100)]; time.sleep(3600)"
-    made = [subprocess.Popen([sys.executable, "-c", f"import threading; threading.stack_size(65536); {sleep}"]) for _ in range(count // 100)]
+    made = [
+        subprocess.Popen([sys.executable, "-c", f"import threading; threading.stack_size(65536); {sleep}"])
+        for _ in range(count // 100)
+    ]
     time.sleep(5)
     return lambda: [(process.kill(), process.wait()) for process in made]
 
@@ -205,7 +237,18 @@ def block_traces():
 
 def explained():
     run, long = run_of("fio"), run_of("long")
-    recorded = [HERE + "/stallscope", "record", "-q", "--out", run, "--slower-than", "2ms", "--", "fio", os.environ["COSTS_FIO"]]
+    recorded = [
+        HERE + "/stallscope",
+        "record",
+        "-q",
+        "--out",
+        run,
+        "--slower-than",
+        "2ms",
+        "--",
+        "fio",
+        os.environ["COSTS_FIO"],
+    ]
     subprocess.run(recorded, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     rows = int(next(line.split()[0] for line in check(run) if "of stalls" in line).replace(",", ""))
     times = max(1, round(2_000_000 / rows))
@@ -213,7 +256,10 @@ def explained():
     figures = []
     for path, size in ((run, "1"), (long, str(times))):
         counts = "; ".join(line.strip() for line in check(path) if line.endswith(("of stalls", "of requests")))
-        elapsed, cpu = Row(f"`explain --json`, recording × {size}", "3 for 2 million", "s"), Row("the same", "-", "s of CPU")
+        elapsed, cpu = (
+            Row(f"`explain --json`, recording × {size}", "3 for 2 million", "s"),
+            Row("the same", "-", "s of CPU"),
+        )
         memory, slow = Row("the same", "512", "MiB"), 0
         for number in range(ROUNDS):
             for name in in_turn(number):
@@ -222,14 +268,19 @@ def explained():
                 slow = found if name == "now" else slow
                 # A version that does not read today's format has no figure.
                 if found:
-                    [row.add(name, figure) for row, figure in ((elapsed, used.seconds), (cpu, used.cpu), (memory, used.mib))]
+                    [
+                        row.add(name, figure)
+                        for row, figure in ((elapsed, used.seconds), (cpu, used.cpu), (memory, used.mib))
+                    ]
         elapsed.what += f" ({counts}; {slow:,} slow operations)"
         figures += [elapsed, cpu, memory]
     return figures
 
 
 def check(run):
-    done = subprocess.run([HERE + "/stallscope", "check", run], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    done = subprocess.run(
+        [HERE + "/stallscope", "check", run], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    )
     return done.stdout.splitlines()
 
 
@@ -251,7 +302,10 @@ def main():
     print("\n" + "\n".join(remarks))
     # A part of the table would take the place of the whole.
     if not wanted:
-        page.write("bench/costs.sh", ["| what | measured | peer | goal |", "|---|---|---|---|", *(row.text(("now", "peer")) for row in rows)])
+        page.write(
+            "bench/costs.sh",
+            ["| what | measured | peer | goal |", "|---|---|---|---|", *(row.text(("now", "peer")) for row in rows)],
+        )
 
 
 main()

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# What the program costs, in one table (docs/COST.md): start, the first line about a stall, samples, block traces, explanations,
-# beside sadc(8) and blkparse with btt. costs.py describes the method. The defaults take about 15 minutes on an idle machine; the cost of
-# tracing is measured by trace.sh.
+# What the program costs, in one table (docs/COST.md): start, the first line about a stall, samples, block traces,
+# explanations, beside sadc(8) and blkparse with btt. costs.py describes the method. The defaults take about 15 minutes
+# on an idle machine; the cost of tracing is measured by trace.sh.
 #
 #     COSTS_ROUNDS=5 COSTS_SECONDS=30 COSTS_BEFORE=OTHER/target/release COSTS_ONLY="start block_traces" bench/costs.sh
 name=Costs

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Cost of a flight recorder that is always on: CPU of the whole process, of its threads and of its BPF programs, its memory,
-# and the size of its ring on the disk. Idle means that the bench runs no load; the idle share of the machine is printed.
+# Cost of a flight recorder that is always on: CPU of the whole process, of its threads and of its BPF programs, its
+# memory, and the size of its ring on the disk. Idle means that the bench runs no load; the idle share of the machine is
+# printed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 program=$PWD/target/release/stallscope

@@ -1,14 +1,14 @@
 """Files per second of `stallscope run fsmark` and of fs_mark, alternating within each round; called by fsmark.sh.
 
-Both programs are measured by the same two methods. *By the files' own times*: all files over the time from the first to the last
-modification time. That is the true rate of all processes together. *As the sum of each process's own rate*, which is what
-fs_mark prints: it is too high where processes start late or end early, because the others run faster then. stallscope also
-reports its own true rate, from the common start to the last end.
+Both programs are measured by the same two methods. *By the files' own times*: all files over the time from the first to
+the last modification time. That is the true rate of all processes together. *As the sum of each process's own rate*,
+which is what fs_mark prints: it is too high where processes start late or end early, because the others run faster
+then. stallscope also reports its own true rate, from the common start to the last end.
 
-stallscope runs with the default recorder (kernel events traced, all metrics sampled, every latency in a histogram), and with
-sampling alone. CPU time is that of the processes that create the files, so that it is comparable on a busy machine too. Files are
-kept, so that no time goes into removing them during a measurement; between two measurements they are removed and dirty pages are
-written.
+stallscope runs with the default recorder (kernel events traced, all metrics sampled, every latency in a histogram), and
+with sampling alone. CPU time is that of the processes that create the files, so that it is comparable on a busy machine
+too. Files are kept, so that no time goes into removing them during a measurement; between two measurements they are
+removed and dirty pages are written.
 """
 
 import json
@@ -80,7 +80,9 @@ def ours(place, flags, files, *more):
 def fs_mark(place, flags, files):
     log = os.path.join(RUNS, "log")
     before = cpu_s()
-    text = subprocess.run(["fs_mark", *flags, "-k", "-d", place, "-l", log], check=True, capture_output=True, text=True).stdout
+    text = subprocess.run(
+        ["fs_mark", *flags, "-k", "-d", place, "-l", log], check=True, capture_output=True, text=True
+    ).stdout
     used = (cpu_s() - before) / files
     return {TIMES: (by_their_times(place, files), used), SUM: (figures(text), used)}
 
@@ -101,7 +103,7 @@ def measure(title, place, flags, threads, total):
     found = {}
     for number in range(ROUNDS):
         # Rotate the order.
-        for name, run in subjects[number % 3:] + subjects[:number % 3]:
+        for name, run in subjects[number % 3 :] + subjects[: number % 3]:
             clean(place)
             for kind, figures in run().items():
                 found.setdefault((kind, name), []).append(figures)

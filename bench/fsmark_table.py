@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""The table of sweeps/fsmark-scaling.toml in the form of "VFS scalability git tree": thousands of files per second by threads.
+"""The table of sweeps/fsmark-scaling.toml in the form of "VFS scalability git tree": thousands of files per second by
+threads.
 
     stallscope sweep sweeps/fsmark-scaling.toml
     bench/fsmark_table.py stallscope-sweeps/fsmark-scaling
@@ -20,7 +21,9 @@ def main(sweep):
     found = {}
     for name in sorted(os.listdir(os.path.join(sweep, "runs"))):
         directory = os.path.join(sweep, "runs", name)
-        shown = subprocess.run([PROGRAM, "show", "--json", directory], check=True, capture_output=True, text=True).stdout
+        shown = subprocess.run(
+            [PROGRAM, "show", "--json", directory], check=True, capture_output=True, text=True
+        ).stdout
         with open(os.path.join(directory, "run.json")) as description:
             configuration = json.load(description)["configuration"]
         # The baseline's second set of runs measures the noise.
@@ -28,7 +31,9 @@ def main(sweep):
             continue
         settings = dict(configuration["settings"])
         file_system, threads = settings["fs"], settings["threads"]
-        found.setdefault((int(threads), file_system), []).append(json.loads(shown)["rates"]["files_per_s"]["mean"] / 1000)
+        found.setdefault((int(threads), file_system), []).append(
+            json.loads(shown)["rates"]["files_per_s"]["mean"] / 1000
+        )
     kinds = [kind for kind in ("xfs", "ext4", "btrfs") if any(kind == found_kind for _, found_kind in found)]
     print("threads" + "".join(f"{kind:>20}" for kind in kinds))
     for threads in sorted({threads for threads, _ in found}):

@@ -1,20 +1,22 @@
 #!/usr/bin/env python3
 """Eight tenants, one of them a noisy neighbour; called by neighbours.sh, which makes the disk.
 
-Seven tenants each do one small thing from time to time and clock it. The eighth is a program that nobody here wrote. The seed
-chooses which tenant it is, and the moments at which the others act. All of the time that the tenants lose, they lose to the
-neighbour: alone, they are never slow.
+Seven tenants each do one small thing from time to time and clock it. The eighth is a program that nobody here wrote.
+The seed chooses which tenant it is, and the moments at which the others act. All of the time that the tenants lose,
+they lose to the neighbour: alone, they are never slow.
 
-Printed for each run: slow calls by the victims' clocks, the share of their time that `explain` found, and whom it gave the lost time to:
-the neighbour; the innocent with the most of what others lost; the victims themselves; kernel threads and unknown tasks; processes outside of
-the tenants, such as other work of the machine. Shares are of what was not given to those outside. So is the CPU time of kernel threads
-in the proportion in which they used it before the neighbour began: they worked for others then.
+Printed for each run: slow calls by the victims' clocks, the share of their time that `explain` found, and whom it gave
+the lost time to: the neighbour; the innocent with the most of what others lost; the victims themselves; kernel threads
+and unknown tasks; processes outside of the tenants, such as other work of the machine. Shares are of what was not given
+to those outside. So is the CPU time of kernel threads in the proportion in which they used it before the neighbour
+began: they worked for others then.
 
-NEIGHBOURS_ALONE=1 leaves the neighbour out: what the tenants lose then is their own. NEIGHBOURS_AGAIN=1 explains the runs kept in NEIGHBOURS_KEEP
-once more, with another program; that needs no disk: python3 bench/neighbours.py.
+NEIGHBOURS_ALONE=1 leaves the neighbour out: what the tenants lose then is their own. NEIGHBOURS_AGAIN=1 explains the
+runs kept in NEIGHBOURS_KEEP once more, with another program; that needs no disk: python3 bench/neighbours.py.
 
-The tenants have cgroups of memory and cpu. All are in the root cgroup of blkio: the limit there is the speed of the disk. A process that used
-that limit is named with the root cgroup, and known by the name of the process on the disks of the tenants."""
+The tenants have cgroups of memory and cpu. All are in the root cgroup of blkio: the limit there is the speed of the
+disk. A process that used that limit is named with the root cgroup, and known by the name of the process on the disks of
+the tenants."""
 
 import json
 import mmap
@@ -64,18 +66,31 @@ UNPACK = "while :; do tar -xf ../files.tar && rm -rf files; done"
 KINDS = {
     "streams": Kind(FIO + "--rw=write --bs=1m --direct=1 --ioengine=libaio --iodepth=8", "direct_write", DISK),
     "reads": Kind(FIO + "--rw=randread --bs=64k --direct=1 --ioengine=libaio --iodepth=16", "direct_read", DISK),
-    "fsyncs": Kind(FIO + "--rw=randwrite --bs=4k --size=4m --fsync=1 --ioengine=psync --numjobs=16", "append", DISK, every_ms=600),
+    "fsyncs": Kind(
+        FIO + "--rw=randwrite --bs=4k --size=4m --fsync=1 --ioengine=psync --numjobs=16", "append", DISK, every_ms=600
+    ),
     "journal": Kind(UNPACK, "rename", DISK, every_ms=300),
-    # The files are there before: ext4 pins what is new until its journal is committed, and a cgroup full of that kills tenants.
+    # The files are there before: ext4 pins what is new until its journal is committed, and a cgroup full of that kills
+    # tenants.
     "inodes": Kind(BURN, "shared_memory", memory=128 << 20, every_ms=400, slower_ms=4, inodes=140_000),
-    "dirties": Kind("while :; do dd if=/dev/zero of=big bs=1M count=150 conv=notrunc status=none; done", "buffered_write",
-                    DISK, strict_dirty=True),
-    "cpu": Kind("for i in 1 2 3 4 5 6; do gzip -9 </dev/zero >/dev/null & done; wait", "cached_read", every_ms=1500, file=32 << 20,
-                one_cpu=True),
+    "dirties": Kind(
+        "while :; do dd if=/dev/zero of=big bs=1M count=150 conv=notrunc status=none; done",
+        "buffered_write",
+        DISK,
+        strict_dirty=True,
+    ),
+    "cpu": Kind(
+        "for i in 1 2 3 4 5 6; do gzip -9 </dev/zero >/dev/null & done; wait",
+        "cached_read",
+        every_ms=1500,
+        file=32 << 20,
+        one_cpu=True,
+    ),
 }
 
 
 # --- A victim ---
+
 
 def operations(kind, folder, generator):
     """One turn of a victim: its timed calls."""
@@ -93,7 +108,10 @@ def operations(kind, folder, generator):
             yield lambda: (os.write(log, block), os.fsync(log))
     if kind == "rename":
         while True:
-            yield lambda: (os.close(os.open(folder / "new", os.O_WRONLY | os.O_CREAT)), os.rename(folder / "new", folder / "old"))
+            yield lambda: (
+                os.close(os.open(folder / "new", os.O_WRONLY | os.O_CREAT)),
+                os.rename(folder / "new", folder / "old"),
+            )
     if kind == "shared_memory":
         memory, data = os.memfd_create("memory"), bytes(4 << 20)
         while True:
@@ -128,6 +146,7 @@ def be_window(path):
 
 
 # --- The run ---
+
 
 class KernelThreads:
     """Their CPU time from now on."""
@@ -177,13 +196,22 @@ class Tenants:
         return subprocess.Popen(command, preexec_fn=enter, stdin=subprocess.DEVNULL, start_new_session=True, **options)
 
     def processes(self):
-        return [int(pid) for group in self.parents[0].glob("tenant*") for pid in (group / "cgroup.procs").read_text().split()]
+        return [
+            int(pid)
+            for group in self.parents[0].glob("tenant*")
+            for pid in (group / "cgroup.procs").read_text().split()
+        ]
 
     def killed(self):
         """Processes killed because memory was full: without them, nothing is measured."""
         controls = [group / "memory.oom_control" for group in self.parents[0].glob("tenant*")]
-        return sum(int(words[1]) for control in controls if control.exists()
-                   for words in map(str.split, control.read_text().splitlines()) if words[0] == "oom_kill")
+        return sum(
+            int(words[1])
+            for control in controls
+            if control.exists()
+            for words in map(str.split, control.read_text().splitlines())
+            if words[0] == "oom_kill"
+        )
 
     def remove(self):
         until = time.monotonic() + 60
@@ -202,7 +230,9 @@ class Tenants:
 def limit(limits):
     """0 removes a limit."""
     for what in DISK:
-        (CGROUPS / "blkio" / f"blkio.throttle.{what}_device").write_text(f"{os.environ['NEIGHBOURS_BASE']} {limits.get(what, 0)}")
+        (CGROUPS / "blkio" / f"blkio.throttle.{what}_device").write_text(
+            f"{os.environ['NEIGHBOURS_BASE']} {limits.get(what, 0)}"
+        )
 
 
 def strict_dirty(on):
@@ -231,7 +261,8 @@ def prepare(folders, size):
 
 
 def prepare_inodes(count):
-    """The first look at each inode must read it, and count for the task that looks: cached ones count for their maker."""
+    """The first look at each inode must read it, and count for the task that looks: cached ones count for their maker.
+    """
     for at in range(count):
         folder = SCRATCH / f"disk/inodes/{at // 1000}"
         folder.mkdir(parents=True, exist_ok=True)
@@ -257,16 +288,36 @@ def run(name, seed, out):
         if kind.one_cpu:
             (tenants.parents[1] / f"tenant{noisy}" / "cpu.shares").write_text("16384")
         for tenant in set(range(TENANTS)) - {noisy}:
-            own = [sys.executable, __file__, "victim", kind.victim, folders[tenant], str(kind.every_ms), f"{seed} {tenant}",
-                   SCRATCH / f"clock-{tenant}"]
+            own = [
+                sys.executable,
+                __file__,
+                "victim",
+                kind.victim,
+                folders[tenant],
+                str(kind.every_ms),
+                f"{seed} {tenant}",
+                SCRATCH / f"clock-{tenant}",
+            ]
             tenants.start(tenant, [*pin, *own])
         kernel = KernelThreads()
         time.sleep(2)
         before = kernel.per_second()
         tenants.start(noisy, [*pin, "sh", "-c", "sleep 600" if ALONE else kind.neighbour], cwd=folders[noisy])
         time.sleep(2)
-        command = [PROGRAM, "record", "--quiet", "--slower-than", f"{kind.slower_ms}ms", "--out", out, "--",
-                   sys.executable, __file__, "window", SCRATCH / "window"]
+        command = [
+            PROGRAM,
+            "record",
+            "--quiet",
+            "--slower-than",
+            f"{kind.slower_ms}ms",
+            "--out",
+            out,
+            "--",
+            sys.executable,
+            __file__,
+            "window",
+            SCRATCH / "window",
+        ]
         kernel = KernelThreads()
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
         others, killed = min(before / max(kernel.per_second(), 1), 1), tenants.killed()
@@ -274,22 +325,33 @@ def run(name, seed, out):
         limit({})
         tenants.remove()
         strict_dirty(False)
-    known = {"noisy": noisy, "parent": tenants.name, "others": others, "killed": killed, "window": (SCRATCH / "window").read_text(encoding="utf8"),
-             "disks": [os.environ["NEIGHBOURS_BASE"], os.environ["NEIGHBOURS_DISK"]],
-             "clocks": {log.name: log.read_text(encoding="utf8") for log in sorted(SCRATCH.glob("clock-*"))}}
+    known = {
+        "noisy": noisy,
+        "parent": tenants.name,
+        "others": others,
+        "killed": killed,
+        "window": (SCRATCH / "window").read_text(encoding="utf8"),
+        "disks": [os.environ["NEIGHBOURS_BASE"], os.environ["NEIGHBOURS_DISK"]],
+        "clocks": {log.name: log.read_text(encoding="utf8") for log in sorted(SCRATCH.glob("clock-*"))},
+    }
     out.with_suffix(".json").write_text(json.dumps(known), encoding="utf8")
     return known
 
 
 # --- What is said of it ---
 
+
 def clocked(kind, said, known):
-    """Slow calls by the victims' own clocks within the recording: how many, and the share of their time that was found."""
+    """Slow calls by the victims' own clocks within the recording: how many, and the share of their time that was found.
+    """
     since, until = map(int, known["window"].split())
     total, found, count = 0, 0, 0
     for name, log in known["clocks"].items():
-        spans = [(stall["start_ns"], stall["start_ns"] + stall["duration_ns"]) for stall in said["stalls"]
-                 if (stall["cgroup"] or "").endswith(f"/tenant{name.removeprefix('clock-')}")]
+        spans = [
+            (stall["start_ns"], stall["start_ns"] + stall["duration_ns"])
+            for stall in said["stalls"]
+            if (stall["cgroup"] or "").endswith(f"/tenant{name.removeprefix('clock-')}")
+        ]
         for line in log.splitlines():
             start, duration = map(int, line.split())
             end = start + duration
@@ -327,9 +389,14 @@ def judge(kind, out, known):
     total = sum(given.values()) + sum(innocents.values()) - given["outside"]
     share = {who: ns / max(total, 1) for who, ns in given.items()}
     calls, found = clocked(kind, said, known)
-    return {"calls": calls, "found": found, "total_ns": total,
-            "innocent": max(innocents.values()) / max(total, 1), **share,
-            "causes": [f"{cause['cause']} {100 * cause['share']:.0f}" for cause in said["causes"][:3]]}
+    return {
+        "calls": calls,
+        "found": found,
+        "total_ns": total,
+        "innocent": max(innocents.values()) / max(total, 1),
+        **share,
+        "causes": [f"{cause['cause']} {100 * cause['share']:.0f}" for cause in said["causes"][:3]],
+    }
 
 
 def tenant_of(culprit, kind, known):
@@ -348,7 +415,9 @@ def tenant_of(culprit, kind, known):
 
 
 def is_of_kernel(task):
-    return task is None or task.startswith(("kworker", "jbd2", "loop", "kswapd", "swapper", "ksoftirqd", "rcu", "migration", "thread "))
+    return task is None or task.startswith(
+        ("kworker", "jbd2", "loop", "kswapd", "swapper", "ksoftirqd", "rcu", "migration", "thread ")
+    )
 
 
 def main():
@@ -356,18 +425,30 @@ def main():
         return be_victim(*sys.argv[2:])
     if sys.argv[1:2] == ["window"]:
         return be_window(*sys.argv[2:])
-    print("| kind | seed | slow calls | found | given, s | neighbour | worst innocent | itself | kernel, unknown | outside | causes, % |")
+    print(
+        "| kind | seed | slow calls | found | given, s | neighbour | worst innocent | itself | kernel, unknown | "
+        "outside | causes, % |"
+    )
     print("|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---|")
     for name in os.environ.get("NEIGHBOURS_KINDS", " ".join(KINDS)).split():
         for seed in range(FIRST, FIRST + SEEDS):
             out = Path(KEEP or SCRATCH) / f"{name}-{seed}"
             known = json.loads(out.with_suffix(".json").read_text(encoding="utf8")) if AGAIN else run(name, seed, out)
             if known.get("killed"):
-                print(f"| {name} | {seed} | not measured: {known['killed']} killed for memory | | | | | | | | |", flush=True)
+                print(
+                    f"| {name} | {seed} | not measured: {known['killed']} killed for memory | | | | | | | | |",
+                    flush=True,
+                )
                 continue
             of = judge(KINDS[name], out, known)
-            shares = " | ".join(f"{100 * of[who]:.1f} %" for who in ("neighbour", "innocent", "itself", "kernel", "outside"))
-            print(f"| {name} | {seed} | {of['calls']} | {100 * of['found']:.0f} % | {of['total_ns'] / 1e9:.2f} | {shares} | {', '.join(of['causes'])} |", flush=True)
+            shares = " | ".join(
+                f"{100 * of[who]:.1f} %" for who in ("neighbour", "innocent", "itself", "kernel", "outside")
+            )
+            print(
+                f"| {name} | {seed} | {of['calls']} | {100 * of['found']:.0f} % | {of['total_ns'] / 1e9:.2f} | "
+                f"{shares} | {', '.join(of['causes'])} |",
+                flush=True,
+            )
 
 
 if __name__ == "__main__":

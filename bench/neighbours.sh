@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# Noisy neighbours: eight tenants in cgroups share a file system, one of them takes what the others need. How much of the time that
-# they lose does `explain` give to the neighbour, and how much to an innocent? neighbours.py describes the method. One run takes about
-# 20 s; the default is one seed of each of the seven kinds.
+# Noisy neighbours: eight tenants in cgroups share a file system, one of them takes what the others need. How much of
+# the time that they lose does `explain` give to the neighbour, and how much to an innocent? neighbours.py describes the
+# method. One run takes about 20 s; the default is one seed of each of the seven kinds.
 #
-#     NEIGHBOURS_SEEDS=20 NEIGHBOURS_FIRST=1 NEIGHBOURS_SECONDS=8 NEIGHBOURS_KINDS="journal inodes" NEIGHBOURS_KEEP=FOLDER \
+#     NEIGHBOURS_SEEDS=20 NEIGHBOURS_FIRST=1 NEIGHBOURS_SECONDS=8 NEIGHBOURS_KINDS="journal inodes"
+#     NEIGHBOURS_KEEP=FOLDER \
 #         NEIGHBOURS_PROGRAM=target/release/stallscope bench/neighbours.sh
 name=Neighbours
 . "$(dirname "$0")/common.sh"

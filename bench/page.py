@@ -1,4 +1,5 @@
 """Writes a bench's table into docs/COST.md, where `make bench` names that page in COST_PAGE."""
+
 import os
 
 END = "<!-- end -->\n"

@@ -29,18 +29,60 @@ def output(words):
 
 def ours(case, number):
     _, mix, threads, engine, _, depth = case
-    run = output([PROGRAM, "run", "randrw", "--json", "-q", "--no-trace", "--keep", "--mix", mix, "--threads", str(threads),
-                  "--engine", engine, "--depth", str(depth), "--file-size", SIZE, "--warmup", "500ms",
-                  "--runtime", f"{SECONDS}s", "--out", f"{SCRATCH}/run{number}", WHERE])
+    run = output(
+        [
+            PROGRAM,
+            "run",
+            "randrw",
+            "--json",
+            "-q",
+            "--no-trace",
+            "--keep",
+            "--mix",
+            mix,
+            "--threads",
+            str(threads),
+            "--engine",
+            engine,
+            "--depth",
+            str(depth),
+            "--file-size",
+            SIZE,
+            "--warmup",
+            "500ms",
+            "--runtime",
+            f"{SECONDS}s",
+            "--out",
+            f"{SCRATCH}/run{number}",
+            WHERE,
+        ]
+    )
     return run["operations"][mix]["count"] / run["duration_s"]
 
 
 def fios(case):
     _, mix, threads, _, engine, depth = case
-    run = output(["fio", "--name=t", f"--directory={WHERE}", f"--size={SIZE}", "--bs=4k", f"--rw=rand{mix}",
-                  f"--ioengine={engine}", f"--iodepth={depth}", f"--numjobs={threads}", "--thread", "--group_reporting",
-                  "--time_based", "--ramp_time=500ms", f"--runtime={SECONDS}", "--invalidate=0", "--norandommap",
-                  "--output-format=json"])
+    run = output(
+        [
+            "fio",
+            "--name=t",
+            f"--directory={WHERE}",
+            f"--size={SIZE}",
+            "--bs=4k",
+            f"--rw=rand{mix}",
+            f"--ioengine={engine}",
+            f"--iodepth={depth}",
+            f"--numjobs={threads}",
+            "--thread",
+            "--group_reporting",
+            "--time_based",
+            "--ramp_time=500ms",
+            f"--runtime={SECONDS}",
+            "--invalidate=0",
+            "--norandommap",
+            "--output-format=json",
+        ]
+    )
     return run["jobs"][0][mix]["iops"]
 
 
@@ -68,4 +110,7 @@ for case in CASES:
         continue
     ratios = [pair[0] / pair[1] for pair in pairs]
     mine, theirs = [value / 1e3 for value in mine], [value / 1e3 for value in theirs]
-    print(f"{case[0]:26} stallscope {shown(mine, '%.0f')} k/s   fio {shown(theirs, '%.0f')} k/s   ratio {shown(ratios, '%.2f')}")
+    print(
+        f"{case[0]:26} stallscope {shown(mine, '%.0f')} k/s   fio {shown(theirs, '%.0f')} k/s   ratio "
+        f"{shown(ratios, '%.2f')}"
+    )

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Random reads and writes beside fio: the same blocks, files and threads on tmpfs, alternating, both with full latency
-# histograms. It prints operations per second as counted by each program (median and range of the rounds), and the ratio of the
-# rates within a round. The null engines do no I/O: they show each program's own cost per operation.
+# histograms. It prints operations per second as counted by each program (median and range of the rounds), and the ratio
+# of the rates within a round. The null engines do no I/O: they show each program's own cost per operation.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 command -v fio >/dev/null || { echo "randrw: fio is missing: no comparison"; exit 0; }

@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
-"""Remedies of recorded stalls: predicted effect beside that measured by a trial; called by remedies.sh, which gives a file system.
+"""Remedies of recorded stalls: predicted effect beside that measured by a trial; called by remedies.sh, which gives a
+file
+system.
 
-Each scenario is recorded, and right after it a remedy is tried: periods without and with it in blocks of ABBA or BAAB. The load times
-its own calls. Compared are its slow calls (REMEDIES_SLOW) and the time lost in them, per second; and the two halves of a trial with
-each other: no prediction can be closer than the measurement to itself."""
+Each scenario is recorded, and right after it a remedy is tried: periods without and with it in blocks of ABBA or BAAB.
+The load times its own calls. Compared are its slow calls (REMEDIES_SLOW) and the time lost in them, per second; and the
+two halves of a trial with each other: no prediction can be closer than the measurement to itself."""
+
 import json
 import os
 import signal
@@ -85,7 +88,8 @@ def fresh_files():
 
 
 def warm_up(scenario):
-    """The load for a second, which nobody records: first calls find files and programs that later ones have in memory."""
+    """The load for a second, which nobody records: first calls find files and programs that later ones have in memory.
+    """
     child = subprocess.Popen(in_cgroups(scenario.cgroups, [*LOAD, scenario.job, MOUNT, "victim", "/dev/null"]))
     time.sleep(1)
     child.kill()
@@ -95,10 +99,20 @@ def warm_up(scenario):
 def measure(scenario, arguments, run, log):
     """A program of ours over the load; its JSON document."""
     subprocess.run(["rm", "-rf", "--one-file-system", run], check=True)
-    command = [PROGRAM, *arguments, f"--slower-than={SLOW_US}us", "--interval=200ms", "--quiet", "--json", f"--out={run}", "--"]
+    command = [
+        PROGRAM,
+        *arguments,
+        f"--slower-than={SLOW_US}us",
+        "--interval=200ms",
+        "--quiet",
+        "--json",
+        f"--out={run}",
+        "--",
+    ]
     command += in_cgroups(scenario.cgroups, [*LOAD, scenario.job, MOUNT, "victim", log])
     done = subprocess.run(command, capture_output=True, text=True, check=False)
-    # 1: rows were lost, which do not matter here: the load has its own clock. A trial that ended early has too few periods.
+    # 1: rows were lost, which do not matter here: the load has its own clock. A trial that ended early has too few
+    # periods.
     if done.returncode not in (0, 1, 143) or (done.returncode == 1 and not done.stdout.startswith("{")):
         raise RuntimeError(f"{scenario.name}: code {done.returncode}: {done.stderr.strip()}")
     return json.loads(done.stdout) if done.stdout.startswith("{") else {}
@@ -123,8 +137,14 @@ def figures(calls, spans):
     within_spans = lambda start, ns: sum(max(0, min(b, start + ns) - max(a, start)) for a, b in spans)
     lost = sum(within_spans(start, ns) for start, ns in calls if ns >= SLOW_US * 1000)
     mean = sum(ns for _, ns in ended) / max(len(ended), 1)
-    return {"calls": len(ended), "slow": len(slow), "p50": quantile(slow, 0.5), "p99": quantile(slow, 0.99),
-            "lost": lost / sum(b - a for a, b in spans), "mean": mean}
+    return {
+        "calls": len(ended),
+        "slow": len(slow),
+        "p50": quantile(slow, 0.5),
+        "p99": quantile(slow, 0.99),
+        "lost": lost / sum(b - a for a, b in spans),
+        "mean": mean,
+    }
 
 
 def tried(scenario, remedy):
@@ -133,15 +153,25 @@ def tried(scenario, remedy):
     warm_up(scenario)
     measure(scenario, ["record", f"--runtime={SECONDS}s"], run, f"{SCRATCH}/record.log")
     log = f"{run}.calls"
-    arguments = ["trial", *remedy.words(), f"--periods={PERIODS}", f"--period={PERIOD_MS}ms", f"--wash-out={PERIOD_MS // 5}ms"]
+    arguments = [
+        "trial",
+        *remedy.words(),
+        f"--periods={PERIODS}",
+        f"--period={PERIOD_MS}ms",
+        f"--wash-out={PERIOD_MS // 5}ms",
+    ]
     document = measure(scenario, arguments, f"{SCRATCH}/trial", log)
     if len(document["periods"]) < int(PERIODS):
         raise RuntimeError(f"{scenario.name}: the trial ended early")
-    spans = {side: [(p["counted_from_ns"], p["ended_ns"]) for p in document["periods"] if p["side"] == side] for side in "AB"}
+    spans = {
+        side: [(p["counted_from_ns"], p["ended_ns"]) for p in document["periods"] if p["side"] == side] for side in "AB"
+    }
     calls = calls_of(log)
     a, b = figures(calls, spans["A"]), figures(calls, spans["B"])
     # Where nothing was slow there is no such figure.
-    verdict = next((effect["verdict"] for effect in document["effects"] if effect["figure"] == "stall_time"), "nothing slow")
+    verdict = next(
+        (effect["verdict"] for effect in document["effects"] if effect["figure"] == "stall_time"), "nothing slow"
+    )
     case = {
         "scenario": scenario.name,
         "remedy": remedy.name,
@@ -149,7 +179,10 @@ def tried(scenario, remedy):
         "restored": document["restored"],
         "a": a,
         "b": b,
-        "halves": [figures(calls, spans["B"][from_period:][: len(spans["B"]) // 2]) for from_period in (0, len(spans["B"]) // 2)],
+        "halves": [
+            figures(calls, spans["B"][from_period:][: len(spans["B"]) // 2])
+            for from_period in (0, len(spans["B"]) // 2)
+        ],
     }
     return predicted(case, remedy, run)
 
@@ -171,7 +204,12 @@ def recording(scenario, remedy):
 
 
 def explained(run):
-    shown = subprocess.run([PROGRAM, "explain", run, "--comm=victim", "--remedies=bench/remedies_twice.toml", "--json"], capture_output=True, text=True, check=False)
+    shown = subprocess.run(
+        [PROGRAM, "explain", run, "--comm=victim", "--remedies=bench/remedies_twice.toml", "--json"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     if not shown.stdout.startswith("{"):
         raise RuntimeError(f"{run}: {shown.stderr.strip()}")
     return json.loads(shown.stdout)
@@ -193,7 +231,8 @@ def ms(ns):
     return f"{ns / 1e6:.3g}" if ns else "-"
 
 
-# Percentiles of fewer calls are not compared: chance decides which of them are slow. The prediction gives none of fewer either.
+# Percentiles of fewer calls are not compared: chance decides which of them are slow. The prediction gives none of fewer
+# either.
 LEAST_SLOW = 10
 # Of the time lost before: less is as good as gone.
 GONE = 0.05
@@ -247,7 +286,11 @@ def holds(case, figure):
 
 def shares_left(cases):
     """The part of a call's time that is left, predicted and measured, of loads that did stall."""
-    return [(c["predicted"]["share"], c["b"]["mean"] / max(c["a"]["mean"], 1)) for c in cases if c["a"]["slow"] >= LEAST_SLOW]
+    return [
+        (c["predicted"]["share"], c["b"]["mean"] / max(c["a"]["mean"], 1))
+        for c in cases
+        if c["a"]["slow"] >= LEAST_SLOW
+    ]
 
 
 def kendall(pairs, least):
@@ -270,9 +313,14 @@ def row(case):
     p = case["predicted"]
     bound = "at most: " if case["at_most"] else ""
     estimate = lambda e: f"{ms(e['value'])} ({ms(e['low'])} to {ms(e['high'])})" if e else "not predicted"
-    misses = [figure for figure, share in (("p50", 0.2), ("p99", 0.35)) if is_comparable(case, figure) and not within(case, figure, share)]
+    misses = [
+        figure
+        for figure, share in (("p50", 0.2), ("p99", 0.35))
+        if is_comparable(case, figure) and not within(case, figure, share)
+    ]
     return (
-        f"{name} {bound}{estimate(p['p50'])} | {ms(b['p50'])} | {estimate(p['p99'])} | {ms(b['p99'])} | {p['lost']['value']:.2f} | "
+        f"{name} {bound}{estimate(p['p50'])} | {ms(b['p50'])} | {estimate(p['p99'])} | {ms(b['p99'])} | "
+        f"{p['lost']['value']:.2f} | "
         f"{b['lost']:.2f} ({a['lost']:.2f}) | {case['verdict']} | {', '.join(misses) or '-'} |"
     )
 
@@ -284,16 +332,31 @@ def summary(cases):
         count = len(some)
         if not count:
             continue
-        good = {figure: [within(case, figure, share) for case in known(some, figure)] for figure, share in (("p50", 0.2), ("p99", 0.35))}
+        good = {
+            figure: [within(case, figure, share) for case in known(some, figure)]
+            for figure, share in (("p50", 0.2), ("p99", 0.35))
+        }
         held = [holds(case, figure) for figure in ("p50", "p99", "lost") for case in known(some, figure)]
         tau = [kendall(shares_left(some), least) for least in (0, NOISE)]
-        print(f"{name}: {count} cases; p50 within 20 %: {sum(good['p50'])} of {len(good['p50'])}; p99 within 35 %: {sum(good['p99'])} of "
-              f"{len(good['p99'])}; intervals held {sum(held)} of {len(held)}; "
-              f"Kendall's tau of the time of a call: {tau[0]:.2f}, {tau[1]:.2f} if what differs by less than {100 * NOISE:g} % of it counts as "
-              f"equal; {count_gone(some)}")
-    helps = [c for c in advised if c["predicted"]["lost"]["value"] < 0.9 * c["a"]["lost"] and c["verdict"] in ("worse", "equivalent")]
-    print(f"not advised: {len(cases) - len(advised)}; said to save a tenth of the time, and measured worse or equivalent: "
-          f"{len(helps)} {[c['scenario'] + ': ' + c['remedy'] for c in helps]}", flush=True)
+        print(
+            f"{name}: {count} cases; p50 within 20 %: {sum(good['p50'])} of {len(good['p50'])}; p99 within 35 %: "
+            f"{sum(good['p99'])} of "
+            f"{len(good['p99'])}; intervals held {sum(held)} of {len(held)}; "
+            f"Kendall's tau of the time of a call: {tau[0]:.2f}, {tau[1]:.2f} if what differs by less than "
+            f"{100 * NOISE:g} % of it counts as "
+            f"equal; {count_gone(some)}"
+        )
+    helps = [
+        c
+        for c in advised
+        if c["predicted"]["lost"]["value"] < 0.9 * c["a"]["lost"] and c["verdict"] in ("worse", "equivalent")
+    ]
+    print(
+        f"not advised: {len(cases) - len(advised)}; said to save a tenth of the time, and measured worse or "
+        f"equivalent: "
+        f"{len(helps)} {[c['scenario'] + ': ' + c['remedy'] for c in helps]}",
+        flush=True,
+    )
 
 
 def check(cases):
@@ -302,7 +365,9 @@ def check(cases):
         name = f"{case['scenario']}: {case['remedy']}"
         assert case["restored"], f"{name}: not restored"
         assert "predicted" in case, f"{name}: not advised"
-        assert case["b"]["lost"] < case["a"]["lost"] or case["b"]["mean"] < case["a"]["mean"], f"{name}: no effect: {case}"
+        assert case["b"]["lost"] < case["a"]["lost"] or case["b"]["mean"] < case["a"]["mean"], (
+            f"{name}: no effect: {case}"
+        )
     print(f"{len(cases)} remedies were advised, tried, reverted, and shortened the stalls")
 
 
@@ -326,8 +391,11 @@ def main():
     # So that what was changed is changed back.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     cases = []
-    print("| load | remedy | p50 of slow calls, predicted, ms | measured | p99, predicted, ms | measured | time lost per second, predicted, s "
-          "| measured (without) | verdict | misses |")
+    print(
+        "| load | remedy | p50 of slow calls, predicted, ms | measured | p99, predicted, ms | measured | time lost per "
+        "second, predicted, s "
+        "| measured (without) | verdict | misses |"
+    )
     print("|---|---|---:|---:|---:|---:|---:|---:|---|---|", flush=True)
     for case in measured_before() if AGAIN else measured():
         cases.append(case)

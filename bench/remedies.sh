@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
 # What remedies were predicted to bring beside what trials of them measured. remedies.py describes the method,
-# remedies_scenarios.py holds the stalls. All of them take about half an hour; --short takes two minutes and checks only what holds on any machine.
+# remedies_scenarios.py holds the stalls. All of them take about half an hour; --short takes two minutes and checks only
+# what holds on any machine.
 #
-#     REMEDIES_SECONDS=8 REMEDIES_PERIODS=24 REMEDIES_ONLY='WORD ...' bench/remedies.sh [--short] [FOLDER ON A REAL DISK]
+#     REMEDIES_SECONDS=8 REMEDIES_PERIODS=24 REMEDIES_ONLY='WORD ...' bench/remedies.sh [--short] [FOLDER ON A REAL
+#     DISK]
 #
 # With REMEDIES_RUNS=FOLDER REMEDIES_OUT=FILE, recordings and cases are kept; REMEDIES_AGAIN=1 predicts them once more.
 name=Remedies

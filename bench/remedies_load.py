@@ -1,7 +1,10 @@
 #!/usr/bin/env python3
-"""A load with its own clock, for remedies.py: JOB FOLDER NAME LOG [FLAG]. Every call is a line of LOG: start and duration, ns.
+"""A load with its own clock, for remedies.py: JOB FOLDER NAME LOG [FLAG]. Every call is a line of LOG: start and
+duration,
+ns.
 
 While the file FLAG exists, holders hold nothing."""
+
 import fcntl
 import mmap
 import os
@@ -40,7 +43,9 @@ def calls(job, folder, name, flag):
 
     if kind in ("dwrite", "dread"):
         file, data = opened(path, os.O_DIRECT), block(size)
-        call = (lambda: os.pwrite(file, data, step())) if kind == "dwrite" else (lambda: os.preadv(file, [data], step()))
+        call = (
+            (lambda: os.pwrite(file, data, step())) if kind == "dwrite" else (lambda: os.preadv(file, [data], step()))
+        )
     elif kind == "append":
         # Each write extends the file, for which it holds the inode's lock alone.
         file, data = opened(f"{folder}/shared", os.O_DIRECT), block(size)

@@ -48,12 +48,17 @@ def main():
             else:
                 pairs.append((rates[theirs], rates[ours]))
         if too_short:
-            print(f"Rewriting {SIZE_MIB} MiB on {system}: too short for a figure of bonnie++ in {too_short} of {ROUNDS} rounds; "
-                  "give a larger REWRITE_SIZE_MIB")
+            print(
+                f"Rewriting {SIZE_MIB} MiB on {system}: too short for a figure of bonnie++ in {too_short} of {ROUNDS} "
+                f"rounds; "
+                "give a larger REWRITE_SIZE_MIB"
+            )
         if not pairs:
             continue
         ratio = statistics.median(own / other for other, own in pairs)
-        print(f"Rewriting {SIZE_MIB} MiB on {system}, {len(pairs)} alternating rounds: {ratio:.2f} times bonnie++'s rate")
+        print(
+            f"Rewriting {SIZE_MIB} MiB on {system}, {len(pairs)} alternating rounds: {ratio:.2f} times bonnie++'s rate"
+        )
         print(row("bonnie++", [other for other, _ in pairs]))
         print(row("stallscope", [own for _, own in pairs]), flush=True)
 

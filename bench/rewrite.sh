@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Rewriting a file block by block (read 8 KiB, change a byte, seek back, write), by bonnie++ and by `stallscope run bonnie`,
-# alternating, on tmpfs and on XFS on a loop device over memory. Each writes its file first and goes through the same phases; both
-# rates count the bytes once and the fsync at the end, and are medians of the rounds. The defaults take about a minute.
+# Rewriting a file block by block (read 8 KiB, change a byte, seek back, write), by bonnie++ and by `stallscope run
+# bonnie`, alternating, on tmpfs and on XFS on a loop device over memory. Each writes its file first and goes through
+# the same phases; both rates count the bytes once and the fsync at the end, and are medians of the rounds. The defaults
+# take about a minute.
 #
 #     REWRITE_ROUNDS=5 REWRITE_SIZE_MIB=1536 bench/rewrite.sh
 name=Rewriting

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Cost of recording, beside sadc(8) of sysstat: both sample the same machine at the same time, first idle, then while fio
-# runs. CPU is user plus system time of the whole process, start and end included, divided by the samples. Bytes are
-# the size on disk at the end; sadc's file is compressed with zstd, since sadc does not compress. The part of a recording that
-# does not grow with the samples (run.json, descriptions of the metrics) is printed separately.
+# Cost of recording, beside sadc(8) of sysstat: both sample the same machine at the same time, first idle, then while
+# fio runs. CPU is user plus system time of the whole process, start and end included, divided by the samples. Bytes are
+# the size on disk at the end; sadc's file is compressed with zstd, since sadc does not compress. The part of a
+# recording that does not grow with the samples (run.json, descriptions of the metrics) is printed separately.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 program=$PWD/target/release/stallscope
@@ -22,10 +22,12 @@ figure() { python3 -c "import json,sys; d=json.load(open('$1')); print(d['record
 compare() { # compare NAME
     local name=$1
     if [ -n "$sadc" ]; then timed "$scratch/sadc.$name" "$sadc" -S ALL 1 "$((seconds + 1))" "$scratch/$name.sa" & fi
-    timed "$scratch/ours.$name" "$program" record --no-trace --json --quiet --runtime "${seconds}s" --out "$scratch/$name.run" &
+    timed "$scratch/ours.$name" "$program" record --no-trace --json --quiet --runtime "${seconds}s" --out \
+        "$scratch/$name.run" &
     local ours=$! peak=0 rss child
     while kill -0 $ours 2>/dev/null; do
-        child=$(pgrep -f "record --no-trace --json --quiet --runtime ${seconds}s --out $scratch/$name.run" | tail -n 1 || true)
+        child=$(pgrep -f "record --no-trace --json --quiet --runtime ${seconds}s --out $scratch/$name.run" |
+            tail -n 1 || true)
         rss=$(awk '/^VmHWM/ { print $2 }' "/proc/${child:-none}/status" 2>/dev/null || echo 0)
         [ "${rss:-0}" -gt "$peak" ] && peak=$rss
         sleep 0.5
@@ -51,7 +53,8 @@ compare() { # compare NAME
 echo "Samplers, $seconds samples at 1 s"
 compare idle
 if command -v fio >/dev/null; then
-    fio --name=busy --directory="$scratch" --size=256m --bs=16k --rw=randrw --ioengine=psync --numjobs=2 --rate_iops=2000 \
+    fio --name=busy --directory="$scratch" --size=256m --bs=16k --rw=randrw --ioengine=psync --numjobs=2 \
+        --rate_iops=2000 \
         --time_based --runtime=$((seconds + 10)) --output=/dev/null &
     sleep 3
     compare busy

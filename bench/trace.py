@@ -1,15 +1,15 @@
 """Cost of tracing a load; called by trace.sh, which makes the device.
 
-One fio runs all the time. Beside it the methods of tracing alternate, forward and backward. Each is measured for one window,
-once it is attached, between two windows without tracing. Printed are the median of the differences from those two and its
-interval of at least 95 % (sign test; the range for fewer than six rounds). The rate of a load drifts within seconds by more than
-tracing changes it. For an accuracy of some percent, programs are therefore switched on and off within milliseconds
-(crates/record/examples/switch.rs), in many short windows. `stallscope record` then runs as for its users: with all samplers,
-tracing the whole machine.
+One fio runs all the time. Beside it the methods of tracing alternate, forward and backward. Each is measured for one
+window, once it is attached, between two windows without tracing. Printed are the median of the differences from those
+two and its interval of at least 95 % (sign test; the range for fewer than six rounds). The rate of a load drifts within
+seconds by more than tracing changes it. For an accuracy of some percent, programs are therefore switched on and off
+within milliseconds (crates/record/examples/switch.rs), in many short windows. `stallscope record` then runs as for its
+users: with all samplers, tracing the whole machine.
 
-CPU time is that of the whole machine: on each CPU a SCHED_IDLE thread counts loops, which measures the time that the others left
-idle, interrupts included. The kernel's tick-based accounting misses most events this short and frequent. The machine must be
-otherwise idle.
+CPU time is that of the whole machine: on each CPU a SCHED_IDLE thread counts loops, which measures the time that the
+others left idle, interrupts included. The kernel's tick-based accounting misses most events this short and frequent.
+The machine must be otherwise idle.
 """
 
 import glob
@@ -44,8 +44,10 @@ SWITCH_ROUNDS = int(os.environ.get("TRACE_SWITCH_ROUNDS", 60))
 SWITCH_SECONDS = 0.25
 # The tracer measures its programs within its first second, which costs more than they do.
 SETTLE_SECONDS = 1.2
-TRACEFS = next((path for path in ("/sys/kernel/tracing", "/sys/kernel/debug/tracing")
-                if os.path.exists(path + "/trace_clock")), None)
+TRACEFS = next(
+    (path for path in ("/sys/kernel/tracing", "/sys/kernel/debug/tracing") if os.path.exists(path + "/trace_clock")),
+    None,
+)
 
 BIOSNOOP = """
 tracepoint:block:block_rq_issue { @start[args->dev, args->sector] = nsecs; @by[args->dev, args->sector] = comm; }
@@ -276,7 +278,9 @@ class Biosnoop(Method):
         end(self.process)
 
     def remark(self):
-        return f"no line for {100 * max(statistics.median(self.values), 0):.0f} % of the requests" if self.values else ""
+        return (
+            f"no line for {100 * max(statistics.median(self.values), 0):.0f} % of the requests" if self.values else ""
+        )
 
 
 def switched_methods():
@@ -284,8 +288,12 @@ def switched_methods():
         print(f"{SWITCH} is missing: cargo build --release -p record --example switch")
         return {}
     this = Switcher(SWITCH)
-    methods = {"programs that do nothing": Switch(this, "nothing"), "programs of the default": Switch(this, "default"),
-               "programs of --requests all": Switch(this, "all"), "nothing (the error of the bench)": Switch(this, "off")}
+    methods = {
+        "programs that do nothing": Switch(this, "nothing"),
+        "programs of the default": Switch(this, "default"),
+        "programs of --requests all": Switch(this, "all"),
+        "nothing (the error of the bench)": Switch(this, "off"),
+    }
     if OTHER_SWITCH:
         methods["default of the other version"] = Switch(Switcher(OTHER_SWITCH), "default")
     return methods
@@ -307,9 +315,22 @@ def recorded_methods():
 
 
 def load(per_job):
-    command = ["fio", "--name=x", "--filename=" + DEVICE, "--direct=1", "--rw=randread", "--bs=4k", "--size=1g",
-               "--ioengine=" + ENGINE, "--iodepth=32", f"--numjobs={len(CPUS)}", "--group_reporting", "--time_based",
-               "--runtime=1h", "--output=/dev/null"]
+    command = [
+        "fio",
+        "--name=x",
+        "--filename=" + DEVICE,
+        "--direct=1",
+        "--rw=randread",
+        "--bs=4k",
+        "--size=1g",
+        "--ioengine=" + ENGINE,
+        "--iodepth=32",
+        f"--numjobs={len(CPUS)}",
+        "--group_reporting",
+        "--time_based",
+        "--runtime=1h",
+        "--output=/dev/null",
+    ]
     return start(command + ([f"--rate_iops={per_job}"] if per_job else []))
 
 
@@ -335,8 +356,9 @@ def switches():
 
 
 def measure(title, per_job, spare, methods, rounds, seconds):
-    """Compare each traced window with the untraced windows before and after it: over minutes the rate of the load drifts by
-    more than tracing changes it."""
+    """Compare each traced window with the untraced windows before and after it: over minutes the rate of the load
+    drifts
+    by more than tracing changes it."""
     off, seen = Method(), {name: [] for name in methods}
     fio = load(per_job)
     time.sleep(2)
@@ -359,8 +381,11 @@ def measure(title, per_job, spare, methods, rounds, seconds):
     plain = [window for windows in seen.values() for _, _, window in windows]
     base = statistics.median(window.cpu_ns for window in plain)
     rates = [window.rate for window in plain]
-    print(f"{'not traced':<32} {statistics.median(rates):7.0f} requests/s ({min(rates):.0f}-{max(rates):.0f})  {base:6.0f} ns CPU and "
-          f"{statistics.median(window.switches for window in plain):.2f} context switches per request")
+    print(
+        f"{'not traced':<32} {statistics.median(rates):7.0f} requests/s ({min(rates):.0f}-{max(rates):.0f})  "
+        f"{base:6.0f} ns CPU and "
+        f"{statistics.median(window.switches for window in plain):.2f} context switches per request"
+    )
     for name, windows in seen.items():
         if windows:
             report(name, methods[name], windows, base)
@@ -377,9 +402,13 @@ def interval(values):
 
 
 # By method, what docs/COST.md says of it.
-ON_PAGE = {"programs of the default": "the default", "programs of --requests all": "`--requests all`",
-           "ftrace's blk tracer": "ftrace's `blk` tracer, which loses events at that rate",
-           "programs that do nothing": "empty programs on the same tracepoints", "nothing (the error of the bench)": "nothing: the error of the bench"}
+ON_PAGE = {
+    "programs of the default": "the default",
+    "programs of --requests all": "`--requests all`",
+    "ftrace's blk tracer": "ftrace's `blk` tracer, which loses events at that rate",
+    "programs that do nothing": "empty programs on the same tracepoints",
+    "nothing (the error of the bench)": "nothing: the error of the bench",
+}
 page_rows = {}
 
 
@@ -393,10 +422,18 @@ def report(name, method, windows, base):
     (least, most), (low, high) = interval(fewer), interval(more)
     remark = getattr(method, "remark", str)()
     # The first measurement of a method is that at an unlimited rate.
-    page_rows.setdefault(name, f"{statistics.median(fewer):.1f} % ({least:.1f} to {most:.1f}) | {median / 1e3:.2f} us ({low / 1e3:.2f} to {high / 1e3:.2f})")
-    print(f"{name:<32} {rate:7.0f} requests/s {statistics.median(fewer):+5.1f} % fewer ({least:+.1f} to {most:+.1f})"
-          f"  {median:+6.0f} ns CPU per request ({low:+.0f} to {high:+.0f}) = {100 * median / base:+5.1f} %, {share:+5.2f} % of"
-          f" the machine; {switched:.2f} switches{'  ' + remark if remark else ''}", flush=True)
+    page_rows.setdefault(
+        name,
+        f"{statistics.median(fewer):.1f} % ({least:.1f} to {most:.1f}) | {median / 1e3:.2f} us ({low / 1e3:.2f} to "
+        f"{high / 1e3:.2f})",
+    )
+    print(
+        f"{name:<32} {rate:7.0f} requests/s {statistics.median(fewer):+5.1f} % fewer ({least:+.1f} to {most:+.1f})"
+        f"  {median:+6.0f} ns CPU per request ({low:+.0f} to {high:+.0f}) = {100 * median / base:+5.1f} %, "
+        f"{share:+5.2f} % of"
+        f" the machine; {switched:.2f} switches{'  ' + remark if remark else ''}",
+        flush=True,
+    )
 
 
 def terminate(*_):
@@ -420,9 +457,22 @@ def main():
         measure(f"Unlimited rate: {ROUNDS} rounds of {SECONDS:g} s", None, spare, methods, ROUNDS, SECONDS)
         for method in methods.values():
             method.values.clear()
-        measure(f"At {RATE} requests/s: {ROUNDS} rounds of {SECONDS:g} s", RATE // len(CPUS), spare, methods, ROUNDS, SECONDS)
-        head = ["| 4 KiB random reads at the rate that two CPUs reach | fewer requests | CPU per request |", "|---|---:|---:|"]
-        page.write("bench/trace.sh", head + [f"| {words} | {page_rows[name]} |" for name, words in ON_PAGE.items() if name in page_rows])
+        measure(
+            f"At {RATE} requests/s: {ROUNDS} rounds of {SECONDS:g} s",
+            RATE // len(CPUS),
+            spare,
+            methods,
+            ROUNDS,
+            SECONDS,
+        )
+        head = [
+            "| 4 KiB random reads at the rate that two CPUs reach | fewer requests | CPU per request |",
+            "|---|---:|---:|",
+        ]
+        page.write(
+            "bench/trace.sh",
+            head + [f"| {words} | {page_rows[name]} |" for name, words in ON_PAGE.items() if name in page_rows],
+        )
     finally:
         for process in list(started):
             end(process)

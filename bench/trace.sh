@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Cost of tracing for 4 KiB random reads on a loop device over memory: once unlimited, with all CPUs busy, and once at a fixed
-# rate. trace.py describes the method. The defaults take about five minutes.
+# Cost of tracing for 4 KiB random reads on a loop device over memory: once unlimited, with all CPUs busy, and once at a
+# fixed rate. trace.py describes the method. The defaults take about five minutes.
 #
 #     TRACE_ROUNDS=5 TRACE_SECONDS=2 TRACE_RATE=50000 TRACE_ENGINE=io_uring TRACE_SCHEDULER=none TRACE_PEERS=1 \
 #         bench/trace.sh

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
-"""Trials whose truth is known: A/A, where B is as A, and a limit lowered by 20 %; called by trials.sh, which gives a device.
+"""Trials whose truth is known: A/A, where B is as A, and a limit lowered by 20 %; called by trials.sh, which gives a
+device.
 
 Each trial is one of `stallscope trial` on two threads of fio that read a throttled loop device at random."""
+
 import json
 import os
 import subprocess
@@ -32,11 +34,23 @@ def rule(limit):
 def trial(at):
     run = f"{SCRATCH}/run"
     fio = (
-        f"fio --output=/dev/null --filename={DEVICE} --bs=32k --rw=randread --direct=1 --ioengine=psync --numjobs=2 --thread "
+        f"fio --output=/dev/null --filename={DEVICE} --bs=32k --rw=randread --direct=1 --ioengine=psync --numjobs=2 "
+        f"--thread "
         f"--time_based --runtime=600 --name=reader --randseed={SEED + at}"
     )
-    command = [PROGRAM, "trial", f"--set={RULES}={number()} {int(LIMIT * RATIO)}", f"--periods={PERIODS}", f"--period={PERIOD}"]
-    command += [f"--wash-out={int(PERIOD.removesuffix('ms')) // 5}ms", "--interval=100ms", "--slower-than=5ms", f"--seed={SEED + at}"]
+    command = [
+        PROGRAM,
+        "trial",
+        f"--set={RULES}={number()} {int(LIMIT * RATIO)}",
+        f"--periods={PERIODS}",
+        f"--period={PERIOD}",
+    ]
+    command += [
+        f"--wash-out={int(PERIOD.removesuffix('ms')) // 5}ms",
+        "--interval=100ms",
+        "--slower-than=5ms",
+        f"--seed={SEED + at}",
+    ]
     command += ["--json", "--quiet", f"--out={run}", "--", *fio.split()]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     subprocess.run(["rm", "-rf", "--one-file-system", run], check=True)
@@ -61,9 +75,15 @@ def main():
         carried += bool(carry_over)
         found += differs.get("bytes_per_s", {}).get("verdict") == "worse"
         words = ", ".join(f"{name} {effect['verdict']} x{effect['ratio']:.3f}" for name, effect in differs.items())
-        print(f"trial {at}: load {load:.1f}: {words or 'no difference'}; carry-over: {', '.join(carry_over) or 'none'}", flush=True)
-    print(f"{ran} trials of {PERIODS} periods of {PERIOD}, the limit x {RATIO:g}: {claimed} claim a difference, {carried} claim "
-          f"carry-over; throughput worse in {found}")
+        print(
+            f"trial {at}: load {load:.1f}: {words or 'no difference'}; carry-over: {', '.join(carry_over) or 'none'}",
+            flush=True,
+        )
+    print(
+        f"{ran} trials of {PERIODS} periods of {PERIOD}, the limit x {RATIO:g}: {claimed} claim a difference, "
+        f"{carried} claim "
+        f"carry-over; throughput worse in {found}"
+    )
     return 0
 
 

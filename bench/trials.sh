@@ -10,7 +10,8 @@ needs_controllers blkio
 needs_tools fio losetup python3
 device=""
 restore() {
-    if [ -n "$device" ]; then echo "$(number "$device") 0" >/sys/fs/cgroup/blkio/blkio.throttle.read_bps_device || true; fi
+    if [ -n "$device" ]; then echo "$(number "$device") 0" >/sys/fs/cgroup/blkio/blkio.throttle.read_bps_device ||
+        true; fi
     detach "$device"
 }
 make_scratch "${1:-${TMPDIR:-/var/tmp}}"

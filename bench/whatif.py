@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """Record a mixed load under mq-deadline, predict other schedulers from it, and measure those; called by whatif.sh.
 
-Each reader has one direct read in flight; a writer dirties blocks in bursts and starts writeback at once, without waiting for it.
-The device is a loop device that takes only WHATIF_DEPTH requests, so that the queue forms in the scheduler."""
+Each reader has one direct read in flight; a writer dirties blocks in bursts and starts writeback at once, without
+waiting for it. The device is a loop device that takes only WHATIF_DEPTH requests, so that the queue forms in the
+scheduler."""
+
 import json
 import os
 import subprocess
@@ -89,7 +91,10 @@ def main():
                 for key in ("p50_ns", "p90_ns", "p99_ns"):
                     is_, was = predicted["latencies"][at][key], truth[key]
                     ratio = "-" if not is_ or not was else f"{is_ / was:.2f}"
-                    print(f"| {recorded['class']} | {policy} | {key[:-3]} | {ms(recorded[key])} | {ms(is_)} | {ms(was)} | {ratio} |")
+                    print(
+                        f"| {recorded['class']} | {policy} | {key[:-3]} | {ms(recorded[key])} | {ms(is_)} | {ms(was)} "
+                        f"| {ratio} |"
+                    )
         print(flush=True)
     return 0
 

@@ -11,8 +11,9 @@ const FOLDER: &str = "src/bpf";
 const PROGRAMS: [&str; 4] = ["early", "floor", "funclat", "stall"];
 /// The first with the compare-and-exchange that the table of requests needs (Linux 5.12).
 const PROCESSOR: &str = "-mcpu=v3";
-/// `-g` adds the types that libbpf adapts the programs by. The kernel accepts no code of a stack protector. Some kernels refuse a program that
-/// takes a pointer for a number, and others calculate with it. A function that is not declared is a missing include.
+/// `-g` adds the types that libbpf adapts the programs by. The kernel accepts no code of a stack protector. Some
+/// kernels refuse a program that takes a pointer for a number, and others calculate with it. A function that is not
+/// declared is a missing include.
 const FLAGS: [&str; 8] = [
     "-g",
     "-O2",
@@ -61,7 +62,8 @@ fn compiler_of_strip(libbpf: &Path, strip: &Path) -> Command {
 }
 
 fn arguments(libbpf: &Path, out: &Path) -> Vec<String> {
-    // The programs carry the names of their sources: not where those lie here, so that they are the same wherever they are built.
+    // The programs carry the names of their sources: not where those lie here, so that they are the same wherever they
+    // are built.
     let here = env::current_dir().expect("cargo starts it in the crate's folder");
     let map = |folder: &Path| format!("-ffile-prefix-map={}=record", folder.display());
     let mut arguments = FLAGS.map(str::to_owned).to_vec();

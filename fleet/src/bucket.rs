@@ -1,4 +1,5 @@
-//! A lake below a prefix of a bucket. Credentials come from the environment alone; they are never stored, and never printed.
+//! A lake below a prefix of a bucket. Credentials come from the environment alone; they are never stored, and never
+//! printed.
 
 use std::env;
 use std::sync::Arc;

@@ -28,7 +28,8 @@ pub(crate) enum Question {
     Find(FindArgs),
     /// Run a query: tables stalls, runs, intervals and counters, as docs/FLEET.md describes them.
     Sql(SqlArgs),
-    /// Put the runs of a lake in a directory into one in S3, which 'stallscope lake add --to s3://...' does with each run.
+    /// Put the runs of a lake in a directory into one in S3, which 'stallscope lake add --to s3://...' does with each
+    /// run.
     Put(PutArgs),
 }
 
@@ -65,7 +66,8 @@ pub(crate) struct TopArgs {
     #[arg(long, value_name = "DATE")]
     pub(crate) until: Option<String>,
     /// Number of rows.
-    #[arg(long, short = 'n', value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, short = 'n', value_name = "N", default_value_t = 10)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) limit: u32,
 }
 

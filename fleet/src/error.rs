@@ -50,7 +50,8 @@ pub(crate) enum FleetError {
     },
     /// A lake of another version.
     #[error(
-        "{path}: its marker has schema version {found}, and this program knows version {known}; use the program that fits it"
+        "{path}: its marker has schema version {found}, and this program knows version {known}; use the program that \
+         fits it"
     )]
     Version {
         /// The directory.

@@ -1,9 +1,9 @@
 //! Whether something grew over the hosts of a fleet, in which part of it, and by how much.
 //!
-//! Stalls of one host depend on each other, and days of one host on its load. Hosts are what is independent: all tests and
-//! intervals count hosts. Each host has the exact rank-sum test of its days before and after, which holds for any distribution of
-//! days and for periods of any lengths. Two tests join them, since one alone is blind to half of what happens to a fleet
-//! ([`statistics::Strata`]): *everywhere a little*, and *on few hosts a lot*.
+//! Stalls of one host depend on each other, and days of one host on its load. Hosts are what is independent: all tests
+//! and intervals count hosts. Each host has the exact rank-sum test of its days before and after, which holds for any
+//! distribution of days and for periods of any lengths. Two tests join them, since one alone is blind to half of what
+//! happens to a fleet ([`statistics::Strata`]): *everywhere a little*, and *on few hosts a lot*.
 //!
 //! The smaller p, doubled, is the verdict's; [`statistics::q_values`] corrects it for all that were tested.
 
@@ -11,8 +11,8 @@ use statistics::{RankTests, Strata, Stratum, all_strata_p, few_strata_p, q_value
 
 use statistics::SplitMix64;
 
-/// Days are summed to stretches of one length, of which the shorter period has at most this many: tests stay quick, and neighbours
-/// depend less.
+/// Days are summed to stretches of one length, of which the shorter period has at most this many: tests stay quick, and
+/// neighbours depend less.
 const STRETCHES: usize = 16;
 /// Resamples of an interval.
 const RESAMPLES: usize = 500;
@@ -39,7 +39,8 @@ pub(crate) struct Growth {
     pub(crate) rates: (f64, f64),
     /// 95 % interval of their ratio, over hosts; none where it had no time before.
     pub(crate) interval: Option<(f64, f64)>,
-    /// Hosts on which it grew significantly, each tested alone, by their number in the list, those with the most time first.
+    /// Hosts on which it grew significantly, each tested alone, by their number in the list, those with the most time
+    /// first.
     pub(crate) grown: Vec<usize>,
     /// Ratio on those.
     pub(crate) ratio_of_grown: Option<f64>,
@@ -89,8 +90,8 @@ fn plus(sums: [f64; 4], host: &[f64; 4]) -> [f64; 4] {
     std::array::from_fn(|at| sums[at] + host[at])
 }
 
-/// Sums of stretches of days; the first days that fill none are left out. Stretches of two lengths would not be comparable: sums of
-/// skewed values are less skewed.
+/// Sums of stretches of days; the first days that fill none are left out. Stretches of two lengths would not be
+/// comparable: sums of skewed values are less skewed.
 fn stretches(days: &[f64], length: usize) -> Vec<f64> {
     days[days.len() % length..].chunks_exact(length).map(|days| days.iter().sum()).collect()
 }

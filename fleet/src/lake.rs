@@ -37,8 +37,8 @@ impl Lake {
         Ok(Lake { place, memory_bytes, context })
     }
 
-    /// The rows of a query. A statement that changes something is refused. Files that were compacted or removed after they were listed
-    /// are missing then: the question is asked again, of what is there now.
+    /// The rows of a query. A statement that changes something is refused. Files that were compacted or removed after
+    /// they were listed are missing then: the question is asked again, of what is there now.
     pub(crate) async fn rows(&self, sql: &str) -> Result<Vec<RecordBatch>, FleetError> {
         match rows(&self.context, sql).await {
             Err(error) if has_vanished(&error) => {}

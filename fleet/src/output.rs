@@ -15,7 +15,8 @@ pub(crate) fn json_text(value: &Value) -> String {
     format!("{value:#}\n")
 }
 
-/// A table as wide as the terminal or `COLUMNS`. It has no colours, so that `NO_COLOR` is kept. `titles` rename columns.
+/// A table as wide as the terminal or `COLUMNS`. It has no colours, so that `NO_COLOR` is kept. `titles` rename
+/// columns.
 pub(crate) fn table(answer: &Answer, titles: &[(&str, &str)]) -> String {
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic).set_width(width());

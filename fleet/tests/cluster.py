@@ -1,4 +1,5 @@
-"""A cluster of Ballista on this machine (fleet/ballista): scheduler, two executors and a client, each a process of its own."""
+"""A cluster of Ballista on this machine (fleet/ballista): scheduler, two executors and a client, each a process of its
+own."""
 
 import atexit
 import pathlib
@@ -39,7 +40,7 @@ class Cluster:
         for number in range(EXECUTORS):
             folder = self.folder / f"executor-{number}"
             folder.mkdir()
-            self.start("executor", scheduler, *ports[2 * number:2 * number + 2], str(folder))
+            self.start("executor", scheduler, *ports[2 * number : 2 * number + 2], str(folder))
         for port in ports[::2]:
             self.wait_for(port)
         self.client = self.start("client", scheduler, lake)

@@ -2,8 +2,9 @@
 
     engines.py LAKE [--engines datafusion,duckdb,spark,ballista] [--repeat 3] [--fingerprint DIGITS] [--before LAKE]
 
-With --before, the first engine also reads another lake, which must give the same answers: a copy from before it was compacted.
-Engines are Python packages, Ballista is built by 'make ballista'; one that is missing is named and left out. The exit code is 1 where answers differ or an engine fails.
+With --before, the first engine also reads another lake, which must give the same answers: a copy from before it was
+compacted. Engines are Python packages, Ballista is built by 'make ballista'; one that is missing is named and left out.
+The exit code is 1 where answers differ or an engine fails.
 """
 
 import argparse
@@ -20,10 +21,17 @@ import time
 SQL = pathlib.Path(__file__).resolve().parent.parent / "sql"
 TABLES = ["stalls", "runs"]
 VALUES = {
-    "since": "1970-01-01", "until": "2262-04-11", "limit": "10",
-    "where_a": "kernel like '6.1.%'", "where_b": "kernel like '6.12%'",
-    "runs_a": "kernel like '6.1.%'", "runs_b": "kernel like '6.12%'",
-    "before_from": "1970-01-01", "before_to": "2026-11-08", "after_from": "2026-11-09", "after_to": "2262-04-11",
+    "since": "1970-01-01",
+    "until": "2262-04-11",
+    "limit": "10",
+    "where_a": "kernel like '6.1.%'",
+    "where_b": "kernel like '6.12%'",
+    "runs_a": "kernel like '6.1.%'",
+    "runs_b": "kernel like '6.12%'",
+    "before_from": "1970-01-01",
+    "before_to": "2026-11-08",
+    "after_from": "2026-11-09",
+    "after_to": "2262-04-11",
 }
 QUESTIONS = [
     ("top by kernel", "top", {"column": "kernel"}),
@@ -50,11 +58,20 @@ def datafusion(lake):
     import datafusion as df
     import pyarrow as pa
 
-    config = df.SessionConfig().with_target_partitions(os.cpu_count()).set("datafusion.execution.collect_statistics", "false")
+    config = (
+        df.SessionConfig()
+        .with_target_partitions(os.cpu_count())
+        .set("datafusion.execution.collect_statistics", "false")
+    )
     context = df.SessionContext(config)
     for table in TABLES:
         context.register_listing_table(
-            table, f"{lake}/table={table}/", [("date", pa.date32()), ("host", pa.string())], ".parquet", schema_of(lake, table))
+            table,
+            f"{lake}/table={table}/",
+            [("date", pa.date32()), ("host", pa.string())],
+            ".parquet",
+            schema_of(lake, table),
+        )
     return lambda sql: [tuple(row.values()) for row in context.sql(sql).to_pylist()]
 
 
@@ -71,7 +88,8 @@ def duckdb(lake):
     for table in TABLES:
         connection.execute(
             f"create view {table} as select * from read_parquet('{lake}/table={table}/*/*/*.parquet', "
-            "hive_partitioning = true, hive_types = {'date': date, 'host': varchar})")
+            "hive_partitioning = true, hive_types = {'date': date, 'host': varchar})"
+        )
     return lambda sql: connection.execute(sql).fetchall()
 
 
@@ -80,11 +98,17 @@ def spark(lake):
     from pyspark.sql.functions import col
 
     # Two executors on one machine, each a process of its own.
-    session = (SparkSession.builder.master("local-cluster[2,1,1024]").appName("lake")
-               .config("spark.ui.enabled", "false").config("spark.driver.host", "127.0.0.1")
-               .config("spark.driver.bindAddress", "127.0.0.1").config("spark.sql.session.timeZone", "UTC")
-               .config("spark.sql.sources.partitionColumnTypeInference.enabled", "false")
-               .config("spark.sql.shuffle.partitions", "4").getOrCreate())
+    session = (
+        SparkSession.builder.master("local-cluster[2,1,1024]")
+        .appName("lake")
+        .config("spark.ui.enabled", "false")
+        .config("spark.driver.host", "127.0.0.1")
+        .config("spark.driver.bindAddress", "127.0.0.1")
+        .config("spark.sql.session.timeZone", "UTC")
+        .config("spark.sql.sources.partitionColumnTypeInference.enabled", "false")
+        .config("spark.sql.shuffle.partitions", "4")
+        .getOrCreate()
+    )
     session.sparkContext.setLogLevel("ERROR")
     for table in TABLES:
         frame = session.read.option("basePath", f"{lake}/table={table}").parquet(f"{lake}/table={table}")
@@ -131,7 +155,10 @@ def same(left, right):
 
 
 def rows_of(rows):
-    return sorted((tuple(plain(value) for value in row) for row in rows), key=lambda row: [str(value) for value in row if not isinstance(value, float)])
+    return sorted(
+        (tuple(plain(value) for value in row) for row in rows),
+        key=lambda row: [str(value) for value in row if not isinstance(value, float)],
+    )
 
 
 def measure(engine, lake, questions, repeat):
@@ -161,8 +188,11 @@ def main():
     parser.add_argument("--child", help=argparse.SUPPRESS)
     args = parser.parse_args()
     find = {"fingerprint": args.fingerprint}
-    questions = [(title, statement(name, {**find, **values})) for title, name, values in QUESTIONS
-                 if args.fingerprint or not name.startswith("find")]
+    questions = [
+        (title, statement(name, {**find, **values}))
+        for title, name, values in QUESTIONS
+        if args.fingerprint or not name.startswith("find")
+    ]
     if args.child:
         print(json.dumps(measure(args.child, args.lake, questions, args.repeat)))
         return 0
@@ -173,7 +203,17 @@ def main():
         readings.append((f"{engines[0]}, before", engines[0], args.before))
     for name, engine, lake in readings:
         # A process for each: memory is its own, and none is warmed by another.
-        child = [sys.executable, __file__, lake, "--repeat", str(args.repeat), "--fingerprint", args.fingerprint, "--child", engine]
+        child = [
+            sys.executable,
+            __file__,
+            lake,
+            "--repeat",
+            str(args.repeat),
+            "--fingerprint",
+            args.fingerprint,
+            "--child",
+            engine,
+        ]
         done = subprocess.run(child, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         if done.returncode and is_missing(done.stderr):
             print(f"{name}: left out: {done.stderr.strip().splitlines()[-1]}")
@@ -187,7 +227,10 @@ def main():
 
 def is_missing(said):
     """Whether an engine ended since it, or Java, is missing."""
-    return any(sign in said for sign in ("ModuleNotFoundError", "is missing: make ballista", "JAVA_GATEWAY_EXITED", "JAVA_HOME"))
+    return any(
+        sign in said
+        for sign in ("ModuleNotFoundError", "is missing: make ballista", "JAVA_GATEWAY_EXITED", "JAVA_HOME")
+    )
 
 
 def compare(results, titles):
@@ -197,13 +240,20 @@ def compare(results, titles):
     differ = 0
     for title in titles:
         answers = [results[name]["answers"][title] for name in names]
-        alike = all(len(answer) == len(answers[0]) and all(
-            len(x) == len(y) and all(map(same, x, y)) for x, y in zip(answers[0], answer)) for answer in answers)
+        alike = all(
+            len(answer) == len(answers[0])
+            and all(len(x) == len(y) and all(map(same, x, y)) for x, y in zip(answers[0], answer))
+            for answer in answers
+        )
         differ += not alike
         times = [f"{results[name]['times'][title][0]:.2f}, {min(results[name]['times'][title]):.2f}" for name in names]
         print(f"| {title} | {len(answers[0])} | " + " | ".join(times) + f" | {'the same' if alike else 'DIFFER'} |")
     print("| opening | | " + " | ".join(f"{results[name]['open']:.2f}" for name in names) + " | |")
-    print("| peaks of the processes (MiB) | | " + " | ".join(f"{results[name]['peak_mib']:.0f}" for name in names) + " | |")
+    print(
+        "| peaks of the processes (MiB) | | "
+        + " | ".join(f"{results[name]['peak_mib']:.0f}" for name in names)
+        + " | |"
+    )
     return 1 if differ or len(names) < 2 else 0
 
 

@@ -1,5 +1,5 @@
-//! The statements of `fleet/sql` give the same answers on all engines that this machine has (`engines.py`): DataFusion, DuckDB, Spark on two
-//! executors, and a cluster of Ballista. Without at least two of them nothing is tested.
+//! The statements of `fleet/sql` give the same answers on all engines that this machine has (`engines.py`): DataFusion,
+//! DuckDB, Spark on two executors, and a cluster of Ballista. Without at least two of them nothing is tested.
 
 mod s3 {
     pub(crate) mod lake;
@@ -72,7 +72,8 @@ fn all_engines_give_the_same_answers() {
     let has = Command::new(&python).args(["-c", "import datafusion, duckdb, pyarrow"]).output();
     if !has.is_ok_and(|has| has.status.success()) {
         println!(
-            "skipped: 1 test of engines needs Python with datafusion and duckdb, and tries pyspark; name one in STALLSCOPE_PYTHON"
+            "skipped: 1 test of engines needs Python with datafusion and duckdb, and tries pyspark; name one in \
+             STALLSCOPE_PYTHON"
         );
         return;
     }

@@ -19,15 +19,19 @@ named = [(host, hit) for row, hit in found if hit for host in row["grown_hosts"]
 true_hosts = sum(any(host in events[seed] for seed in hit) for host, hit in named)
 stalls = sum(sum(counts.values()) for counts in seeds.values())
 pure = sum(max(counts.values()) for counts in seeds.values())
-print(json.dumps({
-    "found": len(found),
-    "precision": len(right) / len(found) if found else None,
-    "recall": len(set().union(*(hit for _, hit in found), set())) / len(events) if events else None,
-    "named_hosts": len(named),
-    "precision_of_hosts": true_hosts / len(named) if named else None,
-    "tested": answer["tested"],
-    "stalls": stalls,
-    "fingerprints": len(seeds),
-    "seeds": len({row["seed"] for row in truth["seeds"]}),
-    "purity": pure / stalls,
-}))
+print(
+    json.dumps(
+        {
+            "found": len(found),
+            "precision": len(right) / len(found) if found else None,
+            "recall": len(set().union(*(hit for _, hit in found), set())) / len(events) if events else None,
+            "named_hosts": len(named),
+            "precision_of_hosts": true_hosts / len(named) if named else None,
+            "tested": answer["tested"],
+            "stalls": stalls,
+            "fingerprints": len(seeds),
+            "seeds": len({row["seed"] for row in truth["seeds"]}),
+            "purity": pure / stalls,
+        }
+    )
+)

@@ -1,4 +1,5 @@
-//! Lakes in S3, on a server of this machine (Python package moto), which is started for the test. Without it nothing is tested.
+//! Lakes in S3, on a server of this machine (Python package moto), which is started for the test. Without it nothing is
+//! tested.
 
 mod s3 {
     pub(crate) mod lake;

@@ -1,4 +1,5 @@
-//! Runs with up to eight changes that know the format, with all checksums made right again: see `parts.rs` of the archive's tests.
+//! Runs with up to eight changes that know the format, with all checksums made right again: see `parts.rs` of the
+//! archive's tests.
 #![no_main]
 #![allow(dead_code)]
 

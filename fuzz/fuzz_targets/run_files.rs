@@ -1,4 +1,5 @@
-//! Any bytes as a file of a run directory: journal, description, watermark, recent file, write ledger, or as that of a set.
+//! Any bytes as a file of a run directory: journal, description, watermark, recent file, write ledger, or as that of a
+//! set.
 #![no_main]
 
 use std::fs;

@@ -13,9 +13,10 @@
     app.py insert BASE TIMES PAUSE             insert a row into table t of an SQLite database
     app.py command TIMES PAUSE PROGRAM...      run a program; what it takes to start (--version) is not counted
 
-Each operation's begin and end (CLOCK_MONOTONIC, ns) go to $CLOCK/PID.json at the end, also on SIGTERM; $CLOCK/begun appears after the
-first. A server has no clock.
+Each operation's begin and end (CLOCK_MONOTONIC, ns) go to $CLOCK/PID.json at the end, also on SIGTERM; $CLOCK/begun
+appears after the first. A server has no clock.
 """
+
 import json
 import mmap
 import os
@@ -167,7 +168,10 @@ def write_clock(*_):
 
 
 def main(name, *arguments):
-    programs = {program.__name__: program for program in (commits, reads, grow, cycle, compute, client, server, psql, insert, command)}
+    programs = {
+        program.__name__: program
+        for program in (commits, reads, grow, cycle, compute, client, server, psql, insert, command)
+    }
     programs["syslog"] = write_syslog
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     try:

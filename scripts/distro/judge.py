@@ -1,23 +1,27 @@
 #!/usr/bin/env python3
 """Judges answers against the truth of scenarios: judge.py PROGRAM FOLDER [SUITE...] prints a table, scenario by suite.
 
-FOLDER/SUITE/SCENARIO holds `truth.json` and the recording `run`, which PROGRAM explains; its answer is kept as `answer.json`. The exit code is 1
-if an answer is wrong and its truth does not say so already (`known_wrong`), or 3 if a scenario could not be made. Only names of JSON are
-compared. FOLDER/wrong lists the scenarios whose answers are wrong, and not known to be.
+FOLDER/SUITE/SCENARIO holds `truth.json` and the recording `run`, which PROGRAM explains; its answer is kept as
+`answer.json`. The exit code is 1 if an answer is wrong and its truth does not say so already (`known_wrong`), or 3 if a
+scenario could not be made. Only names of JSON are compared. FOLDER/wrong lists the scenarios whose answers are wrong,
+and not known to be.
 
-The emulator computes slowly: stalls and advice about computing or waiting for a CPU are left out where they are not the truth, and the
-cause and the culprit are those of the victim's own stalls.
+The emulator computes slowly: stalls and advice about computing or waiting for a CPU are left out where they are not the
+truth, and the cause and the culprit are those of the victim's own stalls.
 """
+
 import json
 import pathlib
 import re
 import subprocess
 import sys
 
-# Least share of what the victim's clock measured that is found, and most that it may be. An operation of the clock may be two system
-# calls, of which one is beneath the threshold: from SLOW thresholds on, and from this part of the longest on, it must be found.
+# Least share of what the victim's clock measured that is found, and most that it may be. An operation of the clock may
+# be two system calls, of which one is beneath the threshold: from SLOW thresholds on, and from this part of the longest
+# on, it must be found.
 FOUND, TOO_LONG, SLOW, OF_LONGEST = 0.8, 1.25, 1.5, 0.5
-# Least share of its causes among the causes that are known, and of its saving, for advice to be named (as in the findings).
+# Least share of its causes among the causes that are known, and of its saving, for advice to be named (as in the
+# findings).
 CAUSE, SAVED = 0.5, 0.05
 # Waits for the log of a file system: what its thread waits for is the end of the chain.
 LOGS = {"journal", "fs_log", "fs_transaction"}
@@ -128,7 +132,9 @@ def through_logs(truth, answer):
 
     def time(stall):
         chain = stall["chain"]
-        leads_on = chain and chain[0]["waits_for"] in LOGS and any(link["waits_for"] in truth["causes"] for link in chain[1:])
+        leads_on = (
+            chain and chain[0]["waits_for"] in LOGS and any(link["waits_for"] in truth["causes"] for link in chain[1:])
+        )
         return sum(one["time_ns"] for one in stall["causes"] if leads_on and one["cause"] == chain[0]["waits_for"])
 
     return sum(time(stall) for stall in answer["stalls"] if is_victim(truth, stall))
@@ -253,9 +259,15 @@ def judge(truth, answer):
 
 def explain(program, folder):
     """The answer of the program, which is kept; or an error."""
-    done = subprocess.run([program, "explain", folder / "run", "--json", "--worst", "1000"], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [program, "explain", folder / "run", "--json", "--worst", "1000"], capture_output=True, text=True, check=False
+    )
     (folder / "answer.json").write_text(done.stdout)
-    return (json.loads(done.stdout), None) if done.stdout else (None, done.stderr.strip() or f"exit code {done.returncode}")
+    return (
+        (json.loads(done.stdout), None)
+        if done.stdout
+        else (None, done.stderr.strip() or f"exit code {done.returncode}")
+    )
 
 
 def judge_folder(program, folder):

@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""What the judge calls right and wrong: a right answer, and one change of it or of the truth for each thing that may be wrong."""
+"""What the judge calls right and wrong: a right answer, and one change of it or of the truth for each thing that may be
+wrong."""
+
 import copy
 import unittest
 
@@ -29,13 +31,24 @@ RIGHT = {"io_throttle": 0.8, "device": 0.1, "unexplained": 0.1}
 
 def stall(task, tid, begin, length, shares=None, **more):
     made = {"task": task, "tid": tid, "cgroup": "/system.slice/app.service", "operation": "fsync", "neighbour": None}
-    times = {"start_ns": int(begin * S), "duration_ns": int(length * S), "causes": causes(length, **(shares or RIGHT)), "chain": []}
+    times = {
+        "start_ns": int(begin * S),
+        "duration_ns": int(length * S),
+        "causes": causes(length, **(shares or RIGHT)),
+        "chain": [],
+    }
     return {**made, **times, **more}
 
 
 def choice(edge="io_limit", cgroup="/limited.slice", saved=0.9, remedy="v2-write-limit-x4"):
     change = {"edge": edge, "factor": 4, "of": []}
-    return {"title": remedy, "change": change, "saved_share": saved, "target": {"cgroup": cgroup}, "remedies": [{"id": remedy}]}
+    return {
+        "title": remedy,
+        "change": change,
+        "saved_share": saved,
+        "target": {"cgroup": cgroup},
+        "remedies": [{"id": remedy}],
+    }
 
 
 def gone(task, cgroup):
@@ -48,7 +61,13 @@ ANSWER = {
     "short_waits": {"matter": False},
     "culprits": [
         {"task": "tar/8", "cgroup": "/", "device_name": "vda", "cause": "device", "victims": [{"task": "cron/5"}]},
-        {"task": "dd/9", "cgroup": "/limited.slice/hog.service", "device_name": "vdb", "cause": "io_throttle", "victims": [{"task": "python3/7"}]},
+        {
+            "task": "dd/9",
+            "cgroup": "/limited.slice/hog.service",
+            "device_name": "vdb",
+            "cause": "io_throttle",
+            "victims": [{"task": "python3/7"}],
+        },
     ],
     "stalls": [stall("python3/7", 7, 12, 1.95), stall("python3/7", 7, 10, 0.98)],
     "what_if": {"choices": [choice(saved=0.01, edge="cpu"), choice()]},
@@ -57,7 +76,8 @@ ANSWER = {
 
 class Judge(unittest.TestCase):
     def check(self, expected, is_quiet=False, **changed):
-        """`expected` is the begin of what is wrong, or None; `changed` are keys of the answer (also `culprits`) and the truth."""
+        """`expected` is the begin of what is wrong, or None; `changed` are keys of the answer (also `culprits`) and the
+        truth."""
         answer, wanted = copy.deepcopy(ANSWER), copy.deepcopy(TRUTH)
         for key, value in changed.items():
             (answer if key in answer else wanted)[key] = value
@@ -93,12 +113,17 @@ class Judge(unittest.TestCase):
     def test_a_log_is_right_if_its_thread_waited_for_the_cause(self):
         def of_journal(*waits_for):
             chain = [{"waits_for": cause} for cause in waits_for]
-            return [stall("python3/7", 7, begin, length, {"journal": 0.98, "running": 0.02}, chain=chain) for begin, length in ((12, 1.95), (10, 0.98))]
+            return [
+                stall("python3/7", 7, begin, length, {"journal": 0.98, "running": 0.02}, chain=chain)
+                for begin, length in ((12, 1.95), (10, 0.98))
+            ]
 
         self.check(None, stalls=of_journal("journal", "io_throttle"))
         self.check("cause journal 98%, true: 0%", stalls=of_journal("journal", "device"))
         self.check("cause journal 98%, true: 0%", stalls=of_journal("journal"))
-        self.check("cause lock", stalls=[{**one, "causes": causes(lock=1.0)} for one in of_journal("lock", "io_throttle")])
+        self.check(
+            "cause lock", stalls=[{**one, "causes": causes(lock=1.0)} for one in of_journal("lock", "io_throttle")]
+        )
 
     def test_programs_that_make_the_scenario_are_no_strangers(self):
         waits = stall("systemctl/9", 9, 5, 12.7, operation="ppoll", cgroup="/system.slice/trial.service")
@@ -118,7 +143,9 @@ class Judge(unittest.TestCase):
 
     def test_cause(self):
         def caused(expected, **shares):
-            self.check(expected, stalls=[stall("python3/7", 7, 12, 1.95, shares), stall("python3/7", 7, 10, 0.98, shares)])
+            self.check(
+                expected, stalls=[stall("python3/7", 7, 12, 1.95, shares), stall("python3/7", 7, 10, 0.98, shares)]
+            )
 
         caused(None, io_throttle=0.6, device=0.4)
         caused("cause device 60%, true: 40%", io_throttle=0.4, device=0.6)
@@ -132,9 +159,13 @@ class Judge(unittest.TestCase):
         other, right = ANSWER["culprits"]
         self.check("no culprit", culprits=[])
         self.check("no culprit", culprits=[other])
-        self.check("culprit dd/9 of /system.slice/app.service", culprits=[{**right, "cgroup": "/system.slice/app.service"}])
+        self.check(
+            "culprit dd/9 of /system.slice/app.service", culprits=[{**right, "cgroup": "/system.slice/app.service"}]
+        )
         self.check("culprit stallscope/3", culprits=[{**right, "task": "stallscope/3"}, right])
-        self.check("culprit dd/9 of /limited.slice/hog.service on vda, not on vdb", culprits=[{**right, "device_name": "vda"}])
+        self.check(
+            "culprit dd/9 of /limited.slice/hog.service on vda, not on vdb", culprits=[{**right, "device_name": "vda"}]
+        )
         # A limit's culprit is its cgroup.
         self.check(None, culprits=[{**right, "task": None}])
 
@@ -178,11 +209,16 @@ class Judge(unittest.TestCase):
         one = {"operations": 1, "wall_ns": S, "culprits": []}
         self.check(None, command=one, short_waits=short, stalls=[])
         self.check("not found", command={**one, "wall_ns": 4 * S}, short_waits=short, stalls=[])
-        self.check("found 1.00 s of 3.00 s", command=part, short_waits={**short, "time_ns": S}, stalls=[], slow_operations=0)
+        self.check(
+            "found 1.00 s of 3.00 s", command=part, short_waits={**short, "time_ns": S}, stalls=[], slow_operations=0
+        )
 
     def test_what_was_not_made(self):
         self.check("not made: no disk", unmade="no disk")
-        self.check("not made: by its own clock the victim took 0.20 s at most", clocks=[{"pids": [7], "operations": [[0, S // 5]]}])
+        self.check(
+            "not made: by its own clock the victim took 0.20 s at most",
+            clocks=[{"pids": [7], "operations": [[0, S // 5]]}],
+        )
 
     def test_what_was_not_made_is_not_wrong(self):
         self.assertTrue(judge.is_unmade(["not made: no disk"]))
@@ -201,7 +237,9 @@ class Judge(unittest.TestCase):
         quiet(None, slow_operations=0, stalls=[], culprits=[])
         quiet("not made: by its own clock", clocks=TRUTH["clocks"], slow_operations=0, stalls=[], culprits=[])
         quiet("fsync of python3/7, 1.95 s", slow_operations=1, stalls=ANSWER["stalls"][:1], culprits=[])
-        quiet("culprit dd/9 of /limited.slice/hog.service", slow_operations=0, stalls=[], culprits=ANSWER["culprits"][1:])
+        quiet(
+            "culprit dd/9 of /limited.slice/hog.service", slow_operations=0, stalls=[], culprits=ANSWER["culprits"][1:]
+        )
         # The emulator is slow to compute.
         computes = stall("crun/5", 5, 1, 3, {"running": 0.9, "device": 0.1})
         quiet(None, slow_operations=1, stalls=[computes], culprits=[{**ANSWER["culprits"][0], "cause": "cpu_wait"}])

@@ -1,4 +1,6 @@
-"""The machine that a scenario runs on: its disks, units, containers and the recorder. What it makes is undone at the scenario's end."""
+"""The machine that a scenario runs on: its disks, units, containers and the recorder. What it makes is undone at the
+scenario's end."""
+
 import contextlib
 import json
 import os
@@ -85,7 +87,17 @@ class Machine:
         """ext4 on an encrypted disk."""
         key = "/run/key"
         pathlib.Path(key).write_text("secret")
-        sh("cryptsetup", "luksFormat", "-q", "--type", "luks1", "--pbkdf-force-iterations", "1000", self.disk(serial), key)
+        sh(
+            "cryptsetup",
+            "luksFormat",
+            "-q",
+            "--type",
+            "luks1",
+            "--pbkdf-force-iterations",
+            "1000",
+            self.disk(serial),
+            key,
+        )
         sh("cryptsetup", "open", "--key-file", key, self.disk(serial), "secret")
         self.defer("cryptsetup", "close", "secret")
         return self.mount("/dev/mapper/secret", "ext4")
@@ -93,7 +105,16 @@ class Machine:
     def ext4_on_raid1(self, *serials):
         """ext4 on an md RAID 1 of disks, without its first synchronization."""
         disks = [self.disk(serial) for serial in serials]
-        sh("mdadm", "--create", "/dev/md0", "--run", "--assume-clean", "--level=1", f"--raid-devices={len(disks)}", *disks)
+        sh(
+            "mdadm",
+            "--create",
+            "/dev/md0",
+            "--run",
+            "--assume-clean",
+            "--level=1",
+            f"--raid-devices={len(disks)}",
+            *disks,
+        )
         self.defer("mdadm", "--zero-superblock", *disks)
         self.defer("mdadm", "--stop", "/dev/md0")
         return self.mount("/dev/md0", "ext4")
@@ -183,7 +204,9 @@ class Machine:
     def set_property(self, unit, **properties):
         """Sets properties of a unit, until the end of the scenario."""
         sh("systemctl", "set-property", "--runtime", unit, *(f"{key}={value}" for key, value in properties.items()))
-        self.stack.callback(sh, "systemctl", "set-property", "--runtime", unit, *(f"{key}=" for key in properties), check=False)
+        self.stack.callback(
+            sh, "systemctl", "set-property", "--runtime", unit, *(f"{key}=" for key in properties), check=False
+        )
 
     def timer(self, name, *commands):
         """A timer whose unit runs commands, two seconds after `run_timer`."""
@@ -305,14 +328,19 @@ class Machine:
 
     @contextlib.contextmanager
     def record(self, command=None, seconds=90):
-        """Records while the block runs: the machine, or a command until its end. The block begins when the tracer does."""
+        """Records while the block runs: the machine, or a command until its end. The block begins when the tracer does.
+        """
         self.run_folder.parent.mkdir(parents=True, exist_ok=True)
         words = ["stallscope", "record", "--slower-than", f"{self.scenario.slower_than_ms}ms", "--out", self.run_folder]
         words += ["--", *command] if command else ["--runtime", f"{seconds}s"]
         log = open(self.run_folder.parent / "record.log", "w")
-        recorder = subprocess.Popen([str(word) for word in words], stdout=log, stderr=log, env={**os.environ, "CLOCK": str(CLOCKS)})
+        recorder = subprocess.Popen(
+            [str(word) for word in words], stdout=log, stderr=log, env={**os.environ, "CLOCK": str(CLOCKS)}
+        )
         try:
-            self.until(lambda: recorder.poll() is not None or self.traces(recorder.pid), "the recorder does not begin", 150)
+            self.until(
+                lambda: recorder.poll() is not None or self.traces(recorder.pid), "the recorder does not begin", 150
+            )
             if recorder.poll() is not None and not command:
                 raise Unmade(f"the recorder ended: {(self.run_folder.parent / 'record.log').read_text()[-300:]}")
             yield
@@ -329,6 +357,7 @@ class Machine:
 
     def traces(self, pid):
         """Whether the recorder's programs are attached: their number no longer grows."""
+
         def links():
             names = (os.readlink(f"/proc/{pid}/fd/{number}") for number in os.listdir(f"/proc/{pid}/fd"))
             return sum("bpf_link" in name or "bpf-prog" in name or "perf_event" in name for name in names)

@@ -1,8 +1,11 @@
 #!/usr/bin/env python3
-"""Makes scenarios on this machine, within a time: trial.py SECONDS NAME... Prints a line for each, `distro: end NAME WHAT SECONDS`.
+"""Makes scenarios on this machine, within a time: trial.py SECONDS NAME... Prints a line for each, `distro: end NAME
+WHAT
+SECONDS`.
 
 Each leaves /var/lib/recordings/NAME: the recording `run`, and `truth.json` with what the judge needs.
 """
+
 import json
 import os
 import signal
@@ -62,7 +65,11 @@ def run(scenario):
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "truth.json").write_text(json.dumps({**scenario.judged_by(), **facts, "unmade": why}))
     os.sync()
-    print(f"distro: end {scenario.name} {'unmade: ' + ' '.join(why.split()) if why else 'made'} {time.monotonic() - begin:.0f}", flush=True)
+    print(
+        f"distro: end {scenario.name} {'unmade: ' + ' '.join(why.split()) if why else 'made'} "
+        f"{time.monotonic() - begin:.0f}",
+        flush=True,
+    )
 
 
 def main(seconds, *names):

@@ -7,10 +7,13 @@ A scenario is a function in a file of scripts/distro/scenarios. It makes one sta
         "a unit's own IOWriteBandwidthMax of 1 MB/s throttles its fsyncs"
         file = machine.ext4() / "commits"
         with machine.record():
-            machine.run("app", machine.app("commits", file, 6, 1_000_000, 0.2), IOWriteBandwidthMax=f"{machine.disk('data')} 1M")
+            limit = f"{machine.disk('data')} 1M"
+            machine.run("app", machine.app("commits", file, 6, 1_000_000, 0.2), IOWriteBandwidthMax=limit)
 
-The truth follows from how the stall is made and is stated before any answer is seen. All of it is in words of `explain --json`.
+The truth follows from how the stall is made and is stated before any answer is seen. All of it is in words of `explain
+--json`.
 """
+
 import dataclasses
 import importlib
 import pathlib
@@ -20,7 +23,8 @@ SCENARIOS = []
 
 @dataclasses.dataclass
 class Culprit:
-    """Regular expressions that one of JSON's `culprits` fulfils: each that is given, from its begin or end as they say."""
+    """Regular expressions that one of JSON's `culprits` fulfils: each that is given, from its begin or end as they say.
+    """
 
     task: str | None = None  # "dd/93"
     cgroup: str | None = None  # "/system.slice/app.service"
@@ -77,12 +81,27 @@ class Scenario:
 
 
 def stall(cause, culprit, advice, victims=None, slower_than_ms=300, suites=None, loop=None, known_wrong=None):
-    """A scenario with a stall. `cause` and `culprit` may be lists, of which any is right; `loop`: whether the module is there, if that matters."""
+    """A scenario with a stall. `cause` and `culprit` may be lists, of which any is right; `loop`: whether the module is
+    there, if that matters."""
 
     def add(make):
         causes = [cause] if isinstance(cause, str) else cause
         culprits = [culprit] if isinstance(culprit, Culprit) else culprit
-        SCENARIOS.append(Scenario(make.__name__, make, make.__doc__, causes, culprits, advice, victims, slower_than_ms, suites, loop, known_wrong))
+        SCENARIOS.append(
+            Scenario(
+                make.__name__,
+                make,
+                make.__doc__,
+                causes,
+                culprits,
+                advice,
+                victims,
+                slower_than_ms,
+                suites,
+                loop,
+                known_wrong,
+            )
+        )
         return make
 
     return add
@@ -92,14 +111,18 @@ def quiet(slower_than_ms=500, suites=None):
     """A scenario in which no operation is slow."""
 
     def add(make):
-        SCENARIOS.append(Scenario(make.__name__, make, make.__doc__, None, [], [], None, slower_than_ms, suites, None, None))
+        SCENARIOS.append(
+            Scenario(make.__name__, make, make.__doc__, None, [], [], None, slower_than_ms, suites, None, None)
+        )
         return make
 
     return add
 
 
 def load():
-    """All scenarios, by file; those without the module loop come before all others, which may load it, and those with it last."""
+    """All scenarios, by file; those without the module loop come before all others, which may load it, and those with
+    it
+    last."""
     for file in sorted((pathlib.Path(__file__).parent / "scenarios").glob("[a-z]*.py")):
         importlib.import_module(f"scenarios.{file.stem}")
     return in_order(SCENARIOS)

@@ -1,5 +1,6 @@
-"""The table of scripts/test-vm (standard input: its head and rows) as docs/SUPPORT.md has it: a row for each suite of tests, a column for each
-kernel. Writes it between the page's marks; suites and kernels that did not run keep what the page says."""
+"""The table of scripts/test-vm (standard input: its head and rows) as docs/SUPPORT.md has it: a row for each suite of
+tests, a column for each kernel. Writes it between the page's marks; suites and kernels that did not run keep what the
+page says."""
 
 import sys
 
@@ -28,7 +29,9 @@ def ran(lines):
     """By suite and kernel."""
     head, *rows = [cells(line) for line in lines if line.startswith("|") and not line.startswith("|---")]
     suites = [suite.strip("`") for suite in head[2:]]
-    return {(suite, kernel(row[1])): answer(cell) for row in rows for suite, cell in zip(suites, row[2:]) if cell != "-"}
+    return {
+        (suite, kernel(row[1])): answer(cell) for row in rows for suite, cell in zip(suites, row[2:]) if cell != "-"
+    }
 
 
 def known(block):
@@ -37,9 +40,15 @@ def known(block):
 
 
 def matrix(answers):
-    kernels = sorted({name for _, name in answers}, key=lambda name: [int(part) for part in name.replace("-", ".").split(".") if part.isdigit()])
+    kernels = sorted(
+        {name for _, name in answers},
+        key=lambda name: [int(part) for part in name.replace("-", ".").split(".") if part.isdigit()],
+    )
     suites = list(dict.fromkeys(suite for suite, _ in answers))
-    rows = [["suite", *kernels], *([f"`{suite}`", *(answers.get((suite, name), "-") for name in kernels)] for suite in suites)]
+    rows = [
+        ["suite", *kernels],
+        *([f"`{suite}`", *(answers.get((suite, name), "-") for name in kernels)] for suite in suites),
+    ]
     lines = ["| " + " | ".join(row) + " |\n" for row in rows]
     return "".join([lines[0], "|---" * (len(kernels) + 1) + "|\n", *lines[1:]])
 

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """IOR's table by hand: ior_table.py SET TABLE
 
-Computes each row of the table that `run ior --format native` printed, or `show`, from what each rank recorded in the journals of a
-set's nodes, by the definitions of IOR (ReduceIterResults in src/ior.c of IOR 4.1), and ends with an error where a figure differs by
-more than its last digit. No code is shared with the program.
+Computes each row of the table that `run ior --format native` printed, or `show`, from what each rank recorded in the
+journals of a set's nodes, by the definitions of IOR (ReduceIterResults in src/ior.c of IOR 4.1), and ends with an error
+where a figure differs by more than its last digit. No code is shared with the program.
 """
 
 import json
@@ -33,7 +33,11 @@ def ranks_of_phases(folder):
         for phase, members in job_threads(folder / f"node-{node['name']}"):
             number = seen[phase] = seen.get(phase, -1) + 1
             for member in members:
-                moved = {key: value - offset for key, value in member.items() if key in ("start_ns", "opened_ns", "closing_ns", "end_ns")}
+                moved = {
+                    key: value - offset
+                    for key, value in member.items()
+                    if key in ("start_ns", "opened_ns", "closing_ns", "end_ns")
+                }
                 phases.setdefault((phase, number), []).append({**member, **moved})
     return phases
 
@@ -60,9 +64,13 @@ def main():
         printed = [float(words[at]) for at in (1, 2, 3, 6, 7, 8, 9)]
         ranks = phases[words[0], int(words[10])]
         expected = row(ranks)
-        for name, got, want, digit in zip(("bw", "IOPS", "latency", "open", "wr/rd", "close", "total"), printed, expected, (0.01, 0.01, *[1e-6] * 5)):
+        for name, got, want, digit in zip(
+            ("bw", "IOPS", "latency", "open", "wr/rd", "close", "total"), printed, expected, (0.01, 0.01, *[1e-6] * 5)
+        ):
             if abs(got - want) > digit:
-                sys.exit(f"{words[0]} {words[10]}: {name} is {got} in the table, and {want:.6f} by hand, of ranks {ranks}")
+                sys.exit(
+                    f"{words[0]} {words[10]}: {name} is {got} in the table, and {want:.6f} by hand, of ranks {ranks}"
+                )
         rows += 1
     if rows == 0:
         sys.exit("the table has no rows")

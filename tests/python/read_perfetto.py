@@ -1,5 +1,5 @@
-"""Reads a Perfetto trace with Perfetto's schema and checks the properties that trace_processor requires: no unknown fields,
-tracks declared before use, and nested slices on each track. Prints the counts as JSON.
+"""Reads a Perfetto trace with Perfetto's schema and checks the properties that trace_processor requires: no unknown
+fields, tracks declared before use, and nested slices on each track. Prints the counts as JSON.
 
     read_perfetto.py TRACE
 """

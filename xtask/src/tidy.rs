@@ -2,9 +2,11 @@
 
 mod attribute;
 mod circles;
+mod columns;
 mod crates;
 mod display_words;
 mod finding;
+mod folders;
 mod hosts;
 mod imports;
 mod layers;
@@ -45,6 +47,8 @@ pub(crate) fn run(root: &Path) -> Result<bool, String> {
         hosts::check,
         recipes::check,
         links::check,
+        folders::check,
+        columns::check,
         syntax::check,
     ] {
         findings.extend(rule(&tree));

@@ -1,11 +1,11 @@
 //! Files and directories beneath an open directory, reached by no link, and whose they may be.
 //!
 //! A path is resolved by the kernel at each call: a user who owns a directory on the way can put a link, or another
-//! directory, there in between. A [`Directory`] is resolved once. What is opened, made, renamed or removed beneath it goes by
-//! its descriptor and follows no link: of no user, also not of one who has made the names beneath.
+//! directory, there in between. A [`Directory`] is resolved once. What is opened, made, renamed or removed beneath it
+//! goes by its descriptor and follows no link: of no user, also not of one who has made the names beneath.
 //!
-//! That is not enough where another user may write *into* the directory, who may put a pipe or a second name of a file there:
-//! hence [`owner`].
+//! That is not enough where another user may write *into* the directory, who may put a pipe or a second name of a file
+//! there: hence [`owner`].
 #![forbid(unsafe_code)]
 
 mod directory;

@@ -31,8 +31,8 @@ pub fn changeable(directory: &Metadata) -> Option<String> {
     (mode & OTHERS_WRITE != 0).then(|| format!("can be written to by every user (mode {:04o})", mode & 0o7777))
 }
 
-/// Why another user could replace what is *named* in a directory by a link, or `None`: with the sticky bit, names of others
-/// stay.
+/// Why another user could replace what is *named* in a directory by a link, or `None`: with the sticky bit, names of
+/// others stay.
 pub fn replaceable(directory: &Metadata) -> Option<String> {
     let kept = directory.mode() & STICKY != 0 && is_trusted(directory.uid());
     changeable(directory).filter(|_| !kept)

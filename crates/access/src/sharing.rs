@@ -1,7 +1,8 @@
-//! Who may read what is recorded: a directory has the mode that was asked for, and what is made in it has the same access.
+//! Who may read what is recorded: a directory has the mode that was asked for, and what is made in it has the same
+//! access.
 //!
-//! So one decision, at the directory, holds for all that is ever written there, by any part of the program and later ones. The
-//! umask does not matter.
+//! So one decision, at the directory, holds for all that is ever written there, by any part of the program and later
+//! ones. The umask does not matter.
 
 use std::fs::{DirBuilder, File, OpenOptions, Permissions};
 use std::io;

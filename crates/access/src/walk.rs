@@ -20,8 +20,8 @@ pub(crate) fn open(directory: BorrowedFd<'_>, path: &CStr, flags: OFlags) -> Res
     resolved(directory, path, flags, resolve).unwrap_or_else(|| by_component(directory, path, flags))
 }
 
-/// Opens `path` beneath `directory`. Links are followed as far as they stay beneath it: for files that this process linked
-/// there. A kernel before 5.6 follows any.
+/// Opens `path` beneath `directory`. Links are followed as far as they stay beneath it: for files that this process
+/// linked there. A kernel before 5.6 follows any.
 pub fn open_within(directory: BorrowedFd<'_>, path: &CStr, flags: OFlags) -> Result<OwnedFd, Errno> {
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
     let plainly = || rustix::fs::openat(directory, path, flags | OFlags::CLOEXEC, mode(flags));

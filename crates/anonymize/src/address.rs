@@ -25,7 +25,8 @@ pub(crate) fn host(names: &mut Names, text: &str) -> String {
     }
 }
 
-/// That of what a network's file system is mounted from: `server:/exports/home`, `//server/share`, `alice@server:/home`.
+/// That of what a network's file system is mounted from: `server:/exports/home`, `//server/share`,
+/// `alice@server:/home`.
 pub(crate) fn remote(names: &mut Names, source: &str) -> Option<String> {
     if let Some(rest) = source.strip_prefix("//") {
         let (server, share) = rest.split_once('/').unwrap_or((rest, ""));

@@ -12,11 +12,13 @@ use crate::path::path;
 use crate::program::program;
 use crate::prose::sentence;
 
-/// Replaces the names in a description. Its command line, its recipe's text, and what tells one boot from another are left out.
+/// Replaces the names in a description. Its command line, its recipe's text, and what tells one boot from another are
+/// left out.
 pub fn description(names: &mut Names, run: RunDescription) -> RunDescription {
     #[rustfmt::skip]
     let RunDescription {
-        format, version, workload, command, started, sample_interval_ns, report_interval_ns, slower_than_ns, trace, seed, recipe, simulated,
+        format, version, workload, command, started, sample_interval_ns, report_interval_ns, slower_than_ns, trace,
+            seed, recipe, simulated,
         configuration, host, mounts, devices, under_test, followed, limits, preflight,
     } = run;
     // The name of a recipe, of which `recipe` says more.
@@ -62,7 +64,8 @@ fn words(command: &[String]) -> Vec<String> {
 fn machine(names: &mut Names, machine: Host) -> Host {
     #[rustfmt::skip]
     let Host {
-        hostname, kernel_release, kernel_version, architecture, cpus, memory_bytes, page_size_bytes, clock_ticks_per_s, boot_id,
+        hostname, kernel_release, kernel_version, architecture, cpus, memory_bytes, page_size_bytes, clock_ticks_per_s,
+            boot_id,
         kernel_command_line: _, sysctl, cgroup_version,
     } = machine;
     let hostname = if hostname.is_empty() { hostname } else { host(names, &hostname) };

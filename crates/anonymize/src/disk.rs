@@ -8,7 +8,8 @@ use crate::path::path;
 
 const PART: &str = "-part";
 
-/// The replacement of what a disk is known by across boots: a serial number, the file behind a loop device; a kernel name stays.
+/// The replacement of what a disk is known by across boots: a serial number, the file behind a loop device; a kernel
+/// name stays.
 pub(crate) fn identity(names: &mut Names, text: &str) -> String {
     let is_number = text.bytes().all(|byte| byte.is_ascii_digit() || byte == b':');
     if is_number || is_device(text) {

@@ -43,7 +43,8 @@ pub fn event(names: &mut Names, event: RunEvent) -> RunEvent {
 /// A thread of a load: its recipe's names.
 fn member(member: Member) -> Member {
     #[rustfmt::skip]
-    let Member { actor, ordinal, tid, start_ns, end_ns, items, bytes, busy_ns, cpu_ns, used_ppm, opened_ns, closing_ns } = member;
+    let Member { actor, ordinal, tid, start_ns, end_ns, items, bytes, busy_ns, cpu_ns, used_ppm, opened_ns,
+        closing_ns } = member;
     Member { actor, ordinal, tid, start_ns, end_ns, items, bytes, busy_ns, cpu_ns, used_ppm, opened_ns, closing_ns }
 }
 

@@ -16,8 +16,10 @@ pub(crate) fn has(list: &str, word: &str) -> bool {
 }
 
 /// Names of block devices and other nodes of /dev, without the digits and partitions at their end.
-const NODES: &str = "sd hd vd xvd nvme mmcblk loop dm- md nbd ram zram sr fd drbd rbd bcache pmem dasd ublkb null zero full random urandom tty ttyS \
-    console ptmx kmsg mem fuse kvm vhost-net vhost-vsock net mapper control cuse rtc sg watchdog hpet nvram loop-control btrfs-control";
+const NODES: &str = "sd hd vd xvd nvme mmcblk loop dm- md nbd ram zram sr fd drbd rbd bcache pmem dasd ublkb null zero \
+                     full random urandom tty ttyS \
+    console ptmx kmsg mem fuse kvm vhost-net vhost-vsock net mapper control cuse rtc sg watchdog hpet nvram \
+    loop-control btrfs-control";
 
 /// Whether that is the kernel's name of a device: `sda1`, `nvme0n1p2`, `dm-3`, `null`.
 pub(crate) fn is_device(name: &str) -> bool {

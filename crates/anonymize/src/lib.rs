@@ -1,11 +1,11 @@
 //! A run without the names of the machine and the people that it was recorded from.
 //!
-//! [`Names`] holds what each name is replaced by: the same name by the same one, wherever it occurs, and each part of a path by
-//! itself, so that `/a/b` and `/a/c` still have a parent in common. What everybody's machine has stays: kernel functions, devices,
-//! `/usr/bin`, `system.slice`. What stays is noted by its kind.
+//! [`Names`] holds what each name is replaced by: the same name by the same one, wherever it occurs, and each part of a
+//! path by itself, so that `/a/b` and `/a/c` still have a parent in common. What everybody's machine has stays: kernel
+//! functions, devices, `/usr/bin`, `system.slice`. What stays is noted by its kind.
 //!
-//! Each kind of record has one function here, which takes the record apart without `..`: a new column does not compile until
-//! somebody has decided what becomes of it.
+//! Each kind of record has one function here, which takes the record apart without `..`: a new column does not compile
+//! until somebody has decided what becomes of it.
 #![forbid(unsafe_code)]
 
 mod address;

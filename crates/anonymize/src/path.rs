@@ -9,7 +9,8 @@ const CGROUPS: &str = "/sys/fs/cgroup";
 /// In /proc/PID: what leads back to files.
 const BACK: [&str; 3] = ["root", "cwd", "map_files"];
 
-/// The replacement of a path: from the root, below an unknown folder (`.../a`), or of what is no file (`pipe:[1]`, `[vdso]`).
+/// The replacement of a path: from the root, below an unknown folder (`.../a`), or of what is no file (`pipe:[1]`,
+/// `[vdso]`).
 pub(crate) fn path(names: &mut Names, path: &str) -> String {
     let after = match path {
         "" | "/" => return path.to_owned(),

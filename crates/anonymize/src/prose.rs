@@ -27,7 +27,8 @@ fn in_sentence(names: &mut Names, word: &str) -> String {
     format!("{}{after}{}", &word[..at], &word[at + core.len()..])
 }
 
-/// That of a stall's detail: the cgroup that froze a task or whose quota held it, the path of a FIFO, the disk of a shrinker.
+/// That of a stall's detail: the cgroup that froze a task or whose quota held it, the path of a FIFO, the disk of a
+/// shrinker.
 pub(crate) fn detail(names: &mut Names, detail: Detail) -> Detail {
     match detail {
         Detail::CpuQuota(quota) => Detail::CpuQuota(CpuQuota { cgroup: cgroup(names, &quota.cgroup), ..quota }),

@@ -23,7 +23,8 @@ pub fn descriptor(names: &mut Names, row: MetricDescriptor) -> MetricDescriptor 
 }
 
 /// Sources whose instances are the kernel's: CPUs, zones, caches.
-const OF_KERNEL: &str = "buddyinfo cpufreq interrupts meminfo net node numa pressure schedstat slabinfo softirqs stat tracepoint vmstat zoneinfo";
+const OF_KERNEL: &str = "buddyinfo cpufreq interrupts meminfo net node numa pressure schedstat slabinfo softirqs stat \
+                         tracepoint vmstat zoneinfo";
 
 fn instance_of(names: &mut Names, metric: &str, instance: &str, is_disk: bool) -> String {
     let source = metric.split('.').next().unwrap_or_default();
@@ -103,8 +104,10 @@ pub fn operation(names: &mut Names, row: OperationRecord) -> OperationRecord {
 pub fn stall(names: &mut Names, row: StallRecord) -> StallRecord {
     #[rustfmt::skip]
     let StallRecord {
-        kind, tid, start_ns, duration_ns, busy_ns, count, state, woken_ns, waker_tid, worker_tid, behind_tid, stack, waker_stack, request,
-        tracepoint, detail: fact, call, work, path: file, bytes, errno, call_start_ns, cpu_ns, run_delay_ns, flags, awaits, asked_ns, cpu, lock,
+        kind, tid, start_ns, duration_ns, busy_ns, count, state, woken_ns, waker_tid, worker_tid, behind_tid, stack,
+            waker_stack, request,
+        tracepoint, detail: fact, call, work, path: file, bytes, errno, call_start_ns, cpu_ns, run_delay_ns, flags,
+            awaits, asked_ns, cpu, lock,
         holder_tid,
     } = row;
     let fact = fact.map(|fact| detail(names, fact));
@@ -113,8 +116,10 @@ pub fn stall(names: &mut Names, row: StallRecord) -> StallRecord {
     let file = file.map(|file| path(names, &file));
     #[rustfmt::skip]
     let row = StallRecord {
-        kind, tid, start_ns, duration_ns, busy_ns, count, state, woken_ns, waker_tid, worker_tid, behind_tid, stack, waker_stack, request,
-        tracepoint, detail: fact, call, work, path: file, bytes, errno, call_start_ns, cpu_ns, run_delay_ns, flags, awaits, asked_ns, cpu, lock,
+        kind, tid, start_ns, duration_ns, busy_ns, count, state, woken_ns, waker_tid, worker_tid, behind_tid, stack,
+            waker_stack, request,
+        tracepoint, detail: fact, call, work, path: file, bytes, errno, call_start_ns, cpu_ns, run_delay_ns, flags,
+            awaits, asked_ns, cpu, lock,
         holder_tid,
     };
     row

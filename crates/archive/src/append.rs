@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use crate::disk;
 use crate::space::Space;
 
-/// A failure after which nobody knows what is on the disk. It is not that of a full one, so that nothing is written again.
+/// A failure after which nobody knows what is on the disk. It is not that of a full one, so that nothing is written
+/// again.
 const UNCERTAIN: &str = "what could not be synced cannot be taken back";
 
 /// A file open for appending.
@@ -51,8 +52,8 @@ impl AppendFile {
         self.length = length;
     }
 
-    /// Truncates the file after a sync that failed, for good: without a sync of its own, a crash of the machine could bring back what
-    /// is written again elsewhere, or nowhere.
+    /// Truncates the file after a sync that failed, for good: without a sync of its own, a crash of the machine could
+    /// bring back what is written again elsewhere, or nowhere.
     pub(crate) fn take_back(&mut self, length: u64, space: &mut Space) -> io::Result<()> {
         self.cut_back(length, space);
         let taken = disk::sync_all(&self.file);

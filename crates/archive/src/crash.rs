@@ -1,8 +1,9 @@
-//! Every crash of a small run, enumerated: after each change that the writer makes, and in its middle, the program is killed, or the
-//! power is cut; without an error, and after an error of any of the changes. Each state is read with the real reader.
+//! Every crash of a small run, enumerated: after each change that the writer makes, and in its middle, the program is
+//! killed, or the power is cut; without an error, and after an error of any of the changes. Each state is read with the
+//! real reader.
 //!
-//! With `HOLES=1` a failing disk may also lose the first sectors of a write and keep its last, which is not handled everywhere.
-//! `MORE_FLUSHES=1 cargo test -p archive --lib crash -- --nocapture` tries longer runs.
+//! With `HOLES=1` a failing disk may also lose the first sectors of a write and keep its last, which is not handled
+//! everywhere. `MORE_FLUSHES=1 cargo test -p archive --lib crash -- --nocapture` tries longer runs.
 
 mod power;
 mod reading;

@@ -1,5 +1,5 @@
-//! The operations that change a run directory. Every change goes through here, so that the tests can record it, let it fail, and
-//! try each state that a crash after it may leave.
+//! The operations that change a run directory. Every change goes through here, so that the tests can record it, let it
+//! fail, and try each state that a crash after it may leave.
 
 #[cfg(test)]
 pub(crate) mod record;
@@ -43,8 +43,8 @@ fn make<T>(_: FileOperation<'_>, change: impl FnOnce() -> io::Result<T>) -> io::
     change()
 }
 
-/// Makes a directory of the owner alone, and those above it that are missing. The names of those survive a crash of the machine; the
-/// directory's own is synced by the caller.
+/// Makes a directory of the owner alone, and those above it that are missing. The names of those survive a crash of the
+/// machine; the directory's own is synced by the caller.
 pub(crate) fn make_directory(dir: &Path) -> io::Result<()> {
     let above = || dir.ancestors().skip(1).filter(|path| !path.as_os_str().is_empty());
     let missing: Vec<&Path> = above().take_while(|path| !path.exists()).collect();

@@ -24,7 +24,8 @@ pub enum ArchiveError {
     },
     /// The archive's file system has too little space.
     #[error(
-        "{path}: {free_bytes} bytes are free on this file system and {needed_bytes} are needed to begin; free some, or put the run elsewhere"
+        "{path}: {free_bytes} bytes are free on this file system and {needed_bytes} are needed to begin; free some, or \
+         put the run elsewhere"
     )]
     NoSpace {
         /// The directory.
@@ -52,7 +53,8 @@ pub enum ArchiveError {
     },
     /// Nothing says which bytes of its tables count.
     #[error(
-        "{path}: its journal is missing, which lists the rows that count; the tables, NAME-0000.arrows, are Arrow streams, which pyarrow \
+        "{path}: its journal is missing, which lists the rows that count; the tables, NAME-0000.arrows, are Arrow \
+         streams, which pyarrow \
          opens individually"
     )]
     NoJournal {

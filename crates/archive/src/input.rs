@@ -1,5 +1,5 @@
-//! Opening the files of a run directory, which may come from a stranger: no link is followed, nothing but a regular file is
-//! opened, and none is read whole that is larger than any that a writer makes.
+//! Opening the files of a run directory, which may come from a stranger: no link is followed, nothing but a regular
+//! file is opened, and none is read whole that is larger than any that a writer makes.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -23,7 +23,8 @@ pub(crate) struct OpenFile {
     pub(crate) file: File,
 }
 
-/// Opens a regular file of the directory. Nothing else is opened at all: a pipe would wake its writer, a tape would rewind.
+/// Opens a regular file of the directory. Nothing else is opened at all: a pipe would wake its writer, a tape would
+/// rewind.
 pub(crate) fn open(dir: &Path, name: &str) -> io::Result<OpenFile> {
     let path = dir.join(name);
     let flags = OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -38,7 +39,8 @@ fn refuse_irregular(file: &File) -> io::Result<()> {
     if file.metadata()?.is_file() { Ok(()) } else { Err(wrong("it is not a regular file".to_owned())) }
 }
 
-/// The bytes of a file that is read as a whole; at most `limit`, which is also the limit of a file that grows meanwhile.
+/// The bytes of a file that is read as a whole; at most `limit`, which is also the limit of a file that grows
+/// meanwhile.
 pub(crate) fn read_whole(file: &File, limit: u64) -> io::Result<Vec<u8>> {
     let too_large = || wrong(format!("it is larger than {} MiB, which no run needs", limit >> 20));
     let size = file.metadata()?.len();

@@ -1,8 +1,8 @@
 //! Slices of one recording become one run.
 //!
 //! A flight recorder writes its ring as a sequence of slices. Each is a small self-contained run: it begins with all
-//! descriptions and all values. The joined run has repeated rows once, numbers samples consecutively, and keeps the losses
-//! of the slices. One batch is in memory at a time.
+//! descriptions and all values. The joined run has repeated rows once, numbers samples consecutively, and keeps the
+//! losses of the slices. One batch is in memory at a time.
 
 mod metrics;
 
@@ -31,9 +31,9 @@ const EVENTS_AT_ONCE: usize = 1024;
 
 /// Writes the slices, which follow one another in time, as one new run, and closes it at `now`.
 ///
-/// Unreadable data of a slice are left out and become damage of the new run. Each slice is closed once it is copied, which
-/// frees the space of a slice that was deleted in between. With [`WriterOptions::sync`] everything is on the disk at the
-/// end. An error leaves an unfinished run directory.
+/// Unreadable data of a slice are left out and become damage of the new run. Each slice is closed once it is copied,
+/// which frees the space of a slice that was deleted in between. With [`WriterOptions::sync`] everything is on the disk
+/// at the end. An error leaves an unfinished run directory.
 pub fn merge(
     slices: impl IntoIterator<Item = Run>,
     dir: &Path,

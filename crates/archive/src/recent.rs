@@ -96,8 +96,9 @@ struct Position {
 }
 
 impl RecentContents {
-    /// Finds the whole flushes among the bytes of that file, of which the watermark promises the first `promised`. A flush beyond them
-    /// that is not whole was not finished: a disk that loses its power may have its last bytes without the first.
+    /// Finds the whole flushes among the bytes of that file, of which the watermark promises the first `promised`. A
+    /// flush beyond them that is not whole was not finished: a disk that loses its power may have its last bytes
+    /// without the first.
     pub(crate) fn parse(generation: u32, bytes: &[u8], promised: u64) -> RecentContents {
         let mut found = RecentContents::default();
         let mut position = Position { at: 0, next: 0, last_ns: 0 };

@@ -1,7 +1,7 @@
 //! Tables: how typed rows become Arrow columns and typed rows again.
 //!
-//! A table is one file below this one, which declares its columns once: an implementation of [`Table`] and its line in the
-//! writer's list.
+//! A table is one file below this one, which declares its columns once: an implementation of [`Table`] and its line in
+//! the writer's list.
 
 mod cell;
 mod declare;

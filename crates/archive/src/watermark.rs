@@ -1,8 +1,8 @@
 //! The watermark: how far the journal and the recent file had been written.
 //!
-//! A journal or recent file that was shortened looks like that of a writer killed earlier. The watermark tells them apart:
-//! it is overwritten in place after the sync of each append, and thus never ahead of the files, even on a disk that lost its power
-//! and writes in any order.
+//! A journal or recent file that was shortened looks like that of a writer killed earlier. The watermark tells them
+//! apart: it is overwritten in place after the sync of each append, and thus never ahead of the files, even on a disk
+//! that lost its power and writes in any order.
 
 use std::cmp::Ordering;
 use std::io;
@@ -53,8 +53,8 @@ pub(crate) struct WatermarkFile {
 }
 
 impl WatermarkFile {
-    /// Creates the file for a journal that was just begun. Synced once, it survives a power cut in some state: an overwrite needs
-    /// no new block.
+    /// Creates the file for a journal that was just begun. Synced once, it survives a power cut in some state: an
+    /// overwrite needs no new block.
     pub(crate) fn create(dir: &Path, sync: bool, space: &mut Space) -> io::Result<WatermarkFile> {
         let mut file = AppendFile::create(&dir.join(WATERMARK_FILE))?;
         file.append(&encode(&Watermark::default())?, space)?;

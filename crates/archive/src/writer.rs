@@ -159,8 +159,8 @@ pub struct Closed {
 }
 
 impl Writer {
-    /// Creates a run in a directory, which must be empty or not exist: one that exists keeps its access, and decides that of the
-    /// files; a new one is the owner's alone. An error leaves nothing behind.
+    /// Creates a run in a directory, which must be empty or not exist: one that exists keeps its access, and decides
+    /// that of the files; a new one is the owner's alone. An error leaves nothing behind.
     pub fn create(dir: &Path, description: &RunDescription, options: WriterOptions) -> Result<Writer, ArchiveError> {
         let is_new = !dir.exists();
         if is_new {
@@ -244,7 +244,8 @@ impl Writer {
         self.tables.user_frames.extend(traced.user_frames.drain(..));
     }
 
-    /// Memory of the rows that no flush has written yet. A caller that adds many rows per second flushes when it is large.
+    /// Memory of the rows that no flush has written yet. A caller that adds many rows per second flushes when it is
+    /// large.
     pub fn pending_bytes(&self) -> usize {
         self.tables.all().iter().map(|rows| rows.pending_weight()).sum()
     }

@@ -1,5 +1,5 @@
-//! Writes a simulated trace as a merged dump: `blk_generate EVENTS FILE`. bench/blk.sh measures speed and memory of readers
-//! with it.
+//! Writes a simulated trace as a merged dump: `blk_generate EVENTS FILE`. bench/blk.sh measures speed and memory of
+//! readers with it.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};

@@ -21,8 +21,8 @@ pub struct Progress {
 }
 
 impl Trace {
-    /// Hands all events to `take`, in the batches of [`Trace::next_batch`]. Where there are several CPUs, another thread reads the
-    /// next ones meanwhile.
+    /// Hands all events to `take`, in the batches of [`Trace::next_batch`]. Where there are several CPUs, another
+    /// thread reads the next ones meanwhile.
     pub fn each_batch(&mut self, mut take: impl FnMut(&[BlockEvent], Progress)) -> Result<(), TraceError> {
         let read = scope(|scope| {
             let (full, batches) = sync_channel(AHEAD);

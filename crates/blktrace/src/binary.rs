@@ -32,8 +32,8 @@ impl<const BIG: bool> BinaryReader<BIG> {
         BinaryReader { window, input, sequences: Sequences::new(), last_time_ns: 0, garbage: 0 }
     }
 
-    /// Length of the record with its payload; `None` if it is not completely in the window. A payload longer than the kernel
-    /// ever writes is a damaged length: the record then ends after its header.
+    /// Length of the record with its payload; `None` if it is not completely in the window. A payload longer than the
+    /// kernel ever writes is a damaged length: the record then ends after its header.
     fn record_length(&self, at: usize, header_len: usize, header: &Header) -> Option<usize> {
         let payload_len = usize::from(header.pdu_len);
         let length = if payload_len <= LONGEST_PAYLOAD { header_len + payload_len } else { header_len };

@@ -1,9 +1,9 @@
 //! Marks of losses, placed where a loss began rather than where it was noticed.
 //!
-//! A gap in the sequence numbers of a CPU is noticed at that CPU's next event. In a stream of several CPUs, events of other
-//! CPUs precede it, and a reader should know at those that events are missing. The events of such a stream are therefore
-//! held back until many more have been read, and marks go to their places among them. A stream of one CPU is returned
-//! immediately: no events are in between.
+//! A gap in the sequence numbers of a CPU is noticed at that CPU's next event. In a stream of several CPUs, events of
+//! other CPUs precede it, and a reader should know at those that events are missing. The events of such a stream are
+//! therefore held back until many more have been read, and marks go to their places among them. A stream of one CPU is
+//! returned immediately: no events are in between.
 
 use std::collections::VecDeque;
 
@@ -60,8 +60,8 @@ impl Marks {
         batch.marks.push((place, mark));
     }
 
-    /// Takes the batch just read from `events`, and replaces it by the batch to return, or by nothing if more must be read
-    /// first. `several`: the stream has several CPUs. `ended`: the stream has ended.
+    /// Takes the batch just read from `events`, and replaces it by the batch to return, or by nothing if more must be
+    /// read first. `several`: the stream has several CPUs. `ended`: the stream has ended.
     pub(crate) fn exchange(&mut self, events: &mut Vec<BlockEvent>, several: bool, ended: bool) {
         let next = self.current.first + events.len() as u64;
         if !events.is_empty() || !self.current.marks.is_empty() {

@@ -72,8 +72,8 @@ pub struct Notes {
     pub events: u64,
     /// Bytes read, after decompression.
     pub bytes: u64,
-    /// Events before the first event of a CPU, if its sequence numbers do not begin at 1. The trace may have been cut there
-    /// on purpose, so they do not count as lost.
+    /// Events before the first event of a CPU, if its sequence numbers do not begin at 1. The trace may have been cut
+    /// there on purpose, so they do not count as lost.
     pub missing_at_start: u64,
     /// Losses in a stream of several CPUs that were found after events behind their start had been returned; see
     /// [`crate::Trace`].

@@ -138,7 +138,8 @@ impl Header {
             device: DeviceNumber(self.device),
             from_device: DeviceNumber(0),
             cpu: self.cpu,
-            // The kernel stores a negative errno in an unsigned field. Until 2.6.36 or so 1 meant success ("up to date").
+            // The kernel stores a negative errno in an unsigned field. Until 2.6.36 or so 1 meant success ("up to
+            // date").
             error: if self.error == 1 { 0 } else { (self.error as i16).unsigned_abs() },
             action,
             kind: kind_of(self.action, self.bytes),

@@ -1,5 +1,5 @@
-//! Puts events of text in order: blkparse prints the CPUs' buffers one after the other while a trace runs, and tables have one row for
-//! several moments.
+//! Puts events of text in order: blkparse prints the CPUs' buffers one after the other while a trace runs, and tables
+//! have one row for several moments.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
@@ -8,7 +8,8 @@ use model::block::BlockEvent;
 
 /// Events that wait for earlier ones.
 const WAITING: usize = 32 << 10;
-/// Where times of events before the trace's zero wrap: 2^64 ns, and the same with its seconds in 32 bits, as blkparse prints it.
+/// Where times of events before the trace's zero wrap: 2^64 ns, and the same with its seconds in 32 bits, as blkparse
+/// prints it.
 const WRAPS: [i128; 2] = [1 << 64, 1_266_874_889_709_551_616];
 /// Wrapped times lie this closely below. No trace that has them too is that long.
 const NEAR_NS: i128 = 3_600_000_000_000;

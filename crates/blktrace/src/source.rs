@@ -1,4 +1,5 @@
-//! From names on the command line to byte streams: files, sets of per-CPU files, directories, standard input, compression.
+//! From names on the command line to byte streams: files, sets of per-CPU files, directories, standard input,
+//! compression.
 
 use std::fs::{self, File};
 use std::io::{self, Cursor, Read};

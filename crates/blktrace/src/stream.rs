@@ -29,8 +29,8 @@ enum Reader {
 }
 
 impl Stream {
-    /// Detects the input's format from its content; `None` if it is not a block trace. If it has several CPUs, `delay` events
-    /// are held back.
+    /// Detects the input's format from its content; `None` if it is not a block trace. If it has several CPUs, `delay`
+    /// events are held back.
     pub(crate) fn detect(
         source: Box<dyn Read + Send>,
         buffer: usize,

@@ -1,4 +1,5 @@
-//! Reader of text: blkparse's default output, the ftrace `blk` tracer's two forms, and block tracepoints of ftrace, trace-cmd and perf.
+//! Reader of text: blkparse's default output, the ftrace `blk` tracer's two forms, and block tracepoints of ftrace,
+//! trace-cmd and perf.
 
 mod field;
 mod line;

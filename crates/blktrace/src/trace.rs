@@ -43,10 +43,10 @@ type MergeKey = Reverse<(u32, u64, u32)>;
 
 /// A trace being read.
 ///
-/// Where events of an input are missing, a mark ([`model::block::Action::Lost`]) stands at the earliest place of the loss.
-/// In an input of several CPUs, only the same CPU's next event shows the loss. The events of such an input are returned only
-/// when [`Trace::HELD_BACK`] later ones have been read, so a mark can go back that far. A loss that began even earlier is
-/// marked as early as possible, and counted ([`Notes::noticed_late`]).
+/// Where events of an input are missing, a mark ([`model::block::Action::Lost`]) stands at the earliest place of the
+/// loss. In an input of several CPUs, only the same CPU's next event shows the loss. The events of such an input are
+/// returned only when [`Trace::HELD_BACK`] later ones have been read, so a mark can go back that far. A loss that began
+/// even earlier is marked as early as possible, and counted ([`Notes::noticed_late`]).
 pub struct Trace {
     names: Vec<String>,
     inputs: Vec<Input>,
@@ -58,7 +58,8 @@ pub struct Trace {
 }
 
 impl Trace {
-    /// Number of events held back of an input with several CPUs; several such inputs share it. This takes 2 MiB in total.
+    /// Number of events held back of an input with several CPUs; several such inputs share it. This takes 2 MiB in
+    /// total.
     pub const HELD_BACK: usize = 32 << 10;
 
     /// Opens the named inputs; see the crate's documentation. Several inputs are merged by time.
@@ -87,8 +88,8 @@ impl Trace {
         }
     }
 
-    /// Merges several readers by time. Each has a name, for messages. `held_back`: how many events of an input with several
-    /// CPUs are held back, so that a mark of a loss can go back that far; usually [`Trace::HELD_BACK`].
+    /// Merges several readers by time. Each has a name, for messages. `held_back`: how many events of an input with
+    /// several CPUs are held back, so that a mark of a loss can go back that far; usually [`Trace::HELD_BACK`].
     ///
     /// ```
     /// use blktrace::{Trace, encode};

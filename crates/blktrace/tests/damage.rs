@@ -74,8 +74,8 @@ fn missing_numbers_are_counted_and_marked_before_the_next_event() {
     assert_eq!((events.len(), notes.events), (6, 5));
 }
 
-/// CPU 0 loses its second event; `others` events of CPU 1 come before its third. Returns the mark's index, how many losses
-/// were noticed late, and the number of events, marks included.
+/// CPU 0 loses its second event; `others` events of CPU 1 come before its third. Returns the mark's index, how many
+/// losses were noticed late, and the number of events, marks included.
 fn noticed_behind(others: u32, held_back: usize) -> (usize, u64, usize) {
     let mut bytes = records(1..=1);
     (1..=others).for_each(|number| {
@@ -236,7 +236,8 @@ proptest! {
 
     #[test]
     fn everything_but_the_damage_is_read(
-        count in 3_u32..200, at in any::<proptest::sample::Index>(), damage in proptest::collection::vec(any::<u8>(), 1..60)
+        count in 3_u32..200, at in any::<proptest::sample::Index>(), damage in proptest::collection::vec(any::<u8>(),
+            1..60)
     ) {
         let mut bytes = records(1..=count);
         let at = at.index(bytes.len() - damage.len().min(bytes.len() - 1));
@@ -268,10 +269,12 @@ proptest! {
 
     #[test]
     fn text_round_trips(
-        number in 0_u32..18, major in 0_u32..4096, minor in 0_u32..1 << 20, sector in 1_u64..1 << 40, sectors in 1_u32..5000,
+        number in 0_u32..18, major in 0_u32..4096, minor in 0_u32..1 << 20, sector in 1_u64..1 << 40,
+            sectors in 1_u32..5000,
         time_ns in 0_u64..1 << 50, argument in 1_u64..1 << 40, pid in 0_u32..100_000, cpu in 0_u32..1000
     ) {
-        let Some(action) = Action::from_number(number).filter(|a| !matches!(a, Action::Abort | Action::DriverData)) else { return Ok(()) };
+        let Some(action) = Action::from_number(number).filter(|a| !matches!(a,
+            Action::Abort | Action::DriverData)) else { return Ok(()) };
         let plain = matches!(action, Action::Plug | Action::Unplug | Action::TimerUnplug);
         let takes_argument = matches!(action, Action::Unplug | Action::TimerUnplug | Action::Remap);
         let splits = action == Action::Split;
@@ -279,7 +282,8 @@ proptest! {
             sector: if plain { 0 } else { sector },
             bytes: if plain { 0 } else { sectors * 512 },
             argument: if splits { sector + u64::from(sectors) } else if takes_argument { argument } else { 0 },
-            from_device: if action == Action::Remap { DeviceNumber::new(minor & 0xfff, major) } else { DeviceNumber(0) },
+            from_device: if action == Action::Remap { DeviceNumber::new(minor & 0xfff,
+                major) } else { DeviceNumber(0) },
             kind: Kind::from_rwbs(if plain { b"N" } else { b"WS" }).unwrap(),
             pid,
             cpu,

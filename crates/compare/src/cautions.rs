@@ -37,7 +37,8 @@ fn simulated(a: &Group, b: &Group) -> Vec<String> {
         found.push("SIMULATED: all runs are simulations; nothing here was measured on a machine".to_owned());
     } else if of_a + of_b > 0 {
         found.push(format!(
-            "SIMULATED runs are compared with runs on a machine ({of_a} of {} in A are simulated, {of_b} of {} in B): a \
+            "SIMULATED runs are compared with runs on a machine ({of_a} of {} in A are simulated, {of_b} of {} in B): \
+             a \
              model omits most of what takes time, so compare only directions, not sizes",
             a.runs.len(),
             b.runs.len()
@@ -66,7 +67,8 @@ fn one_sided(blocks: &Blocks<'_>) -> Option<String> {
     let count: usize = blocks.one_sided.iter().map(|block| block.a.len() + block.b.len()).sum();
     (count > 0).then(|| {
         format!(
-            "{count} runs are left out of every figure: their machines ({}) ran one side alone, so that machines and sides \
+            "{count} runs are left out of every figure: their machines ({}) ran one side alone, so that machines and \
+             sides \
              cannot be distinguished",
             named(blocks.one_sided.iter().map(|block| block.name()))
         )
@@ -116,8 +118,8 @@ fn too_few(blocks: &Blocks<'_>) -> Option<String> {
         .then(|| format!("too few runs for a verdict ({fewest} per side); use at least {FEWEST_RUNS}, preferably 10"))
 }
 
-/// Unless the runs alternate, changes over time (a disk filling up, another load starting) look like a difference between
-/// the sides. On machines that run at the same time each other's order does not matter.
+/// Unless the runs alternate, changes over time (a disk filling up, another load starting) look like a difference
+/// between the sides. On machines that run at the same time each other's order does not matter.
 fn not_interleaved(blocks: &Blocks<'_>) -> Option<String> {
     let apart: Vec<(&Block<'_>, &str)> =
         blocks.blocks.iter().filter_map(|block| Some((block, first_side(block)?))).collect();
@@ -157,7 +159,8 @@ fn unsteady(runs: &[&RunFigures]) -> Option<String> {
     let most = with_trend.iter().map(|(_, change)| *change).fold(f64::NEG_INFINITY, f64::max);
     (!with_trend.is_empty()).then(|| {
         format!(
-            "{} of {} runs were not steady: their rate of work changed by {} from start to end ({}); use a longer warm-up, \
+            "{} of {} runs were not steady: their rate of work changed by {} from start to end ({}); use a longer \
+             warm-up, \
              or files and memory that do not fill up during the run",
             with_trend.len(),
             runs.len(),

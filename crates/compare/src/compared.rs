@@ -19,8 +19,8 @@ pub struct Compared {
     pub b: Vec<f64>,
     /// B to A.
     pub ratio: Ratio,
-    /// The same on each machine, in the order of [`Comparison::machines`](super::Comparison::machines), each with an interval that holds for all of them together;
-    /// `None` where a side has no value.
+    /// The same on each machine, in the order of [`Comparison::machines`](super::Comparison::machines), each with an
+    /// interval that holds for all of them together; `None` where a side has no value.
     pub by_machine: Vec<Option<Ratio>>,
     /// Differences up to this share do not matter.
     pub margin: f64,
@@ -71,8 +71,8 @@ impl Compared {
 pub struct ComparedStalls {
     /// The cause.
     pub cause: &'static str,
-    /// Operations with this main cause, per run, or per second if the runs' lengths differ (see its unit). `None` where there
-    /// was none.
+    /// Operations with this main cause, per run, or per second if the runs' lengths differ (see its unit). `None` where
+    /// there was none.
     pub count: Option<Compared>,
     /// Mean number of these in a run of A and of B.
     pub per_run: (f64, f64),

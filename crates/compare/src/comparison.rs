@@ -80,8 +80,8 @@ pub fn compare(baseline: &Group, others: &[&Group], options: Options<'_>) -> Vec
 }
 
 impl Comparison {
-    /// A side that hangs is not better, whatever it did less of meanwhile. A metric of which some runs have only a lower bound has no
-    /// verdict: the runs with a value are the fast ones.
+    /// A side that hangs is not better, whatever it did less of meanwhile. A metric of which some runs have only a
+    /// lower bound has no verdict: the runs with a value are the fast ones.
     fn censor(&mut self, a: &Group, b: &Group) {
         let runs = || a.runs.iter().chain(&b.runs);
         let is_censored = |metric: &str| runs().any(|run| run.censored.iter().any(|name| name == metric));
@@ -229,7 +229,8 @@ fn stalls(a: &Group, b: &Group, blocks: &Blocks<'_>, margins: &Margins, tests: &
     let runs = || blocks.blocks.iter().flat_map(|block| block.runs());
     let causes: BTreeSet<&'static str> =
         runs().filter_map(|run| run.stalls.as_ref()).flatten().map(|stall| stall.cause).collect();
-    // One unit for values and ratio: of runs that end with their work, a shorter one has fewer stalls, not more per second.
+    // One unit for values and ratio: of runs that end with their work, a shorter one has fewer stalls, not more per
+    // second.
     let per_run = are_comparable_as_runs(&a.runs, &b.runs);
     let unit = |of: &str| format!("{of}/{}", if per_run { "run" } else { "s" });
     let of_cause = |cause: &'static str| {

@@ -87,8 +87,8 @@ fn by_name<'a>(series: &'a SeriesSet, disks: &[&str]) -> Vec<(&'a str, Vec<&'a S
     named
 }
 
-/// Identities of the disks below the load's directories; without a load, of all disks except loop devices, because a loop
-/// device and the disk below it move the same bytes.
+/// Identities of the disks below the load's directories; without a load, of all disks except loop devices, because a
+/// loop device and the disk below it move the same bytes.
 fn disks_under_test(run: &RunDescription) -> Vec<&str> {
     let below = |directory: &String| mount_of(&run.mounts, directory).map(|mount| mount.device.as_str());
     let numbers: Option<Vec<&str>> =

@@ -28,10 +28,11 @@ const DURATION_TOLERANCE: f64 = 0.05;
 /// At the end a load waits for I/O in flight, for any measured time.
 const LAST_OPERATIONS_NS: f64 = 1e8;
 
-/// Unintended differences first, in the order of the runs' facts; then settings under test, which also stand for conditions
-/// with the same change; then changes implied by these.
+/// Unintended differences first, in the order of the runs' facts; then settings under test, which also stand for
+/// conditions with the same change; then changes implied by these.
 ///
-/// A condition in which machines differ, but the runs of none of them do, is no difference between runs that are compared.
+/// A condition in which machines differ, but the runs of none of them do, is no difference between runs that are
+/// compared.
 pub(super) fn differences(a: &Group, b: &Group, blocks: &Blocks<'_>) -> Vec<Difference> {
     let tested = tested(a, b);
     let mut others: Vec<Difference> = Vec::new();
@@ -60,8 +61,8 @@ pub(super) fn differences(a: &Group, b: &Group, blocks: &Blocks<'_>) -> Vec<Diff
     found
 }
 
-/// Where only one side was recorded by this program, most conditions are known on one side only. These are unknown rather
-/// than different, and become one line.
+/// Where only one side was recorded by this program, most conditions are known on one side only. These are unknown
+/// rather than different, and become one line.
 fn merge_unknown(others: Vec<Difference>, a: &Group, b: &Group) -> Vec<Difference> {
     let ours = |group: &Group| group.runs.iter().any(|run| run.facts.iter().any(|fact| fact.what == "stallscope"));
     if ours(a) == ours(b) {
@@ -83,8 +84,8 @@ fn merge_unknown(others: Vec<Difference>, a: &Group, b: &Group) -> Vec<Differenc
     found
 }
 
-/// Mounts that are not under test and that some run lacks come and go with other programs, by the dozen on some machines. They
-/// are one line.
+/// Mounts that are not under test and that some run lacks come and go with other programs, by the dozen on some
+/// machines. They are one line.
 fn merge_passing_mounts(mut others: Vec<Difference>, blocks: &Blocks<'_>) -> Vec<Difference> {
     let of_run = |run: &'_ RunFigures| -> BTreeSet<String> {
         run.facts.iter().filter_map(|fact| fact.foreign_mount.clone()).collect()
@@ -148,8 +149,8 @@ fn source(tested: &[Tested<'_>], what: &str) -> Option<String> {
 }
 
 impl Tested<'_> {
-    /// Whether a condition is the setting itself and need not be listed as well. Where no sweep recorded what the setting
-    /// sets, the name or the values decide.
+    /// Whether a condition is the setting itself and need not be listed as well. Where no sweep recorded what the
+    /// setting sets, the name or the values decide.
     fn covers(&self, condition: &Difference, alike: bool) -> bool {
         let same = (&self.difference.a, &self.difference.b) == (&condition.a, &condition.b);
         if self.varied.is_empty() {
@@ -204,7 +205,8 @@ fn shown(values: &BTreeMap<Option<&str>, usize>) -> Option<String> {
     }
 }
 
-/// Whether the runs had a fixed duration. Other runs last as long as their work takes, which is a result, not a condition.
+/// Whether the runs had a fixed duration. Other runs last as long as their work takes, which is a result, not a
+/// condition.
 fn are_timed(runs: &[RunFigures]) -> bool {
     let by_work = |run: &RunFigures| {
         let has = |begin: &str| run.facts.iter().any(|fact| fact.what.starts_with(begin));

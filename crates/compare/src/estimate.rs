@@ -1,4 +1,5 @@
-//! How much a metric differs: its test, its ratio and its spread. Runs are compared within their blocks, such as machines.
+//! How much a metric differs: its test, its ratio and its spread. Runs are compared within their blocks, such as
+//! machines.
 
 use super::figures::Amount;
 use super::verdict::{CONFIDENCE, EQUIVALENCE_CONFIDENCE, SIGNIFICANCE};
@@ -45,8 +46,8 @@ impl Estimate {
             Some(counts) => (rate(counts, |both| &both.0), rate(counts, |both| &both.1)),
             None => (middle(&values, |both| &both.0), middle(&values, |both| &both.1)),
         };
-        // The spread of rates cannot be estimated from one run a side on each machine: of 6 such machines the interval held the truth in
-        // 81 % of simulated cases.
+        // The spread of rates cannot be estimated from one run a side on each machine: of 6 such machines the interval
+        // held the truth in 81 % of simulated cases.
         let is_paired = matches!(levels, Levels::Pairs(_));
         let Size { ratio, narrow, variance, log_ratio } = match counts.filter(|_| !is_paired) {
             Some(counts) => Size::of_counts(&counts, p)?,
@@ -174,8 +175,8 @@ fn agreeing(ratio: Ratio, p: f64) -> Ratio {
     Ratio { interval, ..ratio }
 }
 
-/// Variance of the logarithms about the means of their blocks, after a common shift of B by least squares; `None` where it is unknown:
-/// too few values, or a zero.
+/// Variance of the logarithms about the means of their blocks, after a common shift of B by least squares; `None` where
+/// it is unknown: too few values, or a zero.
 fn log_variance(blocks: &[Sides<f64>]) -> Option<f64> {
     let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
     let logs = mapped(blocks, f64::ln);

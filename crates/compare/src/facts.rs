@@ -117,8 +117,8 @@ impl Facts {
         }
     }
 
-    /// Without a load, what a command used is not known for sure: the other file systems are conditions, too, but they come
-    /// last.
+    /// Without a load, what a command used is not known for sure: the other file systems are conditions, too, but they
+    /// come last.
     fn foreign_file_systems(&mut self, run: &RunDescription) {
         if run.recipe.is_some() {
             return;

@@ -21,7 +21,8 @@ pub struct RunFigures {
     pub measured_ns: Option<u64>,
     /// Metrics of interest.
     pub metrics: Vec<Figure>,
-    /// Metrics that are missing because their values are larger than the tool can count: of them only a lower bound is known.
+    /// Metrics that are missing because their values are larger than the tool can count: of them only a lower bound is
+    /// known.
     pub censored: Vec<String>,
     /// Kernel counters per unit of work: they explain differences, and neither direction is good.
     pub counters: Vec<Figure>,

@@ -1,7 +1,8 @@
 //! Output of other tools as runs.
 //!
-//! A tool is recognized by its output, not by a file name. What a tool does not print stays unknown. Metrics have the names
-//! of the equivalent metrics of recorded runs. Positions are only used where a line has as many fields as its heading or format.
+//! A tool is recognized by its output, not by a file name. What a tool does not print stays unknown. Metrics have the
+//! names of the equivalent metrics of recorded runs. Positions are only used where a line has as many fields as its
+//! heading or format.
 
 mod bonnie;
 mod db_bench;
@@ -42,8 +43,8 @@ const READERS: [(&str, Reader); 10] = [
     ("filebench", filebench::runs),
 ];
 
-/// The runs in a text: one, or several written to the same file. Of the output of several tools that of the first is read, and a
-/// caution names the others.
+/// The runs in a text: one, or several written to the same file. Of the output of several tools that of the first is
+/// read, and a caution names the others.
 pub fn foreign_runs(name: &str, text: &str) -> Result<Vec<RunFigures>, ForeignError> {
     let text = text::unquoted(text);
     let mut found = READERS.iter().filter_map(|(tool, read)| Some((*tool, read(&text)?)));

@@ -1,5 +1,5 @@
-//! Changes implied by a swept axis: an axis over `disk-bps` changes the limit in force, an axis over file systems the mount
-//! options. docs/COMPARE.md lists the rules.
+//! Changes implied by a swept axis: an axis over `disk-bps` changes the limit in force, an axis over file systems the
+//! mount options. docs/COMPARE.md lists the rules.
 
 use model::run::Varied;
 
@@ -32,8 +32,8 @@ pub(super) fn is_implied_by(varied: &Varied, what: &str) -> bool {
         "queue" if key == "scheduler" => is_named(&["I/O scheduler", "queue depth"], what),
         "queue" if key == "nr_requests" => is_named(&["queue depth"], what),
         "sysctl" => TWINS.iter().any(|twins| [*twins, (twins.1, twins.0)].contains(&(key, what))),
-        // A condition that a command can set, and that is equal in all runs of each side, was set by the command: the order
-        // of runs is random.
+        // A condition that a command can set, and that is equal in all runs of each side, was set by the command: the
+        // order of runs is random.
         "command" => is_named(&["I/O scheduler", "queue depth", "mount options"], what) || is_setting(what),
         _ => false,
     };

@@ -1,5 +1,5 @@
-//! Runs by machine. What makes machines differ is neither an effect nor noise, if both sides ran on each of them: they are then
-//! compared within machines.
+//! Runs by machine. What makes machines differ is neither an effect nor noise, if both sides ran on each of them: they
+//! are then compared within machines.
 
 use std::collections::BTreeSet;
 
@@ -72,7 +72,8 @@ impl<'a> Blocks<'a> {
         if self.are_machines() { self.blocks.iter().map(machine).collect() } else { Vec::new() }
     }
 
-    /// Conditions whose values are not the same on all machines, in the order of the runs' facts. The machine's name is not one.
+    /// Conditions whose values are not the same on all machines, in the order of the runs' facts. The machine's name is
+    /// not one.
     pub(super) fn differ_in(&'a self) -> Vec<String> {
         let facts = |block: &'a Block<'_>| block.runs().flat_map(|run| &run.facts);
         let differs = |what: &str| {

@@ -127,8 +127,8 @@ mod tests {
     use super::{rank, scaling};
     use crate::{Amount, Better, Figure, Group, RunFigures};
 
-    /// The ranks of the usual tables: of 6 runs the interval is from the smallest to the largest, of 10 from the second to
-    /// the ninth, of 20 from the sixth to the fifteenth.
+    /// The ranks of the usual tables: of 6 runs the interval is from the smallest to the largest, of 10 from the second
+    /// to the ninth, of 20 from the sixth to the fifteenth.
     #[test]
     fn the_interval_of_a_median() {
         assert_eq!([5, 6, 8, 9, 10, 20].map(rank), [None, Some(0), Some(0), Some(1), Some(1), Some(5)]);

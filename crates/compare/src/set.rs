@@ -1,4 +1,5 @@
-//! The figures of a run on several nodes. It is one run, and so one observation: its nodes are parts of it, which add up.
+//! The figures of a run on several nodes. It is one run, and so one observation: its nodes are parts of it, which add
+//! up.
 
 use model::run::RunDescription;
 use model::set::NodeClock;
@@ -42,7 +43,8 @@ pub fn set_figures(name: &str, parts: &[NodeRun]) -> Option<RunFigures> {
     Some(figures)
 }
 
-/// The growth of counters on all nodes, per unit of all work. A counter that a node lacks is left out: its sum is unknown.
+/// The growth of counters on all nodes, per unit of all work. A counter that a node lacks is left out: its sum is
+/// unknown.
 fn counters(reader: &RunReader, parts: &[NodeRun], whole: &Summary) -> Vec<Figure> {
     let of_node = |node: &NodeRun| {
         let own = node.reader.figures("", &node.run, &node.summary, &node.series, None).counters;

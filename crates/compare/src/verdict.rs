@@ -3,8 +3,8 @@
 use super::figures::Better;
 use statistics::Ratio;
 
-/// Minimum number of runs per side for a verdict. With 4, the smallest possible p is 0.029, which no correction for multiple
-/// tests survives.
+/// Minimum number of runs per side for a verdict. With 4, the smallest possible p is 0.029, which no correction for
+/// multiple tests survives.
 pub const FEWEST_RUNS: usize = 5;
 /// False discovery rate.
 pub const SIGNIFICANCE: f64 = 0.05;
@@ -74,8 +74,8 @@ pub struct Findings {
 }
 
 impl Findings {
-    /// The verdict, with q as corrected for the number of metrics. Equivalence comes first: a significant difference within the margin is equivalence. A difference requires both the
-    /// corrected test and the interval.
+    /// The verdict, with q as corrected for the number of metrics. Equivalence comes first: a significant difference
+    /// within the margin is equivalence. A difference requires both the corrected test and the interval.
     pub fn verdict(&self, q: f64) -> Verdict {
         if self.runs < self.fewest {
             return Verdict::NotEnoughData;
@@ -98,9 +98,9 @@ impl Findings {
         }
     }
 
-    /// Additional runs per side to find a difference of the observed size, or of the margin if that is larger, with a power of
-    /// 80 %; `None` where the spread is unknown. The formula for two normal samples (Noether 1987 for ranks; the rank test
-    /// needs pi / 3 times as many).
+    /// Additional runs per side to find a difference of the observed size, or of the margin if that is larger, with a
+    /// power of 80 %; `None` where the spread is unknown. The formula for two normal samples (Noether 1987 for ranks;
+    /// the rank test needs pi / 3 times as many).
     pub fn need_runs(&self) -> Option<u64> {
         const Z_TWO_SIDED: f64 = 1.959_964;
         const Z_POWER: f64 = 0.841_621;

@@ -50,7 +50,8 @@ impl fmt::Display for ConditionError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "'{}' is not a condition: {}; write 5s (an operation or a blocked task at least that slow), psi:io>40% (also \
+            "'{}' is not a condition: {}; write 5s (an operation or a blocked task at least that slow), psi:io>40% \
+             (also \
              memory, cpu; psi:memory.full>10%), or counter:NAME>N/s (such as counter:vmstat.allocstall_normal>100/s)",
             self.text, self.why
         )

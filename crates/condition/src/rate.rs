@@ -35,7 +35,8 @@ impl Rate {
         self.counters.is_empty()
     }
 
-    /// Adds a change, if it is of one of its counters. A repeated value changes nothing; a smaller value is a reset to 0.
+    /// Adds a change, if it is of one of its counters. A repeated value changes nothing; a smaller value is a reset to
+    /// 0.
     pub(super) fn change(&mut self, change: &MetricChange) {
         let Some(last) = self.counters.get_mut(&change.metric) else { return };
         if let (Some(last), Some(value)) = (*last, change.value) {

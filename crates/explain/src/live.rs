@@ -1,8 +1,8 @@
-//! A recording explained while it goes on: rows come in as they are recorded, of all tables, and of the last of them it is said at any moment what
-//! happened in a window, and which stalls have ended or grown since the last look.
+//! A recording explained while it goes on: rows come in as they are recorded, of all tables, and of the last of them it
+//! is said at any moment what happened in a window, and which stalls have ended or grown since the last look.
 //!
-//! The engine is that of [`crate::blame`] and sees what that sees, in as much memory as it is given: what is older than [`Bounds::time_ns`], or has
-//! no room, is forgotten, the oldest first.
+//! The engine is that of [`crate::blame`] and sees what that sees, in as much memory as it is given: what is older than
+//! [`Bounds::time_ns`], or has no room, is forgotten, the oldest first.
 
 mod bounds;
 mod emitted;
@@ -102,16 +102,17 @@ impl Live {
         self.history.has_slow_since(at_ns, self.slow_ns)
     }
 
-    /// What happened in a window, and what is new of it: each stall that has ended once, each that lasts again when it has grown. Of a stall that is
-    /// longer than the window, the window's part is explained; look at least once in a window's length.
+    /// What happened in a window, and what is new of it: each stall that has ended once, each that lasts again when it
+    /// has grown. Of a stall that is longer than the window, the window's part is explained; look at least once in a
+    /// window's length.
     pub fn look(&mut self, run: &RunDescription, scope: &Scope, window: Window) -> Look {
         let explained = self.see(run, scope, window).explain();
         let news = self.news(&explained);
         explained.look(news)
     }
 
-    /// The first part of a look: reads the rows of a window. They are explained without what came later, and without what is kept, which may go on
-    /// to grow.
+    /// The first part of a look: reads the rows of a window. They are explained without what came later, and without
+    /// what is kept, which may go on to grow.
     pub fn see(&self, run: &RunDescription, scope: &Scope, window: Window) -> Seen {
         let builder = SnapshotBuilder::new(run, window).listing(STALLS).scoped(scope.clone());
         self.history.see(builder, window)

@@ -29,8 +29,8 @@ impl Series {
         self.points[..after].last().and_then(|point| point.1)
     }
 
-    /// Growth of a counter from one sample to a later one. A decrease counts as a reset to zero. `None` where the counter is
-    /// absent at either end.
+    /// Growth of a counter from one sample to a later one. A decrease counts as a reset to zero. `None` where the
+    /// counter is absent at either end.
     pub fn growth(&self, from: u32, to: u32) -> Option<u64> {
         let mut last = self.at(from)?;
         self.at(to)?;
@@ -137,7 +137,8 @@ impl SeriesSet {
         Some(self.headers[at].at.monotonic_ns)
     }
 
-    /// Growth per second of one counter between two samples while it was present; `None` if it was so at no two samples.
+    /// Growth per second of one counter between two samples while it was present; `None` if it was so at no two
+    /// samples.
     pub fn present_rate_per_s(&self, counter: &Series, from: u32, to: u32) -> Option<f64> {
         let (total, spans) = counter.present_growth(from, to);
         let span_ns = |(from, to): (u32, u32)| Some(self.time_of(to)?.saturating_sub(self.time_of(from)?));
@@ -145,8 +146,8 @@ impl SeriesSet {
         (present_ns > 0).then(|| total as f64 * 1e9 / present_ns as f64)
     }
 
-    /// Growth per second of the sum of counters between two samples; `None` without counters, or without time between the
-    /// samples.
+    /// Growth per second of the sum of counters between two samples; `None` without counters, or without time between
+    /// the samples.
     pub fn rate_per_s<'a>(&self, counters: impl Iterator<Item = &'a Series>, from: u32, to: u32) -> Option<f64> {
         let span_ns = self.time_of(to)?.checked_sub(self.time_of(from)?).filter(|&ns| ns > 0)?;
         let mut any = false;

@@ -1,6 +1,7 @@
 //! A run at one moment: work, losses and waits in a window that ends there, and stuck tasks.
 //!
-//! Only rows that overlap the window, or a short history before it, are needed: a moment of a long run is cheap to read.
+//! Only rows that overlap the window, or a short history before it, are needed: a moment of a long run is cheap to
+//! read.
 
 mod devices;
 mod history;
@@ -37,7 +38,8 @@ use crate::blame::{Accounting, Blame, Explanation, STEAL, Scope, Stall, is_of_li
 use crate::series::SeriesSet;
 use crate::waits::Waits;
 
-/// Rows that ended this long before the window still say what the waits in it were for: who woke whom, and with what request, before.
+/// Rows that ended this long before the window still say what the waits in it were for: who woke whom, and with what
+/// request, before.
 const CONTEXT_NS: u64 = 5_000_000_000;
 
 impl Window {
@@ -65,7 +67,8 @@ pub struct Snapshot {
     pub explanation: Explanation,
     /// What their time consists of.
     pub waits: Waits,
-    /// For each of the explanation's stalls, in its order, the whole operation: start on the monotonic clock and duration.
+    /// For each of the explanation's stalls, in its order, the whole operation: start on the monotonic clock and
+    /// duration.
     pub whole: Vec<(u64, u64)>,
     /// Tasks stuck at the window's end, the longest first.
     pub stuck: Vec<Stuck>,
@@ -80,8 +83,8 @@ pub fn wanted_metric(metric: &MetricDescriptor) -> bool {
     devices::wants(metric) || memory::wants(metric) || metric.name == STEAL || is_of_limits(&metric.name)
 }
 
-/// Collects the rows: stalls, operations, usage and requests first, then tasks and stacks, of which only those that the others
-/// name are kept.
+/// Collects the rows: stalls, operations, usage and requests first, then tasks and stacks, of which only those that the
+/// others name are kept.
 #[derive(Debug)]
 pub struct SnapshotBuilder {
     run: RunDescription,
@@ -210,7 +213,8 @@ impl SnapshotBuilder {
         }
     }
 
-    /// Adds what threads waited for when /proc was looked at last, after all other rows of the table `stalls`: what lasts of it.
+    /// Adds what threads waited for when /proc was looked at last, after all other rows of the table `stalls`: what
+    /// lasts of it.
     pub fn lasting_waits(&mut self, records: &[StallRecord]) {
         let until_ns = self.window.to_ns.saturating_add(stuck::LATE_NS);
         for record in records.iter().filter(|record| record.start_ns < until_ns) {
@@ -220,7 +224,8 @@ impl SnapshotBuilder {
         }
     }
 
-    /// Adds rows of the table `usage` that end within the reach ([`Window::reach_from_ns`]): who used what the window's operations lacked.
+    /// Adds rows of the table `usage` that end within the reach ([`Window::reach_from_ns`]): who used what the window's
+    /// operations lacked.
     pub fn usage(&mut self, records: &[UsageRecord]) {
         let reach_ns = self.window.reach_from_ns();
         for record in records.iter().filter(|used| used.end_ns > reach_ns && used.start_ns < self.window.to_ns) {
@@ -268,7 +273,8 @@ impl SnapshotBuilder {
         start_ns < self.window.to_ns && end_ns > self.window.from_ns
     }
 
-    /// The snapshot. The series hold [`wanted_metric`]s at the samples from the last before the window to the last in it.
+    /// The snapshot. The series hold [`wanted_metric`]s at the samples from the last before the window to the last in
+    /// it.
     pub fn finish(self, series: &SeriesSet) -> Snapshot {
         self.finish_with_accounting(series).0
     }

@@ -22,14 +22,15 @@ use crate::hashing::FastMap;
 pub struct Step {
     /// What the task of this step waited for, or did.
     pub cause: Cause,
-    /// Of a lock or a journal, what it is; of a stop, by what; of a limit, the direction of the throttled request; of a device, direct I/O or a
-    /// discard; of memory, `memory.high`; of work, whose. `None`: none of these, or unknown.
+    /// Of a lock or a journal, what it is; of a stop, by what; of a limit, the direction of the throttled request; of a
+    /// device, direct I/O or a discard; of memory, `memory.high`; of work, whose. `None`: none of these, or unknown.
     pub kind: Option<WaitKind>,
     /// The disk, of waits for requests.
     pub device: Option<DeviceNumber>,
     /// Of the operation's own wait: the disk that its culprits used, which may be below `device`. Of others, `None`.
     pub blamed: Option<DeviceNumber>,
-    /// The thread that this step is the time of: in the first step the operation's own, or the server's whose answer it awaits.
+    /// The thread that this step is the time of: in the first step the operation's own, or the server's whose answer it
+    /// awaits.
     pub tid: u32,
     /// It is part of a call that writes a file to its disk (fsync, fdatasync).
     pub syncs: bool,
@@ -37,8 +38,8 @@ pub struct Step {
     pub occasion: Option<Occasion>,
 }
 
-/// The waits that a piece of time consists of: the operation's own wait, that of the task which it waited for, and so on.
-/// Never empty.
+/// The waits that a piece of time consists of: the operation's own wait, that of the task which it waited for, and so
+/// on. Never empty.
 pub type Path = Vec<Step>;
 
 /// One slow operation.
@@ -56,8 +57,9 @@ pub struct Waiting {
     pub cgroup: Option<u32>,
     /// Number of a path and the time spent on it, ns; each path once. They sum exactly to the duration.
     pub pieces: Vec<(u32, u64)>,
-    /// Time from the end of the task's previous throttled wait to the first of this operation, ns; `None` where none was
-    /// close. A limit that is always used up lets the next operation wait for as much longer as the task spent elsewhere.
+    /// Time from the end of the task's previous throttled wait to the first of this operation, ns; `None` where none
+    /// was close. A limit that is always used up lets the next operation wait for as much longer as the task spent
+    /// elsewhere.
     pub since_throttled_ns: Option<u64>,
     /// Throttled requests whose time at the device is unknown.
     pub unknown_requests: u32,
@@ -101,7 +103,8 @@ pub struct Waits {
     pub device_ns: Option<u64>,
     /// The operations' tasks ran on a part of the CPUs only, while others were idle.
     pub pinned: bool,
-    /// Limits that cgroups had: identity of the disk, and `read_bps`, `write_iops` and so on. Empty where none is known.
+    /// Limits that cgroups had: identity of the disk, and `read_bps`, `write_iops` and so on. Empty where none is
+    /// known.
     pub io_limits: BTreeSet<(String, &'static str)>,
     /// The cgroup whose limit on a disk delayed requests, where it is only one.
     pub limit_cgroups: BTreeMap<DeviceNumber, String>,
@@ -174,8 +177,8 @@ pub struct Freezer {
 }
 
 impl Freezer {
-    /// The unit that was frozen, as its manager knows it: the cgroup of a unit has its name, and its manager freezes no cgroup of version 1, nor
-    /// one within a unit.
+    /// The unit that was frozen, as its manager knows it: the cgroup of a unit has its name, and its manager freezes no
+    /// cgroup of version 1, nor one within a unit.
     pub(crate) fn unit(&self) -> Option<&str> {
         let name = self.cgroup.rsplit('/').next()?;
         let is_unit =

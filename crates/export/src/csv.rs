@@ -1,7 +1,7 @@
 //! CSV as in RFC 4180, UTF-8, with a line of column names.
 //!
-//! An absent value is an empty cell; an empty text is `""`. A list is one cell that holds a JSON array. No text is a formula
-//! ([`model::csv`]).
+//! An absent value is an empty cell; an empty text is `""`. A list is one cell that holds a JSON array. No text is a
+//! formula ([`model::csv`]).
 
 use std::io::{self, Write};
 

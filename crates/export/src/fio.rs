@@ -1,8 +1,8 @@
 //! fio's JSON in the format `json+`, and the interval logs that fio writes beside it.
 //!
-//! A measured phase is a job. fio has reads, writes, trims and syncs; operations of other classes are left out. A run has one
-//! latency for each operation, so completion latency (`clat_ns`) and total latency (`lat_ns`) are the same, and submission
-//! latency (`slat_ns`) has no samples.
+//! A measured phase is a job. fio has reads, writes, trims and syncs; operations of other classes are left out. A run
+//! has one latency for each operation, so completion latency (`clat_ns`) and total latency (`lat_ns`) are the same, and
+//! submission latency (`slat_ns`) has no samples.
 
 mod cpu;
 mod direction;

@@ -105,7 +105,8 @@ pub fn file_name(device: &str) -> String {
     device.chars().map(|letter| if letter.is_ascii_alphanumeric() { letter } else { '_' }).collect()
 }
 
-/// The job file: one job a disk, all at once. What it writes to is named by the environment: without it, fio refuses the job.
+/// The job file: one job a disk, all at once. What it writes to is named by the environment: without it, fio refuses
+/// the job.
 pub fn job_file(title: &str, devices: &[(String, Replayed)]) -> String {
     let title: String = title.chars().filter(|letter| !letter.is_control()).collect();
     let mut text = format!(
@@ -119,7 +120,8 @@ pub fn job_file(title: &str, devices: &[(String, Replayed)]) -> String {
         let Replayed { reads, writes, discards, flushes, end_bytes, depth, .. } = replayed;
         let _ = write!(
             text,
-            "\n; {reads} reads, {writes} writes, {discards} discards, {flushes} flushes; the target needs {end_bytes} bytes\n\
+            "\n; {reads} reads, {writes} writes, {discards} discards, {flushes} flushes; the target needs {end_bytes} \
+             bytes\n\
              [{name}]\nread_iolog={name}.iolog\nreplay_redirect=${{TARGET_{name}}}\niodepth={}\n",
             depth.max(&1)
         );
@@ -155,7 +157,8 @@ mod tests {
             depth: 4,
         };
         assert_eq!(replayed, expected);
-        let lines = "fio version 3 iolog\n1 vda add\n1 vda open\n1 vda read 4096 8192\n1001 vda sync 0 0\n1001 vda write 0 512\n\
+        let lines = "fio version 3 iolog\n1 vda add\n1 vda open\n1 vda read 4096 8192\n1001 vda sync 0 0\n1001 vda \
+                     write 0 512\n\
                      1001 vda sync 0 0\n2001 vda trim 1099511627776 1048576\n";
         assert_eq!(String::from_utf8(bytes).unwrap(), lines);
         let job = job_file("a\nb", &[(file_name("cciss!c0d0"), replayed)]);

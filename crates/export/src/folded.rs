@@ -63,7 +63,8 @@ mod tests {
     proptest! {
         /// Whatever functions are called, a reader finds as many frames and the same sum.
         #[test]
-        fn lines_read_back(rows in prop::collection::vec((prop::collection::vec("\\PC{0,4}|;|\n| 7", 0..5), 0_u64..9), 0..20)) {
+        fn lines_read_back(rows in prop::collection::vec((prop::collection::vec("\\PC{0,4}|;|\n| \
+             7", 0..5), 0_u64..9), 0..20)) {
             let mut profile = OffCpuProfile::default();
             for (names, time_ns) in &rows {
                 profile.add(("t", "o"), Cause::Device, names.iter().map(Frame::named).collect(), *time_ns);

@@ -1,7 +1,7 @@
 //! HdrHistogram's interval log, version 1.3, with histograms in its compressed form, V2.
 //!
-//! The buckets of a run are HdrHistogram's own ([`model::latency`]), so that nothing is rounded. Values are nanoseconds;
-//! `Interval_Max` is in milliseconds, as the log's readers expect.
+//! The buckets of a run are HdrHistogram's own ([`model::latency`]), so that nothing is rounded. Values are
+//! nanoseconds; `Interval_Max` is in milliseconds, as the log's readers expect.
 
 use std::io::{self, Write};
 

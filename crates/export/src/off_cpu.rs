@@ -1,5 +1,5 @@
-//! Time that slow operations lost, by where their tasks were: stacks with weights, as [`crate::folded`], [`crate::pprof`] and
-//! [`crate::speedscope`] write them.
+//! Time that slow operations lost, by where their tasks were: stacks with weights, as [`crate::folded`],
+//! [`crate::pprof`] and [`crate::speedscope`] write them.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -36,8 +36,8 @@ pub struct Place {
     pub operation: String,
     /// What the time was lost to.
     pub cause: Cause,
-    /// Numbers of the frames, the outermost first: the task, the operation, functions of the program, `-`, functions of the kernel, and the
-    /// cause in brackets.
+    /// Numbers of the frames, the outermost first: the task, the operation, functions of the program, `-`, functions of
+    /// the kernel, and the cause in brackets.
     pub frames: Vec<u32>,
 }
 

@@ -1,5 +1,5 @@
-//! OpenMetrics: the samplers' metrics as text with timestamps, as Prometheus' `promtool tsdb create-blocks-from openmetrics`
-//! reads it.
+//! OpenMetrics: the samplers' metrics as text with timestamps, as Prometheus' `promtool tsdb create-blocks-from
+//! openmetrics` reads it.
 //!
 //! The format requires all values of a family together, while a run has them by time. Families are written in groups
 //! whose values fit into memory; each group takes one pass over the run.

@@ -1,7 +1,8 @@
-//! An archive of Performance Co-Pilot, version 3 (LOGARCHIVE(5)): the samplers' metrics, all that are present at each sample.
+//! An archive of Performance Co-Pilot, version 3 (LOGARCHIVE(5)): the samplers' metrics, all that are present at each
+//! sample.
 //!
-//! Words are big-endian. The seconds of a moment are two words, the lower one first: the manual does not mention this, but
-//! the library does it.
+//! Words are big-endian. The seconds of a moment are two words, the lower one first: the manual does not mention this,
+//! but the library does it.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Write};
@@ -212,8 +213,8 @@ fn name_of(metric: &MetricDescriptor) -> String {
     format!("stallscope.{}", parts.join("."))
 }
 
-/// An instance's name: never empty, without control characters, and without blanks, up to which PCP compares. The kernel name
-/// of its device follows after a blank.
+/// An instance's name: never empty, without control characters, and without blanks, up to which PCP compares. The
+/// kernel name of its device follows after a blank.
 fn instance_name(metric: &MetricDescriptor) -> String {
     let clean = |c: char| if c.is_control() || c.is_whitespace() { '_' } else { c };
     let name: String = metric.instance.chars().map(clean).collect();

@@ -13,7 +13,8 @@ pub fn advice(dump: &Dump, analysis: &Analysis) -> Vec<String> {
     let has_all = dump.tasks.iter().any(|task| task.state.is_some_and(|state| state != 'D'));
     if !has_all {
         found.push(
-            "all tasks, since a holder may run or sleep: echo t > /proc/sysrq-trigger; held locks (with lockdep): echo d > \
+            "all tasks, since a holder may run or sleep: echo t > /proc/sysrq-trigger; held locks (with lockdep): echo \
+             d > \
              /proc/sysrq-trigger"
                 .to_owned(),
         );
@@ -36,7 +37,8 @@ fn of_root(root: &Root) -> &'static [&'static str] {
     match root.class {
         Class::Device => &[
             "requests in flight: grep . /sys/block/*/inflight; cat /sys/kernel/debug/block/*/hctx*/busy",
-            "the transport's messages and state: dmesg around the first report; cat /sys/block/*/device/state; multipath -ll; \
+            "the transport's messages and state: dmesg around the first report; cat /sys/block/*/device/state; \
+             multipath -ll; \
              cat /proc/mdstat; dmsetup info",
         ],
         Class::Server => &[
@@ -50,14 +52,16 @@ fn of_root(root: &Root) -> &'static [&'static str] {
         Class::Memory => {
             &["memory: echo m > /proc/sysrq-trigger; cat /proc/pressure/memory; memory.events of the cgroups"]
         }
-        Class::Halted => &[
-            "who froze it: /proc/self/mountinfo and dmsetup info (suspended), cgroup.freeze and freezer.state, snapshot and backup tools",
-        ],
+        Class::Halted => {
+            &["who froze it: /proc/self/mountinfo and dmsetup info (suspended), cgroup.freeze and freezer.state, \
+             snapshot and backup tools"]
+        }
         Class::Throttled => {
             &["the limit: io.max and memory.high of the cgroup, vm.dirty_*, /sys/block/*/queue/wbt_lat_usec"]
         }
         Class::FileSystem => &[
-            "the thread that commits or writes back is not in the dump: echo t > /proc/sysrq-trigger, and requests in flight: \
+            "the thread that commits or writes back is not in the dump: echo t > /proc/sysrq-trigger, and requests in \
+             flight: \
              grep . /sys/block/*/inflight",
         ],
         Class::Lock => &["the holder's stack: cat /proc/TID/stack of the task that the kernel names, or all tasks"],

@@ -15,7 +15,8 @@ pub struct Blocked {
     pub task: usize,
     /// What it waits for.
     pub wait: Wait,
-    /// The task that it waits for, in words, where the dump shows it, and its position there; a holder may have no stack.
+    /// The task that it waits for, in words, where the dump shows it, and its position there; a holder may have no
+    /// stack.
     pub behind: Option<(String, Option<usize>)>,
     /// The kernel itself names that task.
     pub is_named: bool,
@@ -126,8 +127,9 @@ fn groups(blocked: &[Blocked]) -> Vec<Group> {
     groups
 }
 
-/// Where the chains end: waits whose cause is outside the dump, else what is nearest to that. Chains through tasks without a known end
-/// count for the classes that can be a root, since a lock is held by someone who waits for something.
+/// Where the chains end: waits whose cause is outside the dump, else what is nearest to that. Chains through tasks
+/// without a known end count for the classes that can be a root, since a lock is held by someone who waits for
+/// something.
 fn roots(blocked: &[Blocked]) -> Vec<Root> {
     let by_task: HashMap<usize, usize> = blocked.iter().enumerate().map(|(at, one)| (one.task, at)).collect();
     let mut roots: BTreeMap<(Class, String, Option<String>), Root> = BTreeMap::new();
@@ -158,7 +160,8 @@ fn roots(blocked: &[Blocked]) -> Vec<Root> {
     roots
 }
 
-/// Where no stack shows what is outside, messages of the log may: requests that timed out, a disk that is gone, a silent server.
+/// Where no stack shows what is outside, messages of the log may: requests that timed out, a disk that is gone, a
+/// silent server.
 fn of_signs(dump: &Dump, likeliest: Option<&Root>) -> Option<Root> {
     if likeliest?.class.is_root() {
         return None;

@@ -1,10 +1,11 @@
-//! Rules for functions that no recorded stack has shown: of older kernels, of drivers, of file systems outside the kernel.
+//! Rules for functions that no recorded stack has shown: of older kernels, of drivers, of file systems outside the
+//! kernel.
 // tidy: table
 
 use crate::class::Class;
 
-/// Functions of drivers and file systems that recorded stacks show under another cause, or that no recording has seen, and of older
-/// kernels. The innermost one that matches decides, once no rule for recorded stacks does.
+/// Functions of drivers and file systems that recorded stacks show under another cause, or that no recording has seen,
+/// and of older kernels. The innermost one that matches decides, once no rule for recorded stacks does.
 pub(crate) const OF_DUMPS: &[(Class, &str, &[&str])] = &[
     (
         Class::Device,

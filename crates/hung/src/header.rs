@@ -88,7 +88,7 @@ fn of_proc(text: &str) -> Option<Header> {
     (before.len() < 80).then(|| Header::State(task(name, Some(tid), None)))
 }
 
-/// `NAME            D ffff8801ffc13780     0   103      2 0x00000000`: name, state, an address or nothing, free stack, ids.
+/// `NAME D ffff8801ffc13780 0 103 2 0x00000000`: name, state, an address or nothing, free stack, ids.
 fn old_state(text: &str) -> Option<Header> {
     let words: Vec<&str> = text.split_whitespace().take(16).collect();
     let is_state = |word: &&str| word.len() == 1 && "RSDTtXZPIWKN".contains(*word);

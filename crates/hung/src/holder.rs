@@ -3,8 +3,8 @@
 use crate::dump::Holder;
 use crate::header::name_and_tid;
 
-/// `INFO: task A:1 is blocked on a mutex likely owned by task B:2.`, and the same of a semaphore (`likely last held by`) and an
-/// rw-semaphore (`<reader> blocked on an rw-semaphore likely owned by task B:2 <writer>`).
+/// `INFO: task A:1 is blocked on a mutex likely owned by task B:2.`, and the same of a semaphore (`likely last held
+/// by`) and an rw-semaphore (`<reader> blocked on an rw-semaphore likely owned by task B:2 <writer>`).
 pub(crate) fn holder(message: &str) -> Option<Holder> {
     let (_, rest) = message.split_once("INFO: task ")?;
     let (waiter, rest) = rest.split_once(" blocked on a")?;

@@ -179,8 +179,8 @@ impl Reader {
         }
     }
 
-    /// lockdep lists a lock once a task asks for it: the last one of a task that sleeps on a lock is what it waits for, and another task
-    /// that has the same lock holds it.
+    /// lockdep lists a lock once a task asks for it: the last one of a task that sleeps on a lock is what it waits for,
+    /// and another task that has the same lock holds it.
     fn add_locks(&mut self) {
         let locks = std::mem::take(&mut self.locks);
         let sleeps = |tid: u32| self.by_tid.get(&tid).is_some_and(|at| self.dump.tasks[*at].sleeps_on_lock());
@@ -206,8 +206,8 @@ impl Reader {
     }
 }
 
-/// Among addresses that the unwinder does not vouch for, functions that put a task to sleep are its last; one between two of them is left
-/// over from an earlier call.
+/// Among addresses that the unwinder does not vouch for, functions that put a task to sleep are its last; one between
+/// two of them is left over from an earlier call.
 fn without_stale(guesses: Vec<(String, String)>) -> Vec<(String, String)> {
     let is_sleeping = |(frame, _): &(String, String)| sleeps(frame);
     let mut end = 0;

@@ -37,7 +37,8 @@ const RECLAIM: &[&str] = &[
 /// Functions that say nothing of what follows: the innermost of ZFS and SPL.
 const WRAPPERS: &[&str] = &["cv_wait*", "__cv_wait*", "cv_timedwait*", "__cv_timedwait*", "spl_*", "closure_sync_fn"];
 
-/// Functions of the threads that write a log or a transaction: where they sleep for I/O, the device is what they wait for.
+/// Functions of the threads that write a log or a transaction: where they sleep for I/O, the device is what they wait
+/// for.
 const COMMITS: &[&str] = &["jbd2_journal_commit_transaction", "journal_commit_transaction", "xlog_*", "spa_sync*"];
 /// Sleeps for I/O.
 const IO_SLEEPS: &[&str] = &[
@@ -126,8 +127,8 @@ fn matches(callers: &[&str]) -> Vec<Match> {
     found
 }
 
-/// The innermost function decides, with two exceptions: what a worker or a thread of its own does is known by its waiters, and
-/// I/O below the functions of a server's or a program's file system goes there.
+/// The innermost function decides, with two exceptions: what a worker or a thread of its own does is known by its
+/// waiters, and I/O below the functions of a server's or a program's file system goes there.
 fn decided(mut found: Vec<Match>) -> Option<Match> {
     found.sort_by_key(|(at, ..)| *at);
     let outer = |wanted: fn(Class) -> bool| found.iter().find(|(_, class, _)| wanted(*class)).cloned();

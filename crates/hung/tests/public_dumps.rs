@@ -1,5 +1,6 @@
-//! Dumps of 70 public threads about hangs, of Linux 2.6.18 to 6.18, written again in the form in which they were posted. `truth.tsv` says
-//! where each thread found the cause. The answer differs from it where the dump alone does not show it.
+//! Dumps of 70 public threads about hangs, of Linux 2.6.18 to 6.18, written again in the form in which they were
+//! posted. `truth.tsv` says where each thread found the cause. The answer differs from it where the dump alone does not
+//! show it.
 
 use std::path::Path;
 

@@ -1,4 +1,5 @@
-//! How a kernel lays out its events: the `format` files of tracefs, as trace-cmd and perf store them (`\x17\x08Dtracing`).
+//! How a kernel lays out its events: the `format` files of tracefs, as trace-cmd and perf store them
+//! (`\x17\x08Dtracing`).
 
 use std::collections::HashMap;
 
@@ -187,7 +188,8 @@ pub(crate) mod tests {
         \tfield:char next_comm[16];\toffset:40;\tsize:16;\tsigned:0;\n\
         \tfield:pid_t next_pid;\toffset:56;\tsize:4;\tsigned:1;\n\
         \tfield:int next_prio;\toffset:60;\tsize:4;\tsigned:1;\n\n\
-        print fmt: \"prev_comm=%s\", REC->prev_comm, (REC->prev_state & 255) ? __print_flags(REC->prev_state & 255, \"|\", \
+        print fmt: \"prev_comm=%s\", REC->prev_comm, (REC->prev_state & 255) ? __print_flags(REC->prev_state & \
+        255, \"|\", \
         { 0x00000001, \"S\" }, { 0x00000002, \"D\" }, { 0x00000080, \"I\" }) : \"R\"\n";
 
     /// As perf and trace-cmd store them.

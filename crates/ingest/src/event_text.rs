@@ -1,4 +1,5 @@
-//! An event's bytes → its fields as text, in the words of ftrace and perf, which [`crate::import_text`] and the readers of block traces know.
+//! An event's bytes → its fields as text, in the words of ftrace and perf, which [`crate::import_text`] and the readers
+//! of block traces know.
 
 use std::fmt::Write as _;
 

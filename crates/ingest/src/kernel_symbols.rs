@@ -80,7 +80,8 @@ mod tests {
     use super::{KernelSymbols, build_id};
 
     const KALLSYMS: &str = "ffffffff81000000 T _text\nffffffff81000100 T schedule\nffffffff81000200 t io_schedule\n\
-                            ffffffff81800000 T _etext\nffffffff82000000 D data\nffffffffc0001000 t ext4_sync_file\t[ext4]\n";
+                            ffffffff81800000 T _etext\nffffffff82000000 D data\nffffffffc0001000 t \
+                            ext4_sync_file\t[ext4]\n";
 
     #[test]
     fn functions_move_with_the_kernel_and_modules_do_not() {

@@ -1,8 +1,8 @@
 //! Writes runs that nobody recorded: what a model simulates, or what was recorded elsewhere.
 //!
-//! [`RunWriter`] takes operations, waits, block requests and samples as they end, and makes of them what a recording of this program
-//! holds: slow ones individually, the others as aggregates of intervals. Everything that reads runs reads these alike.
-//! An importer of a trace gets the waits, and who ended them, from [`Scheduler`].
+//! [`RunWriter`] takes operations, waits, block requests and samples as they end, and makes of them what a recording of
+//! this program holds: slow ones individually, the others as aggregates of intervals. Everything that reads runs reads
+//! these alike. An importer of a trace gets the waits, and who ended them, from [`Scheduler`].
 //!
 //! ```
 //! # use access::Sharing;

@@ -40,7 +40,8 @@ impl Section {
     }
 }
 
-/// Checks that all sections lie within the file, and that the list of events is whole. The source is at its begin afterwards.
+/// Checks that all sections lie within the file, and that the list of events is whole. The source is at its begin
+/// afterwards.
 pub(crate) fn check(source: &mut (impl Read + Seek)) -> io::Result<()> {
     let length = source.seek(SeekFrom::End(0))?;
     source.rewind()?;

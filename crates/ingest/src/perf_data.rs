@@ -1,4 +1,5 @@
-//! `perf.data` → the text that `perf script` makes of it, as far as importers need it: tracepoints with their kernel stacks.
+//! `perf.data` → the text that `perf script` makes of it, as far as importers need it: tracepoints with their kernel
+//! stacks.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;

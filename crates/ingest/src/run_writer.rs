@@ -1,7 +1,7 @@
 //! Rows of a source → a run directory.
 //!
-//! Times are those of the run's clock, from its start; the wall clock of a sample is the run's start plus its time. Memory stays bounded:
-//! rows are written as they come, except open aggregates.
+//! Times are those of the run's clock, from its start; the wall clock of a sample is the run's start plus its time.
+//! Memory stays bounded: rows are written as they come, except open aggregates.
 
 use std::path::Path;
 
@@ -26,8 +26,8 @@ const FLUSH_AT_BYTES: usize = 1 << 20;
 /// Rows between two checks of what is pending.
 const CHECK_EVERY: u32 = 256;
 
-/// Writes what a source reports, in the order in which it ended. The first row creates the run directory: a source that fails before leaves
-/// none.
+/// Writes what a source reports, in the order in which it ended. The first row creates the run directory: a source that
+/// fails before leaves none.
 pub struct RunWriter<'a> {
     directory: &'a Path,
     sharing: Sharing,
@@ -51,8 +51,9 @@ pub struct RunWriter<'a> {
 }
 
 impl<'a> RunWriter<'a> {
-    /// For a run with this description, in a directory that does not exist or is empty. Operations of `slower_than_ns` and more are
-    /// recorded individually, and waits of `trace.interval_ns`; of block requests all, or those that are slow or waited for.
+    /// For a run with this description, in a directory that does not exist or is empty. Operations of `slower_than_ns`
+    /// and more are recorded individually, and waits of `trace.interval_ns`; of block requests all, or those that are
+    /// slow or waited for.
     pub fn new(
         directory: &'a Path,
         sharing: Sharing,

@@ -45,10 +45,10 @@ enum Task {
     Off { since_ns: u64, state: OffCpuState, waking: Option<Wakeup>, woken: Option<Wakeup> },
 }
 
-/// What tasks do, by the events of a trace in their order: an importer's state machine. Give it each switch and each wakeup of all CPUs;
-/// what it adds to `ended` are whole waits. It assumes nothing: at a gap, everything that is open ends as [`WaitEnd::Lost`], and so it
-/// does at each event that contradicts the earlier ones, or is older. Of the sleep that a task was in when the trace began,
-/// only the time after its wakeup is known.
+/// What tasks do, by the events of a trace in their order: an importer's state machine. Give it each switch and each
+/// wakeup of all CPUs; what it adds to `ended` are whole waits. It assumes nothing: at a gap, everything that is open
+/// ends as [`WaitEnd::Lost`], and so it does at each event that contradicts the earlier ones, or is older. Of the sleep
+/// that a task was in when the trace began, only the time after its wakeup is known.
 ///
 /// ```
 /// use ingest::{OffCpuState, Scheduler, Switch, Wait, Wakeup};
@@ -60,7 +60,8 @@ enum Task {
 /// scheduler.waking(&Wakeup { at_ns: 9_000, tid: 7, waker_tid: Some(0) }, &mut ended);
 /// let back = Switch { at_ns: 9_500, cpu: 0, prev_tid: 0, prev_state: Some(OffCpuState::Preempted), next_tid: 7 };
 /// scheduler.switch(&back, &mut ended);
-/// let expected = Wait { woken_ns: Some(9_000), waker_tid: Some(0), ..Wait::new(7, OffCpuState::Blocked, 1_000, 9_500) };
+/// let wait = Wait::new(7, OffCpuState::Blocked, 1_000, 9_500);
+/// let expected = Wait { woken_ns: Some(9_000), waker_tid: Some(0), ..wait };
 /// assert_eq!(ended, [expected]);
 /// scheduler.finish(10_000, &mut ended);
 /// assert_eq!(ended.len(), 1, "dd runs");
@@ -76,7 +77,8 @@ pub struct Scheduler {
 }
 
 impl Scheduler {
-    /// Remembers at most that many tasks: of more, those that have been off the CPU for longest end as [`WaitEnd::Lost`].
+    /// Remembers at most that many tasks: of more, those that have been off the CPU for longest end as
+    /// [`WaitEnd::Lost`].
     pub fn new(most_tasks: usize) -> Scheduler {
         let most_tasks = most_tasks.max(FORGOTTEN);
         Scheduler { most_tasks, tasks: HashMap::new(), cpus: BTreeMap::new(), now_ns: 0, gaps: 0 }
@@ -114,8 +116,9 @@ impl Scheduler {
         self.wake(wakeup, true, ended);
     }
 
-    /// A task is woken (`sched_wakeup`, `sched_wakeup_new`). After a [`Scheduler::waking`] it changes nothing, except of a task that was
-    /// still on its CPU then. Its context may be an interrupt by which one CPU asks another: the waker of `waking` counts.
+    /// A task is woken (`sched_wakeup`, `sched_wakeup_new`). After a [`Scheduler::waking`] it changes nothing, except
+    /// of a task that was still on its CPU then. Its context may be an interrupt by which one CPU asks another: the
+    /// waker of `waking` counts.
     pub fn wakeup(&mut self, wakeup: &Wakeup, ended: &mut Vec<Wait>) {
         self.wake(wakeup, false, ended);
     }
@@ -202,7 +205,8 @@ impl Scheduler {
         switch.cpu < MOST_CPUS && ran && prev_fits && (!next_runs || switch.next_tid == switch.prev_tid)
     }
 
-    /// Whether an event is no older than those before it. An older one shows that others are missing, too, and is ignored.
+    /// Whether an event is no older than those before it. An older one shows that others are missing, too, and is
+    /// ignored.
     fn is_next(&mut self, at_ns: u64, ended: &mut Vec<Wait>) -> bool {
         let is_next = at_ns >= self.now_ns;
         if !is_next {

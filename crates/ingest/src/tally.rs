@@ -62,8 +62,8 @@ impl Tally {
         self.classes.iter().all(|class| class.count == 0 && class.oldest_running_ns.is_none())
     }
 
-    /// The aggregates of the interval, for each class of the phase so far: also for classes without completed operations,
-    /// so zero throughput is visible. The next interval begins.
+    /// The aggregates of the interval, for each class of the phase so far: also for classes without completed
+    /// operations, so zero throughput is visible. The next interval begins.
     pub(crate) fn close(&mut self, phase: &str, start_ns: u64, end_ns: u64) -> Vec<IntervalRecord> {
         self.classes.iter_mut().map(|class| class.close(phase, start_ns, end_ns)).collect()
     }

@@ -69,7 +69,8 @@ fn number(fields: &str) -> Option<i32> {
     fields.strip_prefix("NR ")?.split_whitespace().next()?.parse().ok()
 }
 
-/// `prev_comm=a prev_pid=7 prev_prio=120 prev_state=D ==> next_comm=b next_pid=8 next_prio=120`, or `a:7 [120] D ==> b:8 [120]`.
+/// `prev_comm=a prev_pid=7 prev_prio=120 prev_state=D ==> next_comm=b next_pid=8 next_prio=120`, or `a:7 [120] D ==>
+/// b:8 [120]`.
 fn switch(fields: &str) -> Option<Meaning<'_>> {
     let (prev, next) = fields.split_once(" ==> ")?;
     if let Some(prev_tid) = value(prev, "prev_pid") {
@@ -130,9 +131,8 @@ mod tests {
         };
         let expected = Meaning::Switch { prev_tid: 7, prev_state: Some(OffCpuState::Blocked), next: (8, "a b") };
         assert_eq!(
-            of(
-                "sched_switch: prev_comm=dd prev_pid=7 prev_prio=120 prev_state=D ==> next_comm=a b next_pid=8 next_prio=1"
-            ),
+            of("sched_switch: prev_comm=dd prev_pid=7 prev_prio=120 prev_state=D ==> next_comm=a b next_pid=8 \
+                 next_prio=1"),
             expected
         );
         assert_eq!(of("sched_switch:         dd:7 [120] D ==> a b:8 [120]"), expected);

@@ -1,8 +1,8 @@
 //! Events as text → a run.
 //!
-//! What a wait was for comes from its stack and from the request whose completion woke the task; who ended it from the waking. The request
-//! that woke a task is one that completed on the waker's CPU since that CPU last switched: the completion and the waking are then of one
-//! interrupt or of one task.
+//! What a wait was for comes from its stack and from the request whose completion woke the task; who ended it from the
+//! waking. The request that woke a task is one that completed on the waker's CPU since that CPU last switched: the
+//! completion and the waking are then of one interrupt or of one task.
 
 use std::collections::HashMap;
 use std::io::BufRead;
@@ -202,7 +202,8 @@ impl<'a, 'b> Import<'a, 'b> {
         held.iter().for_each(|wait| self.run.wait(wait));
     }
 
-    /// A task that was asleep at a contradiction leaves a CPU, or runs on one: only then its sleep has an end that is known.
+    /// A task that was asleep at a contradiction leaves a CPU, or runs on one: only then its sleep has an end that is
+    /// known.
     fn resume(&mut self, prev_tid: u32, next_tid: u32, at_ns: u64) {
         if let Some(wait) = self.held.remove(&prev_tid) {
             self.run.wait(&wait);

@@ -1,7 +1,7 @@
 //! A line of an event as text, of ftrace (`trace`, `trace_pipe`), `trace-cmd report` and `perf script`.
 //!
 //! ```text
-//!           dd-123   [001] d..2.  100.000010: sched_switch: prev_comm=dd prev_pid=123 prev_prio=120 prev_state=D ==> next_comm=x ...
+//!           dd-123   [001] d..2.  100.000010: sched_switch: prev_comm=dd prev_pid=123 prev_prio=120 ...
 //!           dd-123   [001]        100.000010: sched_switch:         dd:123 [120] D ==> swapper/1:0 [120]
 //! dd   123/123 [001]   100.000010: sched:sched_switch: prev_comm=dd ...
 //!         ffffffff821f8b58 __schedule+0x618 ([kernel.kallsyms])
@@ -79,7 +79,8 @@ fn task(context: &str) -> Option<(&str, u32, u32)> {
     Some((name.trim(), tid.rsplit('/').next()?.parse().ok()?, cpu))
 }
 
-/// A function of the kernel's stack below an event: `=> func` of ftrace, `ADDRESS func+0x1 ([kernel.kallsyms])` of perf.
+/// A function of the kernel's stack below an event: `=> func` of ftrace, `ADDRESS func+0x1 ([kernel.kallsyms])` of
+/// perf.
 pub(crate) fn frame(line: &str) -> Option<&str> {
     let text = line.trim();
     let bare = |function: &'_ str| -> usize { function.find(['+', '.', ' ']).unwrap_or(function.len()) };

@@ -288,7 +288,8 @@ proptest! {
         let (found, _) = waits(&events, machine.now_ns);
         for waits in by_task(&found).values() {
             prop_assert!(waits.windows(2).all(|pair| pair[0].end_ns <= pair[1].start_ns), "{:?}", waits);
-            let is_ordered = |wait: &Wait| wait.woken_ns.is_none_or(|woken| wait.start_ns <= woken && woken <= wait.end_ns);
+            let is_ordered = |wait: &Wait| wait.woken_ns.is_none_or(|woken| wait.start_ns <= woken
+                && woken <= wait.end_ns);
             prop_assert!(waits.iter().all(|wait| wait.start_ns <= wait.end_ns && is_ordered(wait)), "{:?}", waits);
         }
     }

@@ -11,14 +11,16 @@ use proptest::prelude::*;
 
 const PERF: &str = "\
 dd   7/7   [000]    10.000000: syscalls:sys_enter_fsync: fd: 0x3
-dd   7/7   [000]    10.000100: sched:sched_switch: prev_comm=dd prev_pid=7 prev_prio=120 prev_state=D ==> next_comm=swapper/0 next_pid=0 next_prio=120
+dd   7/7   [000]    10.000100: sched:sched_switch: prev_comm=dd prev_pid=7 prev_prio=120 prev_state=D ==> \
+next_comm=swapper/0 next_pid=0 next_prio=120
 \tffffffff821f8b58 __schedule+0x618 ([kernel.kallsyms])
 \tffffffff821f94c3 schedule+0x23 ([kernel.kallsyms])
 \tffffffffc0381234 jbd2_log_wait_commit+0x61 ([jbd2])
 \t           ee137 fsync+0x7 (/usr/lib/libc.so.6)
 
 jbd2/sda-8  9/9  [001]    10.700100: sched:sched_waking: comm=dd pid=7 prio=120 target_cpu=000
-swapper  0/0   [000]    10.700200: sched:sched_switch: prev_comm=swapper/0 prev_pid=0 prev_prio=120 prev_state=R ==> next_comm=dd next_pid=7 next_prio=120
+swapper  0/0   [000]    10.700200: sched:sched_switch: prev_comm=swapper/0 prev_pid=0 prev_prio=120 prev_state=R ==> \
+next_comm=dd next_pid=7 next_prio=120
 dd   7/7   [000]    10.700300: syscalls:sys_exit_fsync: 0x0
 ";
 const TRACE_CMD: &str = "\
@@ -77,8 +79,10 @@ fn a_wait_has_its_stack_and_its_waker_and_belongs_to_the_call() {
 /// A switch of other tasks that contradicts an earlier one ends no sleep.
 #[test]
 fn a_contradiction_elsewhere_does_not_cut_a_sleep() {
-    let elsewhere = "x   5/5   [001]    10.300000: sched:sched_switch: prev_comm=x prev_pid=5 prev_prio=1 prev_state=S ==> next_comm=y next_pid=6 next_prio=1\n\
-                     z   8/8   [001]    10.400000: sched:sched_switch: prev_comm=z prev_pid=8 prev_prio=1 prev_state=S ==> next_comm=y next_pid=6 next_prio=1\n";
+    let elsewhere = "x   5/5   [001]    10.300000: sched:sched_switch: prev_comm=x prev_pid=5 prev_prio=1 prev_state=S \
+                     ==> next_comm=y next_pid=6 next_prio=1\n\
+                     z   8/8   [001]    10.400000: sched:sched_switch: prev_comm=z prev_pid=8 prev_prio=1 prev_state=S \
+                     ==> next_comm=y next_pid=6 next_prio=1\n";
     let at = PERF.find("jbd2/sda-8").unwrap();
     let run = imported(&format!("{}{elsewhere}{}", &PERF[..at], &PERF[at..]));
     assert_eq!(
@@ -91,7 +95,8 @@ fn a_contradiction_elsewhere_does_not_cut_a_sleep() {
 /// An event out of order, before a sleep that goes on, does not end it.
 #[test]
 fn an_older_event_ends_no_sleep() {
-    let older = "z   8/8   [001]    10.000050: sched:sched_switch: prev_comm=z prev_pid=8 prev_prio=1 prev_state=S ==> next_comm=dd next_pid=7 next_prio=1\n";
+    let older = "z   8/8   [001]    10.000050: sched:sched_switch: prev_comm=z prev_pid=8 prev_prio=1 prev_state=S ==> \
+                 next_comm=dd next_pid=7 next_prio=1\n";
     let at = PERF.find("jbd2/sda-8").unwrap();
     let run = imported(&format!("{}{older}{}", &PERF[..at], &PERF[at..]));
     assert_eq!(long_waits(&run).iter().map(|wait| wait.duration_ns).sum::<u64>(), 700_100_000);

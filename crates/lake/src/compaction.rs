@@ -1,9 +1,9 @@
 //! Many files of a partition become one.
 //!
-//! Readers list a partition and then open what they found, without any lock. So a partition is never changed in place: the new
-//! directory is made aside, and changes places with the old one in a single system call. A reader that listed the old one and comes
-//! to open its files finds them missing, which is an error, since no name is used for other contents again; it never reads rows
-//! twice, nor misses some.
+//! Readers list a partition and then open what they found, without any lock. So a partition is never changed in place:
+//! the new directory is made aside, and changes places with the old one in a single system call. A reader that listed
+//! the old one and comes to open its files finds them missing, which is an error, since no name is used for other
+//! contents again; it never reads rows twice, nor misses some.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -47,8 +47,8 @@ pub(crate) struct Plan {
 }
 
 impl Lake {
-    /// Makes one file of each partition's files, and removes rows of runs that the lake does not have, which a crash left. A second
-    /// time it changes nothing. With `dry_run` nothing is written.
+    /// Makes one file of each partition's files, and removes rows of runs that the lake does not have, which a crash
+    /// left. A second time it changes nothing. With `dry_run` nothing is written.
     pub fn compact(&self, dry_run: bool) -> Result<Compaction, LakeError> {
         let mut done = Compaction::default();
         for day in self.days()? {

@@ -18,7 +18,8 @@ use crate::runs::runs_held;
 pub const SCHEMA_VERSION: u32 = 1;
 
 const MARKER: &str = "stallscope-lake.json";
-/// Files that are not complete yet, or no longer of the lake: readers skip this name for its dot, and it is below no table.
+/// Files that are not complete yet, or no longer of the lake: readers skip this name for its dot, and it is below no
+/// table.
 pub(crate) const STAGING: &str = ".staging";
 
 /// A lake that this process alone writes to.
@@ -98,8 +99,8 @@ impl Lake {
         Ok(false)
     }
 
-    /// Adds a run. Its files are written aside and renamed, its row in `runs` last: what a crash leaves before that belongs to no run
-    /// of the lake, and is replaced when the run is added again.
+    /// Adds a run. Its files are written aside and renamed, its row in `runs` last: what a crash leaves before that
+    /// belongs to no run of the lake, and is replaced when the run is added again.
     pub fn add(&self, contents: &Contents) -> Result<u64, LakeError> {
         let mut published = Vec::new();
         let added = self.add_to(contents, &mut published);

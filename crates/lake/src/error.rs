@@ -20,7 +20,8 @@ pub enum LakeError {
     },
     /// The file system cannot exchange directories.
     #[error(
-        "{path}: this file system cannot exchange two directories at once, so that a reader could miss rows; compact the lake where it is on ext4, XFS, Btrfs or tmpfs (of NFS: on the server)"
+        "{path}: this file system cannot exchange two directories at once, so that a reader could miss rows; compact \
+         the lake where it is on ext4, XFS, Btrfs or tmpfs (of NFS: on the server)"
     )]
     Exchange {
         /// The directory.
@@ -28,7 +29,8 @@ pub enum LakeError {
     },
     /// The marker is of another program or version.
     #[error(
-        "{path}: its marker {marker} has schema version {found}, and this program knows version {known}; use the program that wrote it"
+        "{path}: its marker {marker} has schema version {found}, and this program knows version {known}; use the \
+         program that wrote it"
     )]
     Version {
         /// The directory.

@@ -11,9 +11,9 @@ pub struct Step {
     pub functions: Vec<String>,
 }
 
-/// The fingerprint of a stall, as 16 hexadecimal digits: FNV-1a (64 bits) of its cause, of cause and functions of each step of its
-/// chain, the class of the lock, the type of the file system and the model of the disk. Nothing in it differs between machines
-/// of one kind: no address, id, name of a task, time or size.
+/// The fingerprint of a stall, as 16 hexadecimal digits: FNV-1a (64 bits) of its cause, of cause and functions of each
+/// step of its chain, the class of the lock, the type of the file system and the model of the disk. Nothing in it
+/// differs between machines of one kind: no address, id, name of a task, time or size.
 ///
 /// A task may be preempted, or throttled, anywhere: functions of such a step do not count.
 pub fn fingerprint(

@@ -1,7 +1,8 @@
-//! The lake: explained stalls of many runs and machines, as Parquet files that query engines read. `docs/FLEET.md` describes it.
+//! The lake: explained stalls of many runs and machines, as Parquet files that query engines read. `docs/FLEET.md`
+//! describes it.
 //!
-//! [`Contents`] collects the rows of one run, by table and day. A [`Lake`] puts them below its directory, all or nothing as far as
-//! a reader that asks `runs` first is concerned.
+//! [`Contents`] collects the rows of one run, by table and day. A [`Lake`] puts them below its directory, all or
+//! nothing as far as a reader that asks `runs` first is concerned.
 #![forbid(unsafe_code)]
 
 mod columns;

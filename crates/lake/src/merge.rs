@@ -28,8 +28,9 @@ pub(crate) struct Source {
     pub(crate) runs: Option<BTreeSet<String>>,
 }
 
-/// Writes a file with the rows of others, in their order. Files of different versions of the program may lack columns, which are
-/// null then. Nothing is held in memory but one batch of a source and one row group of the result. Returns the result's size.
+/// Writes a file with the rows of others, in their order. Files of different versions of the program may lack columns,
+/// which are null then. Nothing is held in memory but one batch of a source and one row group of the result. Returns
+/// the result's size.
 pub(crate) fn merge(sources: &[Source], to: &Path) -> io::Result<u64> {
     let schemas: Vec<SchemaRef> =
         sources.iter().map(|source| Ok(opened(source)?.schema().clone())).collect::<io::Result<_>>()?;

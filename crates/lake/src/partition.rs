@@ -28,8 +28,8 @@ impl Partition {
     }
 }
 
-/// A value as a part of a file name: bytes other than letters, digits, `.`, `_` and `-` become `%` and two digits, as readers of
-/// such partitions expect. Of a value that is too long the rest is replaced by its hash.
+/// A value as a part of a file name: bytes other than letters, digits, `.`, `_` and `-` become `%` and two digits, as
+/// readers of such partitions expect. Of a value that is too long the rest is replaced by its hash.
 pub fn escaped(value: &str) -> String {
     if value.is_empty() {
         return NO_VALUE.to_owned();

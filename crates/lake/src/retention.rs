@@ -21,8 +21,8 @@ pub struct Retention {
 }
 
 impl Lake {
-    /// Removes all days before `first`, such as `2026-08-01`. Each table's day goes at once, its runs before their rows. With `dry_run`
-    /// nothing is removed.
+    /// Removes all days before `first`, such as `2026-08-01`. Each table's day goes at once, its runs before their
+    /// rows. With `dry_run` nothing is removed.
     pub fn expire(&self, first: &str, dry_run: bool) -> Result<Retention, LakeError> {
         let mut done = Retention::default();
         let days: Vec<String> =

@@ -19,8 +19,8 @@ impl<'a> Runs<'a> {
         Runs { lake, found: BTreeMap::new() }
     }
 
-    /// Whether a run of the host's directory `host=HOST` has its row, which is on the day of its begin. An identity of another form
-    /// counts as a run of the lake: what is not understood is not removed.
+    /// Whether a run of the host's directory `host=HOST` has its row, which is on the day of its begin. An identity of
+    /// another form counts as a run of the lake: what is not understood is not removed.
     pub(crate) fn has(&mut self, run: &str, host: &'a OsStr) -> Result<bool, LakeError> {
         let Some(day) = day_of_run(run) else { return Ok(true) };
         let key = (day, host);
@@ -36,7 +36,8 @@ impl<'a> Runs<'a> {
     }
 }
 
-/// The runs that a file of the lake holds. A file that is named after a run holds that one alone, and need not be opened.
+/// The runs that a file of the lake holds. A file that is named after a run holds that one alone, and need not be
+/// opened.
 pub(crate) fn runs_held(file: &Path) -> Result<BTreeSet<String>, LakeError> {
     match run_named(file) {
         Some(run) => Ok([run.to_owned()].into()),

@@ -59,8 +59,8 @@ pub(crate) fn files(lake: &Path) -> Vec<String> {
     found
 }
 
-/// Rows of each run in a partition, as an engine reads them without a lock: list, then open. A directory that is missing has no rows, for
-/// engines that list from above; a file that was listed and is missing is an error.
+/// Rows of each run in a partition, as an engine reads them without a lock: list, then open. A directory that is
+/// missing has no rows, for engines that list from above; a file that was listed and is missing is an error.
 pub(crate) fn rows(partition: &Path) -> io::Result<BTreeMap<String, usize>> {
     let mut rows = BTreeMap::new();
     let entries = fs::read_dir(partition).into_iter().flatten();

@@ -12,8 +12,8 @@ pub fn date_of(wall_ns: i64) -> String {
     formatted(wall_ns, "%Y-%m-%d")
 }
 
-/// The identity of a run: when it began, and a hash of its machine's boot, its clocks, its workload and its end. A copy of a run has
-/// the same; runs that a flight recorder saved from one ring differ in their end.
+/// The identity of a run: when it began, and a hash of its machine's boot, its clocks, its workload and its end. A copy
+/// of a run has the same; runs that a flight recorder saved from one ring differ in their end.
 pub fn run_id(run: &RunDescription, end_ns: Option<u64>) -> String {
     let mut hash = Fnv::default();
     for part in [&run.host.boot_id, &run.host.hostname, &run.workload] {

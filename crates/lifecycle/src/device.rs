@@ -109,9 +109,9 @@ impl Device {
         self.losses.over(now_ns)
     }
 
-    /// The same for a flush without data. These share one range: a flush whose queue event was lost can take the completion
-    /// of a later one. It is gone once three flushes of the disk have ended: the flush in progress when it was queued, the
-    /// flush that carried it, and one more, before which it completed.
+    /// The same for a flush without data. These share one range: a flush whose queue event was lost can take the
+    /// completion of a later one. It is gone once three flushes of the disk have ended: the flush in progress when it
+    /// was queued, the flush that carried it, and one more, before which it completed.
     pub(super) fn losses_before_flushes(&self) -> u32 {
         self.flush_losses[0]
     }

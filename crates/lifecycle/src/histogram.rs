@@ -98,8 +98,8 @@ impl<const COARSE: u32> Histogram<COARSE> {
         (count > 0).then(|| ((self.sum + count / 2) / count) as u64)
     }
 
-    /// The value that the share `quantile` of all values does not exceed: the upper end of its bucket, as in HdrHistogram,
-    /// but never above the largest value. `None` without values.
+    /// The value that the share `quantile` of all values does not exceed: the upper end of its bucket, as in
+    /// HdrHistogram, but never above the largest value. `None` without values.
     pub fn quantile(&self, quantile: f64) -> Option<u64> {
         if self.count == 0 {
             return None;

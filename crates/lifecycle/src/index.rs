@@ -1,7 +1,7 @@
 //! Open-addressing index from a position on a device to the bios there.
 //!
-//! A position is hashed to a 32-bit tag. Equal tags share one chain in order of insertion. A walk of a chain compares the
-//! positions themselves: a tag collision costs only time.
+//! A position is hashed to a 32-bit tag. Equal tags share one chain in order of insertion. A walk of a chain compares
+//! the positions themselves: a tag collision costs only time.
 
 /// No bio.
 pub(super) const NIL: u32 = u32::MAX;
@@ -170,7 +170,8 @@ mod tests {
 
     proptest! {
         #[test]
-        fn behaves_like_a_map_of_queues(steps in proptest::collection::vec((0_u64..40, any::<bool>(), 0_usize..4), 0..2000)) {
+        fn behaves_like_a_map_of_queues(steps in proptest::collection::vec((0_u64..40, any::<bool>(), 0_usize..4),
+            0..2000)) {
             let mut index = Index::new();
             let mut model: HashMap<u32, Vec<u32>> = HashMap::new();
             let mut next_id = 0;

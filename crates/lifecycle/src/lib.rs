@@ -15,8 +15,8 @@
 //!
 //! **Certainty.** A bio's times count only if they cannot be wrong. Where the reader marks lost events, bios in flight
 //! are excluded, unless a single event was lost: one loss cannot pair two events wrongly without leaving a second
-//! candidate, and the lifecycle checks for one. Bios that span a clock jump are excluded as well. `docs/BLOCK.md` has the
-//! argument.
+//! candidate, and the lifecycle checks for one. Bios that span a clock jump are excluded as well. `docs/BLOCK.md` has
+//! the argument.
 #![forbid(unsafe_code)]
 
 mod arrivals;

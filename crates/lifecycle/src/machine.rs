@@ -266,8 +266,8 @@ impl<O: Observer> Lifecycle<O> {
         Some(at)
     }
 
-    /// The bio at `tag` with the highest `fitness`, the oldest of equals; 0 is no match. Where events were lost and another
-    /// bio matches, both become doubtful.
+    /// The bio at `tag` with the highest `fitness`, the oldest of equals; 0 is no match. Where events were lost and
+    /// another bio matches, both become doubtful.
     fn find(&mut self, tag: u32, fitness: impl Fn(&Self, &Bio) -> u8) -> Option<Found> {
         let first = self.starts.first(tag);
         if first == NIL {
@@ -318,8 +318,8 @@ impl<O: Observer> Lifecycle<O> {
         }
     }
 
-    /// Whether the event is by the thread that queued the bio. That thread does everything up to the insertion, except for
-    /// throttled bios. This distinguishes bios of equal extent.
+    /// Whether the event is by the thread that queued the bio. That thread does everything up to the insertion, except
+    /// for throttled bios. This distinguishes bios of equal extent.
     fn is_by_its_thread(&self, bio: &Bio, event: &BlockEvent) -> u8 {
         u8::from(!bio.has(flag::NO_BIO) && self.classes.get(bio.class).key.pid == event.pid)
     }

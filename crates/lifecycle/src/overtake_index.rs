@@ -1,12 +1,12 @@
 //! Counts, for each slow bio, what overtook it and what it waited behind.
 //!
 //! Bios get positions in queue order. A bio **overtook** another if it has a later position and completed earlier.
-//! Walking the events of each wait would cost the square of the queue length. Instead, positions are grouped in blocks of
-//! [`BLOCK`]. A block stores the class of each position and which have completed, and a tally of the completed ones by
-//! class, updated on demand. A query costs a scan of one block and one tally for each later block.
+//! Walking the events of each wait would cost the square of the queue length. Instead, positions are grouped in blocks
+//! of [`BLOCK`]. A block stores the class of each position and which have completed, and a tally of the completed ones
+//! by class, updated on demand. A query costs a scan of one block and one tally for each later block.
 //!
-//! A block with nothing in flight is never queried, so it is folded into its predecessor: only blocks with bios in flight
-//! exist, and their number is bounded.
+//! A block with nothing in flight is never queried, so it is folded into its predecessor: only blocks with bios in
+//! flight exist, and their number is bounded.
 
 use super::overtake_block::{BLOCK, Block, NIL, Tally, add_counts};
 
@@ -146,8 +146,8 @@ impl OvertakeIndex {
         self.live -= 1;
     }
 
-    /// The bios around `position`, whose bio completes now. Call before [`OvertakeIndex::complete`]. `None` if the block was
-    /// dropped.
+    /// The bios around `position`, whose bio completes now. Call before [`OvertakeIndex::complete`]. `None` if the
+    /// block was dropped.
     pub(super) fn surroundings(&mut self, position: QueuePosition, class: u16) -> Option<Surroundings> {
         if self.blocks[position.block as usize].generation != position.generation {
             return None;
@@ -172,8 +172,8 @@ impl OvertakeIndex {
         Some(found)
     }
 
-    /// Of the bios in flight at queue time, those completed by now: all except those still in flight, which are all bios in
-    /// flight now without this bio and without those queued later.
+    /// Of the bios in flight at queue time, those completed by now: all except those still in flight, which are all
+    /// bios in flight now without this bio and without those queued later.
     fn ahead_of(&mut self, position: QueuePosition, class: u16, at_queueing: &Tally) -> Tally {
         add(&mut self.scratch, at_queueing);
         for (sum, &count) in self.scratch.iter_mut().zip(&self.in_flight) {

@@ -1,7 +1,7 @@
 //! Distributions of the times of completed bios.
 //!
-//! Nothing else depends on them, and to count them costs as much as to follow the bios. They are counted in batches, one histogram
-//! after the other, so that it stays in the cache; those of a long trace on a thread of their own.
+//! Nothing else depends on them, and to count them costs as much as to follow the bios. They are counted in batches,
+//! one histogram after the other, so that it stays in the cache; those of a long trace on a thread of their own.
 
 use std::panic::resume_unwind;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};

@@ -1,7 +1,7 @@
 //! Rates, depths and latencies over time, in bins of equal width.
 //!
-//! The length of a trace is unknown before its end. Bins start narrow. When the trace outgrows them, neighbours are merged
-//! and the width doubles: memory is bounded and the width is a power of two.
+//! The length of a trace is unknown before its end. Bins start narrow. When the trace outgrows them, neighbours are
+//! merged and the width doubles: memory is bounded and the width is a power of two.
 
 use model::block::Operation;
 
@@ -260,7 +260,8 @@ mod tests {
             }
             prop_assert!(timeline.bins.len() <= BINS);
             prop_assert_eq!(timeline.bins.iter().map(|bin| bin.queued).sum::<u64>(), steps.len() as u64);
-            prop_assert_eq!(timeline.bins.iter().map(|bin| bin.completed_bytes[1]).sum::<u64>(), 512 * steps.len() as u64);
+            prop_assert_eq!(timeline.bins.iter().map(|bin| bin.completed_bytes[1]).sum::<u64>(),
+                512 * steps.len() as u64);
             let total: u64 = steps.iter().sum();
             prop_assert_eq!(timeline.bins.iter().map(|bin| bin.depth_ns).sum::<u128>(), u128::from(total));
         }

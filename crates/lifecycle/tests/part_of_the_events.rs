@@ -130,7 +130,8 @@ proptest! {
     #[test]
     fn times_at_the_device_need_no_other_events(kept in prop::collection::vec(any::<bool>(), 4)) {
         let letters = [Action::Queue, Action::GetRequest, Action::Insert, Action::Remap].map(Action::letters);
-        let dropped: Vec<&str> = letters.iter().zip(&kept).filter(|(_, kept)| !**kept).map(|(letter, _)| *letter).collect();
+        let dropped: Vec<&str> = letters.iter().zip(&kept).filter(|(_, kept)| !**kept).map(|(letter,
+            _)| *letter).collect();
         let whole = text_of("live-btrace");
         let mut numbers = [0_u32; 4];
         let part: String = whole

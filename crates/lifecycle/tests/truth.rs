@@ -211,7 +211,8 @@ proptest! {
     }
 
     #[test]
-    fn a_step_of_the_clock_changes_no_time_that_is_counted(workload in workloads(), back in any::<bool>(), at in 0.1..0.9_f64) {
+    fn a_step_of_the_clock_changes_no_time_that_is_counted(workload in workloads(), back in any::<bool>(),
+        at in 0.1..0.9_f64) {
         let (mut events, truth) = trace_and_truth(&workload);
         let at = (events.len() as f64 * at) as usize;
         let by_ns = if back { -900_000_000 } else { 3_600_000_000_000 };
@@ -228,7 +229,8 @@ proptest! {
         }
         let moved = |time_ns: u64| if time_ns < step_ns { time_ns } else { time_ns.saturating_add_signed(by_ns) };
         let truths: HashMap<Key, &TrueBio> =
-            truth_by_key(&truth).into_iter().map(|(key, bio)| ((key.0, key.1, key.2, key.3, moved(key.4)), bio)).collect();
+            truth_by_key(&truth).into_iter().map(|(key, bio)| ((key.0, key.1, key.2, key.3, moved(key.4)),
+                bio)).collect();
         for bio in bios.iter().filter(|bio| bio.certainty.is_certain()) {
             let truth = truths.get(&key(bio));
             prop_assert!(truth.is_some_and(|truth| true_phases(truth) == bio.phases), "{:?} {:?}", bio, truth);
@@ -236,8 +238,8 @@ proptest! {
     }
 }
 
-/// Found by proptest: discards merged with a discard whose events were lost, the same after the discard was gone, and a flush
-/// without data that took another's completion.
+/// Found by proptest: discards merged with a discard whose events were lost, the same after the discard was gone, and a
+/// flush without data that took another's completion.
 #[test]
 fn losses_that_once_made_times_wrong() {
     let workload = |seed, tasks, disks, depth, think_ns, contiguous, scheduler| Workload {

@@ -63,7 +63,8 @@ pub(crate) fn perform(load: &Load, thread: ActorThread) {
         last: None,
     };
     if actor.rate_per_s.is_some() {
-        // With the default timer slack the kernel wakes a sleeping thread up to 50 us late, which would count as latency.
+        // With the default timer slack the kernel wakes a sleeping thread up to 50 us late, which would count as
+        // latency.
         let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
     }
     performer.run();

@@ -8,8 +8,8 @@
 //! └─────────┴─────────┴───────────────┴────────────┴────────┴──────┘ └───────────────────────────┘
 //! ```
 //!
-//! The load writes with relaxed atomics and never waits; the program may read at any time. Each thread of the load has a separate shard
-//! while threads are few, so that counting is a load and a store; many threads share shards.
+//! The load writes with relaxed atomics and never waits; the program may read at any time. Each thread of the load has
+//! a separate shard while threads are few, so that counting is a load and a store; many threads share shards.
 
 mod control;
 mod job_threads;

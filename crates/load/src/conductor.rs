@@ -69,8 +69,8 @@ pub struct Conductor {
 }
 
 impl Conductor {
-    /// Starts the load process. It dies with the calling *thread*: call this from a thread that lives as long as the load
-    /// should, such as the main thread.
+    /// Starts the load process. It dies with the calling *thread*: call this from a thread that lives as long as the
+    /// load should, such as the main thread.
     pub fn start(plan: Plan, launch: &Launch) -> Result<Conductor, LoadError> {
         Conductor::start_among(plan, launch, None)
     }
@@ -230,8 +230,8 @@ impl Conductor {
             self.stage = ConductorState::Stopping;
             return;
         }
-        // Operations that end between two phases belong to neither. Jobs may end before their start is seen here, so this
-        // comes before any thread can begin.
+        // Operations that end between two phases belong to neither. Jobs may end before their start is seen here, so
+        // this comes before any thread can begin.
         self.reader.interval("", now_ns);
         self.board.prepare_job(self.sequence);
         self.board.give(LoadCommand::Phase { phase, sequence: self.sequence });

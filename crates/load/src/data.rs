@@ -4,10 +4,10 @@
 //! file in it is written first and removed last. A directory of that name without a
 //! marker is never touched. A lock ([`DirectoryLock`]) reserves a data directory for one run.
 //!
-//! A data directory may lie in a directory of another user, who can replace it at any time. So it is opened once, and files
-//! beneath it are reached from there, without a link. No other user may be able to write into it: it belongs to this user,
-//! root, or the caller of `sudo`, is not writable by all, and what a fill does not make itself is removed first. Hence names
-//! beneath are the load's own.
+//! A data directory may lie in a directory of another user, who can replace it at any time. So it is opened once, and
+//! files beneath it are reached from there, without a link. No other user may be able to write into it: it belongs to
+//! this user, root, or the caller of `sudo`, is not writable by all, and what a fill does not make itself is removed
+//! first. Hence names beneath are the load's own.
 
 mod file_set;
 mod hold;

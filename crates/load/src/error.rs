@@ -20,7 +20,8 @@ pub enum LoadError {
         source: io::Error,
     },
     /// A value for a variable that the recipe does not have.
-    #[error("recipe '{recipe}' has no variable '{name}'{}", suggestion.as_deref().map(|s| format!("; did you mean '{s}'?")).unwrap_or_default())]
+    #[error("recipe '{recipe}' has no variable \
+             '{name}'{}", suggestion.as_deref().map(|s| format!("; did you mean '{s}'?")).unwrap_or_default())]
     NoSuchVariable {
         /// The recipe.
         recipe: String,
@@ -68,7 +69,8 @@ pub enum LoadError {
         path: PathBuf,
     },
     /// A data directory of ranks on many machines that is not the one that the first rank made.
-    #[error("{}: the data of rank 0 is not seen on this node; all nodes must share the file system under test", path.display())]
+    #[error("{}: the data of rank 0 is not seen on this node; all nodes must share the file system under \
+             test", path.display())]
     NotShared {
         /// The data directory.
         path: PathBuf,

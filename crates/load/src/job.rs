@@ -1,9 +1,9 @@
 //! Jobs: what a thread does from the common start of a phase until its share is done.
 //!
-//! An actor with steps repeats them until the phase ends. An actor with a *job* ends with the job: a number of files, one
-//! pass over a file, a number of reads. The phase ends when all its jobs have ended, or after its duration. Each job is a
-//! file or folder here: the values of its keys (a part of the plan), and the loop, which times its operations through a
-//! [`Worker`]. The keys are those of [`crate::recipe`].
+//! An actor with steps repeats them until the phase ends. An actor with a *job* ends with the job: a number of files,
+//! one pass over a file, a number of reads. The phase ends when all its jobs have ended, or after its duration. Each
+//! job is a file or folder here: the values of its keys (a part of the plan), and the loop, which times its operations
+//! through a [`Worker`]. The keys are those of [`crate::recipe`].
 
 mod block;
 mod checkout;

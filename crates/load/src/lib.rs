@@ -6,9 +6,9 @@
 //! ```
 //!
 //! [`recipe::Recipe`] is the text of a workload, [`plan::Plan`] the same with every formula resolved to a number and
-//! checked against the machine. A [`conductor::Conductor`] starts the load process with the plan, commands it through the
-//! board which phase to run, and reads the operations' figures from the board. The load process
-//! ([`process::main`]) fills the data directories and runs the actors' threads.
+//! checked against the machine. A [`conductor::Conductor`] starts the load process with the plan, commands it through
+//! the board which phase to run, and reads the operations' figures from the board. The load process ([`process::main`])
+//! fills the data directories and runs the actors' threads.
 #![deny(unsafe_code)]
 
 mod actor;

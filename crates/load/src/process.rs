@@ -34,8 +34,8 @@ struct LoadArguments {
 }
 
 /// Runs the load process to its end and returns its exit code. `arguments` are those after `__load`, as
-/// [`crate::conductor::Conductor`] gives them; the plan comes on standard input as JSON. `give_up` takes from this thread the
-/// privileges that a load does not need, before it starts others.
+/// [`crate::conductor::Conductor`] gives them; the plan comes on standard input as JSON. `give_up` takes from this
+/// thread the privileges that a load does not need, before it starts others.
 ///
 /// The process dies with the thread that started it (PR_SET_PDEATHSIG).
 pub fn main(arguments: impl Iterator<Item = OsString>, give_up: impl FnOnce()) -> u8 {

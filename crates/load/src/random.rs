@@ -23,8 +23,8 @@ impl Random {
         result
     }
 
-    /// A number below `bound`, uniformly distributed (multiply-shift; its bias is below 2^-32 for every bound here); 0 when
-    /// `bound` is 0.
+    /// A number below `bound`, uniformly distributed (multiply-shift; its bias is below 2^-32 for every bound here); 0
+    /// when `bound` is 0.
     pub fn below(&mut self, bound: u64) -> u64 {
         ((u128::from(self.bits()) * u128::from(bound)) >> 64) as u64
     }

@@ -1,8 +1,8 @@
 //! Self-describing data: each unit carries its location and the write that it belongs to.
 //!
-//! A block consists of units of [`UNIT_BYTES`], the smallest size that a disk writes atomically. Each unit carries the run
-//! and the file that it belongs to, its offset, the generation of the write, and a checksum. A reader detects blocks that
-//! are [wrong, torn, stale or misplaced](Fault), including blocks that mix two writes.
+//! A block consists of units of [`UNIT_BYTES`], the smallest size that a disk writes atomically. Each unit carries the
+//! run and the file that it belongs to, its offset, the generation of the write, and a checksum. A reader detects
+//! blocks that are [wrong, torn, stale or misplaced](Fault), including blocks that mix two writes.
 //!
 //! ```text
 //! word  0              1       2     3    4           5 .. 62   63

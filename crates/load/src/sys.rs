@@ -74,8 +74,8 @@ impl SharedMemory {
 
     pub(crate) fn words(&self) -> &[AtomicU64] {
         // SAFETY: the mapping is page-aligned, at least `words_bytes` long and lives as long as `self`; the seals keep
-        // the file from shrinking, and no code truncates a ledger in use. Atomics may be shared with another process, and
-        // every bit pattern is valid.
+        // the file from shrinking, and no code truncates a ledger in use. Atomics may be shared with another process,
+        // and every bit pattern is valid.
         unsafe { std::slice::from_raw_parts(self.map.as_ptr().cast::<AtomicU64>(), self.words_bytes / 8) }
     }
 

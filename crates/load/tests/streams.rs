@@ -20,7 +20,8 @@ fn run(recipe: &str, directory: &Path) -> RunReport {
 /// A recipe of phases of one process each, all with one set; each phase is a name and the keys of its job.
 fn recipe(size: &str, phases: &[(&str, &str)]) -> String {
     let mut text = format!(
-        "name = \"streams\"\nabout = \"a\"\n[files.set]\ncount = 1\nsize = \"{size}\"\nfill = false\n[[phase]]\nname = \"prepare\"\nkind = \"fill\"\n"
+        "name = \"streams\"\nabout = \"a\"\n[files.set]\ncount = 1\nsize = \"{size}\"\nfill = false\n[[phase]]\nname \
+         = \"prepare\"\nkind = \"fill\"\n"
     );
     for (name, keys) in phases {
         text += &format!("[[phase]]\nname = \"{name}\"\nkind = \"run\"\n");

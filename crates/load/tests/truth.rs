@@ -29,12 +29,12 @@ struct Figures {
     late: usize,
 }
 
-/// Of 10,000 writes the 2,000 that were due while the file system was frozen for 2 s waited for the thaw, and those that
-/// came while they were caught up with waited too: p90 is 1 s where the disk catches up at once, and follows from the count
-/// of late writes otherwise. Counted from the real start nearly all would take microseconds.
+/// Of 10,000 writes the 2,000 that were due while the file system was frozen for 2 s waited for the thaw, and those
+/// that came while they were caught up with waited too: p90 is 1 s where the disk catches up at once, and follows from
+/// the count of late writes otherwise. Counted from the real start nearly all would take microseconds.
 ///
-/// The truth is computed without the histogram: from the schedule, and from how many writes had ended at each moment. So it
-/// holds however slow the disk and however busy the machine is.
+/// The truth is computed without the histogram: from the schedule, and from how many writes had ended at each moment.
+/// So it holds however slow the disk and however busy the machine is.
 fn check(recipe: &str, settings: &[(&str, &str)]) {
     let Some(disk) = disk(&["mkfs.xfs", "-q"], 512 << 20) else { return };
     let figures = writes_around_a_freeze(&disk, recipe, settings);

@@ -1,9 +1,10 @@
-//! Timed calls of a kernel function, or of the interval between two tracepoints: how many, how long, and what was missed.
+//! Timed calls of a kernel function, or of the interval between two tracepoints: how many, how long, and what was
+//! missed.
 
 use crate::stall::{REQUEST_BUCKETS, request_bucket, request_bucket_floor_ns};
 
-/// The unit that a histogram is shown in. It scales the fine buckets: each power of two of this unit is a bucket boundary,
-/// and the buckets sum exactly to a histogram of powers of two.
+/// The unit that a histogram is shown in. It scales the fine buckets: each power of two of this unit is a bucket
+/// boundary, and the buckets sum exactly to a histogram of powers of two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum LatencyUnit {
     /// Nanoseconds.

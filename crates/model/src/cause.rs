@@ -18,7 +18,8 @@ pub mod traits {
     pub const AT_DISK: u32 = 1 << 5;
     /// The chain of such a wait leads to the request that ended it.
     pub const ENDS_WITH_REQUEST: u32 = 1 << 6;
-    /// A request may end such a wait, but the cause is no stage of it: a journal without space waits for the writes of its checkpoint.
+    /// A request may end such a wait, but the cause is no stage of it: a journal without space waits for the writes of
+    /// its checkpoint.
     pub const HIDES_STAGES: u32 = 1 << 7;
     /// It ends when another task goes on.
     pub const FOR_TASK: u32 = 1 << 8;

@@ -1,6 +1,6 @@
-//! Containers, by the paths of their cgroups. Each engine names the cgroup of a container by its id, 64 hexadecimal digits:
-//! `/machine.slice/libpod-ID.scope/container`, `/system.slice/docker-ID.scope`, `/kubepods.slice/kubepods-podUID.slice/cri-containerd-ID.scope`,
-//! `/docker/ID`.
+//! Containers, by the paths of their cgroups. Each engine names the cgroup of a container by its id, 64 hexadecimal
+//! digits: `/machine.slice/libpod-ID.scope/container`, `/system.slice/docker-ID.scope`,
+//! `/kubepods.slice/kubepods-podUID.slice/cri-containerd-ID.scope`, `/docker/ID`.
 
 use std::collections::BTreeMap;
 
@@ -48,8 +48,8 @@ impl Containers {
         &self.0
     }
 
-    /// A cgroup of a container in words: `container loader`, or `container 1463d1f94681`, and `web.service of container loader`. `None` for
-    /// another cgroup.
+    /// A cgroup of a container in words: `container loader`, or `container 1463d1f94681`, and `web.service of container
+    /// loader`. `None` for another cgroup.
     pub fn words(&self, cgroup: &str) -> Option<String> {
         let (id, below) = id(cgroup)?;
         let name = self.0.get(id).map_or(&id[..SHOWN], String::as_str);

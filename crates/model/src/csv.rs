@@ -1,8 +1,8 @@
 //! Cells of CSV files (RFC 4180) that hold text from outside.
 //!
-//! A spreadsheet takes a cell that begins with `=`, `+`, `-` or `@` for a formula, also a quoted one, and runs it. So such a text
-//! gets an apostrophe before it, as does one that begins with an apostrophe: who removes one leading apostrophe from each
-//! cell of text has the name as it was. Numbers are written as they are.
+//! A spreadsheet takes a cell that begins with `=`, `+`, `-` or `@` for a formula, also a quoted one, and runs it. So
+//! such a text gets an apostrophe before it, as does one that begins with an apostrophe: who removes one leading
+//! apostrophe from each cell of text has the name as it was. Numbers are written as they are.
 
 use std::borrow::Cow;
 

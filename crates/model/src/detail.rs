@@ -1,5 +1,5 @@
-//! What is known of a lost time beside its length: what the fields of its tracepoint say, which cgroup held the task, or what is at the
-//! other end of what it waits on.
+//! What is known of a lost time beside its length: what the fields of its tracepoint say, which cgroup held the task,
+//! or what is at the other end of what it waits on.
 
 mod other_end;
 mod stored;

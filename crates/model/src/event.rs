@@ -88,7 +88,8 @@ pub enum RunEvent {
         /// For how long the programs' time was measured.
         measured_ns: u64,
     },
-    /// A source of the tracer whose kernel module was loaded after the run's begin: attached then, or why it could not be.
+    /// A source of the tracer whose kernel module was loaded after the run's begin: attached then, or why it could not
+    /// be.
     Source {
         /// When, on the monotonic clock.
         at_ns: u64,
@@ -175,8 +176,8 @@ pub struct Member {
     /// CPU time of the thread, if known.
     #[serde(default)]
     pub cpu_ns: Option<u64>,
-    /// How much of the file system of its directory was not available to users when it ended, in millionths; `None` where
-    /// unknown.
+    /// How much of the file system of its directory was not available to users when it ended, in millionths; `None`
+    /// where unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub used_ppm: Option<u32>,
     /// When it had opened its file, and when it began to close it; `None` where the job opens more than one, or none.

@@ -1,7 +1,7 @@
 //! Functions of the kernel by what they do to the task that calls them.
 //!
-//! `stack_trace_save_tsk` omits the section `.sched.text`, so that recorded stacks of sleeping tasks lack them. Dumps and the stacks of
-//! other tracers have them.
+//! `stack_trace_save_tsk` omits the section `.sched.text`, so that recorded stacks of sleeping tasks lack them. Dumps
+//! and the stacks of other tracers have them.
 
 /// Functions that put a task to sleep until a lock is free.
 const LOCKS: &[&str] = &[

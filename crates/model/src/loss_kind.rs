@@ -1,4 +1,5 @@
-//! Kinds of losses, by their names in archives: declared once for those who count them and those who judge what is left.
+//! Kinds of losses, by their names in archives: declared once for those who count them and those who judge what is
+//! left.
 
 /// What a recording that lost something lacks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -106,8 +106,8 @@ pub struct MetricDescriptor {
     pub unit: Unit,
     /// Counter or gauge.
     pub semantics: Semantics,
-    /// Kernel name of the device (`vda`) that the instance identifies, when the metric was described; `None` if the instance is
-    /// no device.
+    /// Kernel name of the device (`vda`) that the instance identifies, when the metric was described; `None` if the
+    /// instance is no device.
     pub device: Option<String>,
 }
 

@@ -1,8 +1,10 @@
-//! Names that the kernel has as bytes: of files, mounts, cgroups, processes. They end with a zero byte and may hold any other.
+//! Names that the kernel has as bytes: of files, mounts, cgroups, processes. They end with a zero byte and may hold any
+//! other.
 //!
-//! One convention for all of them: a name is kept as text, and each byte that is not UTF-8 is written as `\xff`. So different names
-//! stay different, and no name makes reading fail. A backslash is left as it is, since systemd has names with `\x2d`; a text
-//! that means two names is looked up as it is first. What a terminal would obey is escaped on output, not here.
+//! One convention for all of them: a name is kept as text, and each byte that is not UTF-8 is written as `\xff`. So
+//! different names stay different, and no name makes reading fail. A backslash is left as it is, since systemd has
+//! names with `\x2d`; a text that means two names is looked up as it is first. What a terminal would obey is escaped on
+//! output, not here.
 
 /// A name as text.
 pub fn text(bytes: &[u8]) -> String {

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The operation class of one round of a work actor: its steps are operations of their own classes, which a sum over all
-/// operations must not count twice.
+/// The operation class of one round of a work actor: its steps are operations of their own classes, which a sum over
+/// all operations must not count twice.
 pub const ROUND: &str = "round";
 
 /// A bucket of a latency histogram: how many operations took about this long.

@@ -99,7 +99,8 @@ pub struct Finding {
     pub why: Option<String>,
     /// The remedy; `None` if none is needed or known.
     pub remedy: Option<String>,
-    /// The kernel module that has it and is not loaded: nothing on the machine uses it, and once it is loaded it is available.
+    /// The kernel module that has it and is not loaded: nothing on the machine uses it, and once it is loaded it is
+    /// available.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unloaded_module: Option<String>,
 }

@@ -49,8 +49,8 @@ pub struct RunDescription {
     pub mounts: Vec<Mount>,
     /// Block devices.
     pub devices: Vec<Device>,
-    /// Directories that a recorded command is likely to use: those of `--device-of`, else its working directory and the paths
-    /// among its words. A load's are in its recipe.
+    /// Directories that a recorded command is likely to use: those of `--device-of`, else its working directory and the
+    /// paths among its words. A load's are in its recipe.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub under_test: Vec<String>,
     /// Tasks that counted as the recorded command: what `--follow` named.
@@ -210,8 +210,8 @@ pub struct RecipeAsRun {
     /// Value of each variable whose values are words, as text.
     #[serde(default)]
     pub words: Vec<(String, String)>,
-    /// Classes whose operations consist of operations of other classes: a checkout of its reads and writes. They have latencies,
-    /// and are in no sum.
+    /// Classes whose operations consist of operations of other classes: a checkout of its reads and writes. They have
+    /// latencies, and are in no sum.
     #[serde(default)]
     pub wholes: Vec<String>,
     /// Directories given by the user.
@@ -245,8 +245,8 @@ pub struct Host {
     pub kernel_command_line: String,
     /// Settings that change how memory and writeback behave, by their name under /proc/sys.
     pub sysctl: Vec<(String, String)>,
-    /// Cgroup version that limits CPU, memory and I/O there: 1 where any of these controllers is of version 1; `None` where none is
-    /// mounted, and in older runs.
+    /// Cgroup version that limits CPU, memory and I/O there: 1 where any of these controllers is of version 1; `None`
+    /// where none is mounted, and in older runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cgroup_version: Option<u8>,
 }
@@ -276,7 +276,8 @@ pub struct Device {
     /// Identity that survives renaming and is used as the metrics' instance: WWN, serial, the loop's backing file, or
     /// the name if nothing better is known.
     pub identity: String,
-    /// Model that it reports, of a partition that of its disk; `None` for virtual devices that report none, and in older runs.
+    /// Model that it reports, of a partition that of its disk; `None` for virtual devices that report none, and in
+    /// older runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     /// Size.
@@ -287,7 +288,8 @@ pub struct Device {
     pub scheduler: Option<String>,
     /// `nr_requests`.
     pub queue_depth: Option<u64>,
-    /// Whether its own share limits dirty pages (`strict_limit` of its bdi); `None` where the kernel does not say, and in older runs.
+    /// Whether its own share limits dirty pages (`strict_limit` of its bdi); `None` where the kernel does not say, and
+    /// in older runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub strict_limit: Option<bool>,
     /// Of a device of the device mapper or md; `None` for others, and in older runs.

@@ -1,4 +1,5 @@
-//! The set of a run on several nodes (`set.json`): one run, whose nodes each have a run directory. docs/MPI.md describes it.
+//! The set of a run on several nodes (`set.json`): one run, whose nodes each have a run directory. docs/MPI.md
+//! describes it.
 
 use serde::{Deserialize, Serialize};
 
@@ -78,8 +79,8 @@ impl SetNode {
         format!("node-{}", self.name)
     }
 
-    /// Its clock: measured twice, it is taken to be in the middle, and what it moved by adds half to the error. `None`: never
-    /// measured.
+    /// Its clock: measured twice, it is taken to be in the middle, and what it moved by adds half to the error. `None`:
+    /// never measured.
     pub fn clock(&self) -> Option<NodeClock> {
         let (begin, end) = match (self.clock_at_begin, self.clock_at_end) {
             (Some(begin), Some(end)) => (begin, end),

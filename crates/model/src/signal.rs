@@ -1,8 +1,8 @@
 //! Signals: what the kernel reports of a wait while it happens, by a tracepoint.
 //!
-//! One table ([`SIGNALS`], [`SOURCES`]) holds all that is known of a signal: its name in archives, the BPF programs that
-//! observe it, the cause it stands for and its wording. The tracer's C enumerations are generated from it, and explain
-//! takes causes from it. A new traced cause is a BPF program and its entries in this table.
+//! One table ([`SIGNALS`], [`SOURCES`]) holds all that is known of a signal: its name in archives, the BPF programs
+//! that observe it, the cause it stands for and its wording. The tracer's C enumerations are generated from it, and
+//! explain takes causes from it. A new traced cause is a BPF program and its entries in this table.
 
 mod shape;
 mod sources;

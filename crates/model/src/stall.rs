@@ -27,13 +27,16 @@ pub struct TaskRecord {
     pub pid: u32,
     /// The thread's name (`comm`).
     pub name: String,
-    /// Its memory cgroup (v1), or its cgroup (v2), as a path below the hierarchy's root. `None` where the task was gone.
+    /// Its memory cgroup (v1), or its cgroup (v2), as a path below the hierarchy's root. `None` where the task was
+    /// gone.
     pub cgroup: Option<String>,
     /// Its cgroup of the I/O controller, where that hierarchy (v1) has another path for it.
     pub io_cgroup: Option<String>,
-    /// The program or script that started its process, and that one's id: `rotate.sh/812`. `None` where it is unknown, or of no interest.
+    /// The program or script that started its process, and that one's id: `rotate.sh/812`. `None` where it is unknown,
+    /// or of no interest.
     pub started_by: Option<String>,
-    /// What its process says in its title that it is, where programs of one name have several: `checkpointer` of PostgreSQL.
+    /// What its process says in its title that it is, where programs of one name have several: `checkpointer` of
+    /// PostgreSQL.
     pub role: Option<String>,
     /// The name of the container that its cgroup is of.
     pub container: Option<String>,
@@ -70,14 +73,17 @@ pub struct StallRecord {
     pub stack: Option<u32>,
     /// Kernel stack of the waker at the waking: [`StackRecord::stack`].
     pub waker_stack: Option<u32>,
-    /// The block request whose completion woke it: [`RequestRecord::request`]. Of an asynchronous operation: its last slow one.
+    /// The block request whose completion woke it: [`RequestRecord::request`]. Of an asynchronous operation: its last
+    /// slow one.
     pub request: Option<u32>,
-    /// Of a span: its tracepoint's name, without `_begin`, `_end`, `_start` (`mm_vmscan_direct_reclaim`). Of time off the
-    /// CPU: the tracepoint that announced the wait (`balance_dirty_pages`, `contention_begin`). See [`crate::signal`].
+    /// Of a span: its tracepoint's name, without `_begin`, `_end`, `_start` (`mm_vmscan_direct_reclaim`). Of time off
+    /// the CPU: the tracepoint that announced the wait (`balance_dirty_pages`, `contention_begin`). See
+    /// [`crate::signal`].
     pub tracepoint: Option<String>,
     /// What the tracepoint's fields say, which cgroup held the task, or what a lasting wait is for.
     pub detail: Option<Detail>,
-    /// The system call that it happened in, by the kernel's name; of an asynchronous operation its name (`io_uring_write`).
+    /// The system call that it happened in, by the kernel's name; of an asynchronous operation its name
+    /// (`io_uring_write`).
     pub call: Option<String>,
     /// The workqueue whose work a kernel worker did, where it is known.
     pub work: Option<String>,
@@ -91,7 +97,8 @@ pub struct StallRecord {
     pub call_start_ns: Option<u64>,
     /// Of time off the CPU: the task's CPU time until then. What it used between two rows is their difference.
     pub cpu_ns: Option<u64>,
-    /// The same of the time that it waited on run queues (`run_delay` of the kernel's `sched_info`), as of when it left the CPU.
+    /// The same of the time that it waited on run queues (`run_delay` of the kernel's `sched_info`), as of when it left
+    /// the CPU.
     pub run_delay_ns: Option<u64>,
     /// What else is known: bits of [`stall_flags`].
     pub flags: Option<u32>,
@@ -103,7 +110,8 @@ pub struct StallRecord {
     pub cpu: Option<u32>,
     /// The lock that it waited for: a number within the run.
     pub lock: Option<u32>,
-    /// The thread that held the lock when the wait began; of a file's locks, the process. Of a stopped task, who stopped it.
+    /// The thread that held the lock when the wait began; of a file's locks, the process. Of a stopped task, who
+    /// stopped it.
     pub holder_tid: Option<u32>,
 }
 
@@ -163,8 +171,8 @@ pub struct StackRecord {
 /// Number of requests of each kind, in the order of the letters, without zeros.
 pub type KindCounts = Vec<(Kind, u32)>;
 
-/// The parts of a request: flushes of the device's cache before and after its data, or a request of the disk beneath a loop
-/// device.
+/// The parts of a request: flushes of the device's cache before and after its data, or a request of the disk beneath a
+/// loop device.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RequestParts {
     /// Since when a flush was at the device that its data waited for. Later stages of a request without data: see
@@ -216,7 +224,8 @@ pub struct RequestRecord {
     pub parts: Option<Box<RequestParts>>,
     /// Requests of the same device in the queue or at the device on its arrival. Known of slow requests only.
     pub in_flight: KindCounts,
-    /// Lower bound of the requests of the same device that arrived after it and completed before it. Known of slow requests only.
+    /// Lower bound of the requests of the same device that arrived after it and completed before it. Known of slow
+    /// requests only.
     pub overtaken_by: KindCounts,
 }
 

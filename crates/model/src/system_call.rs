@@ -1,5 +1,5 @@
-//! The system calls of Linux: names, numbers, which argument names their file, and what they do. The only list of them: the tables of the
-//! BPF programs and all that `explain` asks of a call follow from it.
+//! The system calls of Linux: names, numbers, which argument names their file, and what they do. The only list of them:
+//! the tables of the BPF programs and all that `explain` asks of a call follow from it.
 
 mod description;
 mod table;

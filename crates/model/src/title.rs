@@ -1,5 +1,5 @@
-//! What processes say in their titles that they do: `postgres: bob shop [local] UPDATE waiting`. The words are those of PostgreSQL's
-//! `set_ps_display`; other servers that show their clients in titles use the same.
+//! What processes say in their titles that they do: `postgres: bob shop [local] UPDATE waiting`. The words are those of
+//! PostgreSQL's `set_ps_display`; other servers that show their clients in titles use the same.
 
 /// What a process with a title does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -14,10 +14,11 @@ pub enum Resource {
     DeviceWrite,
     /// Other requests of a device: flushes, discards.
     DeviceOther,
-    /// Writes of a file system's metadata and of its journal. The task that submits them does so for all who changed it.
+    /// Writes of a file system's metadata and of its journal. The task that submits them does so for all who changed
+    /// it.
     DeviceMetadata,
-    /// Blocks that a process added to the journal (jbd2) of the file system on a device, or units of 512 bytes that it used of a
-    /// reservation in the log of XFS.
+    /// Blocks that a process added to the journal (jbd2) of the file system on a device, or units of 512 bytes that it
+    /// used of a reservation in the log of XFS.
     Journal,
     /// Inodes that a process made dirty: new ones, mostly.
     Inodes,
@@ -97,10 +98,12 @@ pub struct UsageRecord {
     pub thread: Option<u32>,
     /// Of a run queue: the process that waited.
     pub waiting: Option<u32>,
-    /// The cgroup that the use counts for: that of the memory controller for memory, of the I/O controller for a device, of the CPU
-    /// controller for a CPU (v1), or the cgroup (v2), as a path below the hierarchy's root. `None` where it is unknown.
+    /// The cgroup that the use counts for: that of the memory controller for memory, of the I/O controller for a
+    /// device, of the CPU controller for a CPU (v1), or the cgroup (v2), as a path below the hierarchy's root. `None`
+    /// where it is unknown.
     pub cgroup: Option<String>,
-    /// The cgroup at or above [`UsageRecord::cgroup`] whose limit on the device or on memory, or whose CPU quota, is the tightest.
+    /// The cgroup at or above [`UsageRecord::cgroup`] whose limit on the device or on memory, or whose CPU quota, is
+    /// the tightest.
     pub limit: Option<String>,
     /// Requests, blocks of a journal, inodes, or runs on a CPU.
     pub count: u64,
@@ -133,8 +136,8 @@ impl UsageRecord {
         }
     }
 
-    /// How much it is, to compare it with other uses of the same resource: time of a device or CPU, a number of blocks or inodes,
-    /// else bytes.
+    /// How much it is, to compare it with other uses of the same resource: time of a device or CPU, a number of blocks
+    /// or inodes, else bytes.
     pub fn amount(&self) -> u64 {
         match self.resource {
             Resource::Journal | Resource::Inodes => self.count,

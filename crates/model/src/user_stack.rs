@@ -22,8 +22,8 @@ pub struct UserStackRecord {
 pub struct UserFrameRecord {
     /// Number within the run.
     pub frame: u32,
-    /// Path of the program or library, as its process saw it; `[vdso]` or `[anonymous]` where it is no file. `None`: the process had
-    /// ended before its memory map was read.
+    /// Path of the program or library, as its process saw it; `[vdso]` or `[anonymous]` where it is no file. `None`:
+    /// the process had ended before its memory map was read.
     pub module: Option<String>,
     /// The file's build id, in hexadecimal.
     pub build_id: Option<String>,

@@ -10,7 +10,8 @@ mod traits {
     pub(super) const WRITES: u32 = 1 << 1;
 }
 
-/// Declares the kinds: one row each, with the variant, its name in remedies and JSON, the field's words for it, and its [`traits`].
+/// Declares the kinds: one row each, with the variant, its name in remedies and JSON, the field's words for it, and its
+/// [`traits`].
 macro_rules! wait_kinds {
     ($($kind:ident, $name:literal, $words:literal, $traits:expr;)*) => {
         /// A kind of wait. [`WaitKind::words`] say what it is.

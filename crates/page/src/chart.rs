@@ -97,7 +97,8 @@ impl Heat {
         let back_ns = (step_ns - self.offset_ns(step_ns)) % step_ns;
         let mut joined: BTreeMap<(u64, u32), u64> = BTreeMap::new();
         for (&(end_ns, row), &count) in &self.cells {
-            // A moment within the interval selects its column: ends are inexact, and the last interval of a phase is short.
+            // A moment within the interval selects its column: ends are inexact, and the last interval of a phase is
+            // short.
             let column = end_ns.saturating_add(back_ns).saturating_sub(step_ns / 4) / width_ns;
             *joined.entry((column, row)).or_default() += count;
         }
@@ -106,7 +107,8 @@ impl Heat {
         let counts: Vec<u64> = joined.values().copied().collect();
         json!({
             "kind": "heat", "id": id, "title": title, "unit": "ns",
-            "from_ms": 0.0 - back_ns as f64 / 1e6, "width_ms": width_ns as f64 / 1e6, "columns": columns, "rows": rows, "counts": counts,
+            "from_ms": 0.0 - back_ns as f64 / 1e6, "width_ms": width_ns as f64 / 1e6, "columns": columns, "rows": rows,
+                "counts": counts,
         })
     }
 }

@@ -1,7 +1,8 @@
 //! The HTML that carries the document.
 //!
-//! Names come from the machine and may contain anything. The document travels as base64, which has no special characters in
-//! HTML, and the program inserts names as text only. Of a text above it each special character is escaped.
+//! Names come from the machine and may contain anything. The document travels as base64, which has no special
+//! characters in HTML, and the program inserts names as text only. Of a text above it each special character is
+//! escaped.
 
 use std::io::Write as _;
 
@@ -18,7 +19,8 @@ pub const STYLE: &str = include_str!("../web/dist/page.css");
 const HASHES: &str = include_str!("../web/dist/hashes.txt");
 
 const HEAD: &str = "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-                    <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>Stallscope</title>\n";
+                    <meta name=\"viewport\" content=\"width=device-width, \
+                    initial-scale=1\">\n<title>Stallscope</title>\n";
 const BODY: &str = "<body>\n";
 const APP: &str = "<div id=\"app\"><noscript>This page needs JavaScript to draw charts.</noscript></div>\n";
 
@@ -39,7 +41,8 @@ pub fn report_below(text: &str, document: &Value) -> String {
     let (script, style) = (hashes.next().unwrap_or_default(), hashes.next().unwrap_or_default());
     let data = base64::engine::general_purpose::STANDARD.encode(packed(document));
     format!(
-        "{HEAD}<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src '{script}'; style-src \
+        "{HEAD}<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src '{script}'; \
+         style-src \
          '{style}'; base-uri 'none'; form-action 'none'\">\n<style>{STYLE}</style>\n</head>\n{BODY}{above}{APP}<script \
          type=\"application/octet-stream\" id=\"data\">{data}</script>\n<script>{SCRIPT}</script>\n</body>\n</html>\n"
     )
@@ -48,7 +51,8 @@ pub fn report_below(text: &str, document: &Value) -> String {
 /// The page without data, which the server provides.
 pub fn shell() -> String {
     format!(
-        "{HEAD}<link rel=\"stylesheet\" href=\"page.css\">\n</head>\n{BODY}{APP}<script src=\"page.js\"></script>\n</body>\n</html>\n"
+        "{HEAD}<link rel=\"stylesheet\" href=\"page.css\">\n</head>\n{BODY}{APP}<script \
+         src=\"page.js\"></script>\n</body>\n</html>\n"
     )
 }
 

@@ -90,7 +90,8 @@ impl StallListing {
         self.rows.push(row);
     }
 
-    /// The list in order of starts, and then the sleeps: only the longest where there are too many, the longest of them in full.
+    /// The list in order of starts, and then the sleeps: only the longest where there are too many, the longest of them
+    /// in full.
     pub(crate) fn into_value(self, accounting: &Accounting, limits: Limits) -> Value {
         let rows = &self.rows;
         let mut longest: Vec<usize> = (0..rows.len()).collect();

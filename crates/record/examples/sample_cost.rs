@@ -1,5 +1,5 @@
-//! The cost of sampling on this machine: CPU per sample and source, changes per sample, memory. With a root, that of the machine whose
-//! /proc and /sys are below it: one with more CPUs or devices, made of files.
+//! The cost of sampling on this machine: CPU per sample and source, changes per sample, memory. With a root, that of
+//! the machine whose /proc and /sys are below it: one with more CPUs or devices, made of files.
 //!
 //!     cargo run --release -p record --example sample_cost -- [samples] [interval_ms] [memory cgroup, or -] [root]
 

@@ -1,8 +1,8 @@
-//! Switches tracing on and off on command, within a few ms: bench/trace.py uses it to measure the cost of the programs, and
-//! how much of that is the kernel's overhead of calling any program.
+//! Switches tracing on and off on command, within a few ms: bench/trace.py uses it to measure the cost of the programs,
+//! and how much of that is the kernel's overhead of calling any program.
 //!
-//! A line of input says what to attach: `nothing` (empty programs, on the tracepoints of the tracer that a load of requests
-//! hits most), `default`, `all` (each request is recorded) or `off`. The answer is `ok` when it is done.
+//! A line of input says what to attach: `nothing` (empty programs, on the tracepoints of the tracer that a load of
+//! requests hits most), `default`, `all` (each request is recorded) or `off`. The answer is `ok` when it is done.
 
 use std::error::Error;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};

@@ -141,7 +141,8 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_are_read_without_panic(text in proptest::collection::vec(any::<u8>(), 0..200), count in 0..9usize) {
+        fn any_bytes_are_read_without_panic(text in proptest::collection::vec(any::<u8>(), 0..200),
+            count in 0..9usize) {
             let mut rest = &text[..];
             let mut seen = 0;
             while let Some((line, after)) = next_line(rest) {

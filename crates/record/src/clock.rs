@@ -31,8 +31,8 @@ pub fn monotonic_ns() -> u64 {
     nanoseconds(clock_gettime(ClockId::Monotonic))
 }
 
-/// Sleeps until a moment of `CLOCK_MONOTONIC`; returns at once if it has passed. A signal may end the sleep early, which
-/// a [`crate::Ticker`] notices.
+/// Sleeps until a moment of `CLOCK_MONOTONIC`; returns at once if it has passed. A signal may end the sleep early,
+/// which a [`crate::Ticker`] notices.
 pub fn sleep_until(monotonic_ns: u64) {
     let seconds = i64::try_from(monotonic_ns / 1_000_000_000).unwrap_or(i64::MAX);
     let until = Timespec { tv_sec: seconds, tv_nsec: (monotonic_ns % 1_000_000_000) as _ };

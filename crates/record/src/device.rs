@@ -196,8 +196,8 @@ impl Devices {
         known.and_then(|known| known.fingerprint.as_mut()).is_some_and(Fingerprint::has_changed)
     }
 
-    /// Checks one virtual device at each call, and returns its number and name if it has changed. This also detects changes of
-    /// devices without I/O, at a cost that does not grow with the number of devices.
+    /// Checks one virtual device at each call, and returns its number and name if it has changed. This also detects
+    /// changes of devices without I/O, at a cost that does not grow with the number of devices.
     pub(crate) fn next_changed(&mut self) -> Option<(String, String)> {
         let count = self.known.len();
         for _ in 0..count {
@@ -232,8 +232,8 @@ impl Devices {
         Some(self.identify(major, minor, name))
     }
 
-    /// The kernel name of an instance's device: the instance is its identity, in a cgroup's metrics behind the label and a
-    /// colon.
+    /// The kernel name of an instance's device: the instance is its identity, in a cgroup's metrics behind the label
+    /// and a colon.
     pub(crate) fn name_of(&self, instance: &str) -> Option<String> {
         self.taken.get(instance).or_else(|| self.taken.get(instance.split_once(':')?.1)).cloned()
     }

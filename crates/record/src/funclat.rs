@@ -1,5 +1,5 @@
-//! Times a kernel function, or the interval between two tracepoints. Calls are counted and put into histograms in the kernel
-//! (`bpf/funclat.bpf.c`).
+//! Times a kernel function, or the interval between two tracepoints. Calls are counted and put into histograms in the
+//! kernel (`bpf/funclat.bpf.c`).
 //!
 //! A function is timed by fentry and fexit where the kernel allows that, else by kprobe and kretprobe. Where it allows
 //! neither, the error says why, and which tracepoint pairs to use instead.

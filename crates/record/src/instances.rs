@@ -9,8 +9,8 @@ use crate::last_values::SampleWriter;
 use crate::source_error::SourceError;
 
 const LISTING_BYTES: usize = 4096;
-/// While a folder counts as many folders within it as before, it is listed only at every so many samples: only where one came as
-/// another one went its list has changed, and that one can no longer be read.
+/// While a folder counts as many folders within it as before, it is listed only at every so many samples: only where
+/// one came as another one went its list has changed, and that one can no longer be read.
 const UNLISTED: u32 = 5;
 
 /// A source for one of them.
@@ -48,8 +48,8 @@ impl<I: Instance> Instances<I> {
     }
 
     /// Lists the folder, opens new entries, drops removed ones, and reads all. A missing folder has no
-    /// entries: the file system's module may not be loaded yet. The first error is returned, except for files that disappeared
-    /// between the listing and the reading.
+    /// entries: the file system's module may not be loaded yet. The first error is returned, except for files that
+    /// disappeared between the listing and the reading.
     pub(crate) fn sample(
         &mut self,
         writer: &mut SampleWriter<'_>,
@@ -128,8 +128,8 @@ impl<I: Instance> Instances<I> {
         Ok(self.entries.iter().any(|entry| entry.seen))
     }
 
-    /// Whether the list of the last listing still holds. Each folder within has a link to the folder, `..`; some file systems do not
-    /// count them, and one without any may have been removed.
+    /// Whether the list of the last listing still holds. Each folder within has a link to the folder, `..`; some file
+    /// systems do not count them, and one without any may have been removed.
     fn is_as_listed(&mut self) -> bool {
         let Some(folder) = self.folder.as_ref().filter(|_| self.links > 2 && self.unlisted < UNLISTED) else {
             return false;

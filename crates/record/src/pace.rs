@@ -2,8 +2,8 @@
 
 /// Pauses that leave a part of a CPU for what is done between them.
 ///
-/// The cheaper of the last two costs counts: the first time, caches are cold, and a pause of seconds after it would hide what begins
-/// then. What is always expensive is paced from the second time on.
+/// The cheaper of the last two costs counts: the first time, caches are cold, and a pause of seconds after it would
+/// hide what begins then. What is always expensive is paced from the second time on.
 #[derive(Debug)]
 pub(crate) struct Pace {
     /// Times its cost that the pause after it lasts.

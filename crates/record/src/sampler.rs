@@ -111,8 +111,8 @@ impl SamplerSet {
         self.archived_bytes.store(bytes, Ordering::Relaxed);
     }
 
-    /// Makes the next sample readable without those before: it describes all metrics that have a value, under their existing
-    /// numbers, and contains their values even if unchanged.
+    /// Makes the next sample readable without those before: it describes all metrics that have a value, under their
+    /// existing numbers, and contains their values even if unchanged.
     pub fn request_full_sample(&mut self) {
         self.full_sample_due = true;
     }
@@ -122,8 +122,8 @@ impl SamplerSet {
         self.everything_due = true;
     }
 
-    /// Whether most of its metrics are absent, and these are many. A recorder that runs for weeks, on a machine whose devices
-    /// come and go, then opens another set, which bounds its memory.
+    /// Whether most of its metrics are absent, and these are many. A recorder that runs for weeks, on a machine whose
+    /// devices come and go, then opens another set, which bounds its memory.
     pub fn is_overgrown(&self) -> bool {
         let absent = self.last_values.len() - self.last_values.present();
         absent > ABSENT_LIMIT && absent > self.last_values.present()

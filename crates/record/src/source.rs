@@ -27,8 +27,8 @@ pub(crate) mod xfs;
 
 /// A place where the kernel exposes numbers.
 pub(crate) trait MetricSource: Send {
-    /// Writes the current values. What cannot be read becomes absent; the first error is returned, and the rest is still
-    /// read.
+    /// Writes the current values. What cannot be read becomes absent; the first error is returned, and the rest is
+    /// still read.
     fn sample(&mut self, writer: &mut SampleWriter<'_>) -> Result<(), SourceError>;
 }
 

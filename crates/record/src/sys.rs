@@ -1,4 +1,5 @@
-//! The system calls that rustix lacks: perf_event_open(2), bpf(2), semctl(2), those of netlink sockets, and the device mapper's ioctl(2).
+//! The system calls that rustix lacks: perf_event_open(2), bpf(2), semctl(2), those of netlink sockets, and the device
+//! mapper's ioctl(2).
 
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
@@ -156,7 +157,8 @@ const SOCK_DIAG_BY_FAMILY: u16 = 20;
 const SHOW: u32 = 1 | 4 | 8 | 16;
 const DIAG_BYTES: usize = 64 << 10;
 
-/// What sock_diag(7) says of the UNIX sockets of this network namespace, each answer of the kernel to `visit` until that returns `false`.
+/// What sock_diag(7) says of the UNIX sockets of this network namespace, each answer of the kernel to `visit` until
+/// that returns `false`.
 pub(crate) fn unix_sockets(mut visit: impl FnMut(&[u8]) -> bool) -> Result<(), Errno> {
     let failed = || Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::INVAL);
     let length = size_of::<UnixDiagRequest>();
@@ -187,7 +189,8 @@ pub(crate) fn unix_sockets(mut visit: impl FnMut(&[u8]) -> bool) -> Result<(), E
     }
     let mut answer = vec![0_u8; DIAG_BYTES];
     loop {
-        // SAFETY: `answer` lives through the call, which writes at most its length. The kernel has made its answer by now: no wait.
+        // SAFETY: `answer` lives through the call, which writes at most its length. The kernel has made its answer by
+        // now: no wait.
         let read =
             unsafe { libc::recv(socket.as_raw_fd(), answer.as_mut_ptr().cast(), DIAG_BYTES, libc::MSG_DONTWAIT) };
         let Ok(read) = usize::try_from(read) else { return Err(failed()) };
@@ -197,7 +200,8 @@ pub(crate) fn unix_sockets(mut visit: impl FnMut(&[u8]) -> bool) -> Result<(), E
     }
 }
 
-/// `struct dm_ioctl`, a `struct dm_target_spec`, and the target's parameters, without which the kernel gives none of it.
+/// `struct dm_ioctl`, a `struct dm_target_spec`, and the target's parameters, without which the kernel gives none of
+/// it.
 #[repr(C)]
 struct MapperRequest {
     version: [u32; 3],

@@ -36,7 +36,8 @@ impl Ticker {
         self.next_ns
     }
 
-    /// The tick due at `now_ns`; `None` if none is due yet. Of several planned moments that have passed, the latest counts.
+    /// The tick due at `now_ns`; `None` if none is due yet. Of several planned moments that have passed, the latest
+    /// counts.
     pub fn fire(&mut self, now_ns: u64) -> Option<Tick> {
         let behind = now_ns.checked_sub(self.next_ns)?;
         let skipped = behind / self.interval_ns;

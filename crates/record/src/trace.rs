@@ -98,7 +98,8 @@ pub struct Tracing {
 }
 
 impl Tracing {
-    /// Loads and attaches what this kernel has and allows. What is missing becomes a finding; the rest works without it.
+    /// Loads and attaches what this kernel has and allows. What is missing becomes a finding; the rest works without
+    /// it.
     pub fn open(roots: &Roots, options: &TraceOptions) -> (Tracing, Vec<Finding>) {
         Tracing::open_with(roots, options, &tracepoints::all())
     }
@@ -178,8 +179,8 @@ impl Tracing {
         self.consumer_cpu_ns += thread_cpu_ns() - began_ns;
     }
 
-    /// Call this every second or so: adds sums of block requests, and waits of blocked tasks, also those that have ended.
-    /// Returns the tasks that are blocked now.
+    /// Call this every second or so: adds sums of block requests, and waits of blocked tasks, also those that have
+    /// ended. Returns the tasks that are blocked now.
     pub fn interval(&mut self, now_ns: u64, traced: &mut Traced) -> Vec<BlockedNow> {
         let began_ns = thread_cpu_ns();
         self.rows.age();
@@ -253,8 +254,9 @@ impl Tracing {
         self.user_stacks.finish(traced);
     }
 
-    /// What threads wait for that have not been woken for a second, for those who watch: not a part of the recording, whose end shows what
-    /// lasts. The tasks and stacks that these rows name are. Costs nothing while a pause lasts; `None` then.
+    /// What threads wait for that have not been woken for a second, for those who watch: not a part of the recording,
+    /// whose end shows what lasts. The tasks and stacks that these rows name are. Costs nothing while a pause lasts;
+    /// `None` then.
     pub fn look_at_lasting_waits(&mut self, traced: &mut Traced) -> Option<Vec<StallRecord>> {
         let now_ns = monotonic_ns();
         if !self.lasting_waits.is_due(now_ns) {

@@ -1,4 +1,5 @@
-//! In the steady state a sample allocates nothing. A separate test program, because the allocator counts for the whole process.
+//! In the steady state a sample allocates nothing. A separate test program, because the allocator counts for the whole
+//! process.
 
 use std::alloc::System;
 use std::fs;
@@ -20,7 +21,8 @@ const FILES: [(&str, &str); 18] = [
     ("proc/pressure/io", "some avg10=3.88 avg60=0.71 avg300=0.19 total=#\n"),
     (
         "proc/diskstats",
-        "   7       1 loop1 0 0 0 0 0 0 0 0 0 0 0\n   7       0 loop0 # 0 0 0 0 0 0 0 0 0 0\n 254       0 vda # 1 2 3 4 5 6 7 8 9 10\n",
+        "   7       1 loop1 0 0 0 0 0 0 0 0 0 0 0\n   7       0 loop0 # 0 0 0 0 0 0 0 0 0 0\n 254       0 vda # 1 2 3 \
+         4 5 6 7 8 9 10\n",
     ),
     ("sys/class/block/loop0/size", "2048\n"),
     ("sys/class/block/vda/size", "2048\n"),

@@ -1,5 +1,5 @@
-//! Headers of the BPF programs: each includes what it uses, and none of them in a circle, so that a reader can take them from the
-//! bottom up and begin with any.
+//! Headers of the BPF programs: each includes what it uses, and none of them in a circle, so that a reader can take
+//! them from the bottom up and begin with any.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,5 @@
-//! Block requests on the real kernel: their times, their sums, and what overtook them, against a record of all requests.
+//! Block requests on the real kernel: their times, their sums, and what overtook them, against a record of all
+//! requests.
 
 mod trace_stage;
 
@@ -54,8 +55,8 @@ fn each_request_is_emitted_once_with_its_times_in_order_and_the_sums_agree() {
     );
     let device = device(&stage);
     let requests = of_device(&seen.traced, device);
-    // 12288 blocks of 4 KiB, each once, and possible reads of mkfs or udev. On a busy machine neighbouring blocks meet in the queue,
-    // and become one request.
+    // 12288 blocks of 4 KiB, each once, and possible reads of mkfs or udev. On a busy machine neighbouring blocks meet
+    // in the queue, and become one request.
     let ours: Vec<_> = requests.iter().filter(|request| request.bytes > 0 && request.bytes % 4096 == 0).collect();
     let blocks: u64 = ours.iter().map(|request| u64::from(request.bytes / 4096)).sum();
     assert!(
@@ -90,8 +91,9 @@ fn what_overtook_a_request_is_never_more_than_what_really_did() {
         assert!(overtaking.flights > 0);
         let Overtaking { reported, really, too_many, .. } = overtaking;
         assert!(reported <= really, "{overtaking:?}");
-        // Counters and clocks are read in sequence, while other CPUs continue: with many completions at the same time this counts
-        // some too many, and missed requests are not in the record. Mostly none; on a busy machine up to 4 % in one of seven tries.
+        // Counters and clocks are read in sequence, while other CPUs continue: with many completions at the same time
+        // this counts some too many, and missed requests are not in the record. Mostly none; on a busy machine up to 4
+        // % in one of seven tries.
         if reported > 0 && too_many * 50 <= reported {
             return;
         }
@@ -234,7 +236,8 @@ fn requests_that_complete_at_once_share_the_time_before() {
     };
     let upper = Upper::new(&stage);
     let load = format!(
-        "{} fio --name=x --direct=1 --ioengine=psync --rw=randread --size=8m --bs=4k --numjobs=5 --time_based --runtime=4 \
+        "{} fio --name=x --direct=1 --ioengine=psync --rw=randread --size=8m --bs=4k --numjobs=5 --time_based \
+         --runtime=4 \
          --output=/dev/null --filename={}",
         group.enter(),
         upper.device()

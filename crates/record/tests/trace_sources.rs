@@ -125,7 +125,8 @@ fn a_transaction_commit_of_btrfs() {
     let Some(stage) = Stage::new(&["mkfs.btrfs", "-q", "-f"], 512) else { return };
     let folder = stage.mounted();
     let command = format!(
-        "head -c 20m /dev/zero > {folder}/file; sync -f {folder}; seq 1 2000 | (cd {folder}; xargs touch); sync -f {folder}"
+        "head -c 20m /dev/zero > {folder}/file; sync -f {folder}; seq 1 2000 | (cd {folder}; xargs touch); sync -f \
+         {folder}"
     );
     let Some(seen) = trace(&most_of_it(), &command) else { return };
     let commits = seen.of(StallKind::Span, "btrfs_transaction_commit");
@@ -155,7 +156,8 @@ fn a_writer_to_a_frozen_file_system_is_blocked_now_and_its_wait_is_emitted() {
     let (frozen, seen) = (marks.path().join("frozen"), marks.path().join("seen"));
     // It is thawed when the writer has been seen, and after a minute in any case.
     let command = format!(
-        "fsfreeze -f {folder}; touch {}; (for i in $(seq 600); do sleep 0.1; [ ! -e {} ] || break; done; fsfreeze -u {folder}) & \
+        "fsfreeze -f {folder}; touch {}; (for i in $(seq 600); do sleep 0.1; [ ! -e {} ] || break; done; fsfreeze -u \
+         {folder}) & \
          exec dd if=/dev/zero of={folder}/x bs=4k count=1 conv=fsync status=none",
         frozen.display(),
         seen.display()

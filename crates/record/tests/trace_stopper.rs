@@ -1,4 +1,5 @@
-//! Who stopped a task: where a manager does so because a client asked it to, that client; where a daemon does so by itself, the daemon.
+//! Who stopped a task: where a manager does so because a client asked it to, that client; where a daemon does so by
+//! itself, the daemon.
 
 mod trace_stage;
 
@@ -67,7 +68,8 @@ enum Waits {
     InRead,
 }
 
-/// Receives a message that wants no answer, waits for the next one, which does not come, and then stops a process by itself.
+/// Receives a message that wants no answer, waits for the next one, which does not come, and then stops a process by
+/// itself.
 fn daemon(folder: &Path, waits: Waits) {
     let path = folder.join("daemon");
     let listener = UnixListener::bind(&path).unwrap();

@@ -17,8 +17,9 @@ pub struct Remedy {
     pub title: String,
     /// The causes that call for it.
     pub causes: Vec<Cause>,
-    /// Of the waits of its effect's edge, it changes only those of these kinds, by their names: a lock (`file_inode_lock`), `read` or `write` for
-    /// a limit, `own_work` or `work_of_another`, `direct_io` or (`page_read`) all others for a device. Empty: all.
+    /// Of the waits of its effect's edge, it changes only those of these kinds, by their names: a lock
+    /// (`file_inode_lock`), `read` or `write` for a limit, `own_work` or `work_of_another`, `direct_io` or
+    /// (`page_read`) all others for a device. Empty: all.
     pub of: Vec<WaitKind>,
     /// What must hold of the run.
     pub requires: Requires,
@@ -40,8 +41,8 @@ pub struct Remedy {
     pub effect: Effect,
 }
 
-/// What must hold of a run; an empty list or `None` requires nothing. What a run does not know counts as met, but for the scheduler, the
-/// kernel's version, what programs are, and whether files keep their size.
+/// What must hold of a run; an empty list or `None` requires nothing. What a run does not know counts as met, but for
+/// the scheduler, the kernel's version, what programs are, and whether files keep their size.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Requires {
@@ -177,8 +178,8 @@ impl Requires {
             && is(self.freezer_version, facts.freezer_version)
     }
 
-    /// Whether a disk's limits are those wanted, or unknown: a limit on reads does not say that there is none on writes, since that may be
-    /// one of a cgroup which was not sampled.
+    /// Whether a disk's limits are those wanted, or unknown: a limit on reads does not say that there is none on
+    /// writes, since that may be one of a cgroup which was not sampled.
     fn met_by_limits(&self, known: &[String]) -> bool {
         let direction = |limit: &String| limit.split('_').next().map(str::to_owned);
         let is_wanted = |limit: &&String| self.io_limit.iter().any(|wanted| direction(wanted) == direction(limit));

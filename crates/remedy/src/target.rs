@@ -42,8 +42,8 @@ impl Target {
         placeholders(template).all(|name| self.get(name).is_some())
     }
 
-    /// A template for people, with its placeholders replaced: as words of a shell, since a cgroup or a folder may have any name. What is unknown
-    /// is in capitals.
+    /// A template for people, with its placeholders replaced: as words of a shell, since a cgroup or a folder may have
+    /// any name. What is unknown is in capitals.
     pub fn words(&self, template: &str) -> String {
         let (mut words, mut rest) = (String::new(), template);
         while let Some((before, after)) = rest.split_once('{') {

@@ -1,5 +1,6 @@
-//! The answer on one screen: a headline, and at most five labelled lines: who, why, blocker, fix, sure. Text, page, `top` and live lines show more
-//! or less of it. It is made of the verdict's types, and each number in its words is one of its values.
+//! The answer on one screen: a headline, and at most five labelled lines: who, why, blocker, fix, sure. Text, page,
+//! `top` and live lines show more or less of it. It is made of the verdict's types, and each number in its words is one
+//! of its values.
 
 mod blocker;
 mod command;
@@ -78,7 +79,8 @@ impl Answer {
         }
     }
 
-    /// With what each node lost: its name, slow operations and their time, ns; and how well times of different nodes can be compared, ns.
+    /// With what each node lost: its name, slow operations and their time, ns; and how well times of different nodes
+    /// can be compared, ns.
     pub(crate) fn with_nodes(mut self, nodes: &[(&str, u64, u64)], clock_error_ns: Option<u64>) -> Answer {
         self.who.extend(who::nodes(nodes));
         self.sure.extend(clock_error_ns.map(|ns| Line::of("times of different nodes are related within ").time(ns)));

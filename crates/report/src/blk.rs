@@ -55,7 +55,8 @@ impl BlkFindings<'_> {
         self.report.devices.iter().map(|device| device.tables.actions[action as usize]).sum()
     }
 
-    /// Letters of the events of a bio's life that the trace lacks, while it has others. A device without requests has only Q and C.
+    /// Letters of the events of a bio's life that the trace lacks, while it has others. A device without requests has
+    /// only Q and C.
     fn missing_events(&self) -> Vec<&'static str> {
         let has = |action: &Action| self.count_of(*action) > 0;
         let has_requests = [Action::GetRequest, Action::Insert, Action::Issue].iter().any(has);

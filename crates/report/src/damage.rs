@@ -88,7 +88,10 @@ pub fn added(mut document: Value, runs: &[OfRun<'_>]) -> Value {
 }
 
 fn lost_values(runs: &[OfRun<'_>]) -> Value {
-    let value = |run: &str, lost: &Lost| json!({"run": run, "what": lost.what, "count": lost.count, "at_ns": lost.at_ns, "why": lost.why});
+    let value = |run: &str, lost: &Lost| {
+        json!({"run": run, "what": lost.what, "count": lost.count,
+        "at_ns": lost.at_ns, "why": lost.why})
+    };
     runs.iter().flat_map(|of| of.lost.iter().map(move |lost| value(of.run, lost))).collect()
 }
 
@@ -104,7 +107,8 @@ pub fn untraced_words(subject: Subject) -> &'static str {
     }
 }
 
-/// What was not traced, why, and the time that is unexplained for it, ns: `null` if it is unknown which operations were slow.
+/// What was not traced, why, and the time that is unexplained for it, ns: `null` if it is unknown which operations were
+/// slow.
 pub(crate) fn untraced(untraced: &Untraced) -> Value {
     let Untraced { subject, why, remedy, time_ns } = untraced;
     let words = untraced_words(*subject);

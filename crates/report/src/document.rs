@@ -41,8 +41,8 @@ pub struct ExplainedNodes {
     pub all: Explanation,
     /// What they say.
     pub answer: Answer,
-    /// The document of `explain --json` of the set: that of a run over all nodes, whose stalls, root blockers and convoys have a `node`, with
-    /// `nodes`. Times are on the clock of rank 0, except in the nodes' own documents.
+    /// The document of `explain --json` of the set: that of a run over all nodes, whose stalls, root blockers and
+    /// convoys have a `node`, with `nodes`. Times are on the clock of rank 0, except in the nodes' own documents.
     pub document: Value,
 }
 

@@ -31,15 +31,18 @@ pub fn summary(run: &str, summary: &Summary) -> Value {
         "warmup_s": seconds(summary.warmup_ns),
         "ended": summary.ending,
         "slower_than_ns": summary.slower_than_ns,
-        "operations": summary.operations.iter().map(|operation| (operation.class.clone(), class(operation))).collect::<Map<_, _>>(),
-        "rates": summary.rates.iter().map(|(name, rates)| (format!("{name}_per_s"), rate(rates))).collect::<Map<_, _>>(),
+        "operations": summary.operations.iter().map(|operation| (operation.class.clone(),
+            class(operation))).collect::<Map<_, _>>(),
+        "rates": summary.rates.iter().map(|(name, rates)| (format!("{name}_per_s"), rate(rates))).collect::<Map<_,
+            _>>(),
         "printed": summary.printed.iter().map(|(name, value)| (name.clone(), json!(value))).collect::<Map<_, _>>(),
         "phases": summary.phases.iter().map(phase::phase).collect::<Vec<_>>(),
         "slow": summary.slow.iter().map(|slow| (slow.class.clone(), json!(slow.count))).collect::<Map<_, _>>(),
         "worst": summary.worst.iter().map(record).collect::<Vec<_>>(),
         "failed": summary.failed.iter().map(record).collect::<Vec<_>>(),
         "failures": summary.failures.iter().map(|one| failure(one, summary)).collect::<Vec<_>>(),
-        "pressure": summary.pressure.iter().map(|pressure| (format!("{}_{}", pressure.resource, pressure.extent), json!(pressure.share))).collect::<Map<_, _>>(),
+        "pressure": summary.pressure.iter().map(|pressure| (format!("{}_{}", pressure.resource, pressure.extent),
+            json!(pressure.share))).collect::<Map<_, _>>(),
         "memory_cgroup": summary.memory_cgroup.map(|figures| json!({
             "limit_bytes": figures.limit_bytes,
             "max_usage_bytes": figures.max_usage_bytes,
@@ -89,7 +92,8 @@ fn cgroup(one: &CgroupFigures) -> Value {
 }
 
 fn rate(rates: &RateSummary) -> Value {
-    json!({ "mean": rates.mean_per_s, "p50": rates.p50_per_s, "p95": rates.p95_per_s, "p99": rates.p99_per_s, "max": rates.max_per_s })
+    json!({ "mean": rates.mean_per_s, "p50": rates.p50_per_s, "p95": rates.p95_per_s, "p99": rates.p99_per_s,
+        "max": rates.max_per_s })
 }
 
 fn record(operation: &OperationRecord) -> Value {

@@ -45,8 +45,8 @@ impl Style {
     }
 }
 
-/// A name from outside (a path, a command, a device) made safe for a terminal: control characters are escaped, and so are those
-/// that turn the direction of writing, end a line, or are invisible: a name must not look like another one.
+/// A name from outside (a path, a command, a device) made safe for a terminal: control characters are escaped, and so
+/// are those that turn the direction of writing, end a line, or are invisible: a name must not look like another one.
 pub fn printable(text: &str) -> String {
     text.chars().map(|c| if is_unsafe(c) { c.escape_default().to_string() } else { c.to_string() }).collect()
 }
@@ -58,8 +58,8 @@ fn is_unsafe(c: char) -> bool {
     c.is_control() || OTHERS.contains(&c) || DIRECTION_AND_LINES.iter().any(|range| range.contains(&c))
 }
 
-/// A whole text made safe for a terminal, as the last line of defence: of control characters it keeps ends of lines, tabs and
-/// colours.
+/// A whole text made safe for a terminal, as the last line of defence: of control characters it keeps ends of lines,
+/// tabs and colours.
 pub fn guarded(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     let mut rest = text;

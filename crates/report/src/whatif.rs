@@ -41,7 +41,8 @@ const MISS: [f64; 3] = [0.15, 0.30, 0.30];
 const ASSUMPTIONS: [&str; 6] = [
     "each request keeps its recorded service time, whatever is served before it: seeks are not modelled",
     "requests are as they were merged when recorded",
-    "a task submits after its own requests complete (closed loop), after it gets a tag (fed), or at its recorded times (open)",
+    "a task submits after its own requests complete (closed loop), after it gets a tag (fed), or at its recorded times \
+     (open)",
     "waits between tasks, and of page-cache writers for writeback, are not modelled",
     "writeback throttling (wbt), cgroup weights and limits have no effect",
     "mq-deadline, BFQ and CFQ are models of their main rules (docs/models/SCHED.md)",
@@ -187,7 +188,8 @@ fn check(text: &mut String, prediction: &Prediction, predicted: &Predicted, styl
             "Check: {policy} on its own recording is within 15 % in medians and 30 % in p90 and p99, all {all} of them."
         ),
         false => format!(
-            "Check: {policy} on its own recording misses {} of {all}: {}. Trust the other predictions no more than this one.",
+            "Check: {policy} on its own recording misses {} of {all}: {}. Trust the other predictions no more than \
+             this one.",
             misses.len(),
             misses.join(", ")
         ),

@@ -29,9 +29,9 @@ pub(crate) fn make_v1(
     Ok(path)
 }
 
-/// Limits a v1 cgroup's memory. Swap must not hide the pressure: with swappiness 0, reclaim at a cgroup's limit never swaps
-/// (Documentation/admin-guide/cgroup-v1/memory.rst, 5.3). A memsw limit has the same effect, but it is charged first, and
-/// its failures are not counted: `memory.failcnt` would stay at 0 (seen on 6.18).
+/// Limits a v1 cgroup's memory. Swap must not hide the pressure: with swappiness 0, reclaim at a cgroup's limit never
+/// swaps (Documentation/admin-guide/cgroup-v1/memory.rst, 5.3). A memsw limit has the same effect, but it is charged
+/// first, and its failures are not counted: `memory.failcnt` would stay at 0 (seen on 6.18).
 pub(crate) fn limit_memory_v1(group: &Path, bytes: u64) -> Result<(), RigError> {
     for (name, value) in [("memory.limit_in_bytes", bytes), ("memory.swappiness", 0)] {
         let file = group.join(name);
@@ -55,9 +55,9 @@ pub(crate) fn limit_memory_v2(group: &Path, bytes: u64) -> Result<(), RigError> 
 
 /// Makes a v2 cgroup with the controllers.
 ///
-/// A v2 cgroup that enables controllers for its children may hold no processes, so our own cgroup is rarely suitable. As
-/// root, the new cgroup goes to the root of the hierarchy, which is exempt from that rule. Otherwise it goes beside our own
-/// cgroup, if a service manager has delegated the subtree to us, or below our own as a last resort.
+/// A v2 cgroup that enables controllers for its children may hold no processes, so our own cgroup is rarely suitable.
+/// As root, the new cgroup goes to the root of the hierarchy, which is exempt from that rule. Otherwise it goes beside
+/// our own cgroup, if a service manager has delegated the subtree to us, or below our own as a last resort.
 pub(crate) fn make_v2(
     flag: &'static str,
     hierarchy: &Hierarchy,

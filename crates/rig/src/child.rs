@@ -24,8 +24,8 @@ pub(crate) fn find_tool(tool: &str) -> Option<PathBuf> {
     std::env::split_paths(&path).chain(extra).map(|folder| folder.join(tool)).find(|file| file.is_file())
 }
 
-/// Runs a tool to its end and returns its output. Kills it at the deadline, and leaves it behind if it does not die then (a
-/// process in uninterruptible sleep dies when it wakes).
+/// Runs a tool to its end and returns its output. Kills it at the deadline, and leaves it behind if it does not die
+/// then (a process in uninterruptible sleep dies when it wakes).
 pub(crate) fn run(command: &mut Command, deadline: Duration) -> Result<String, RigError> {
     run_with(command, Stdio::null(), deadline)
 }
@@ -41,8 +41,8 @@ pub(crate) fn run_with(command: &mut Command, input: Stdio, deadline: Duration) 
     let (mut output, mut errors) = (Pipe::new(child.stdout.take()), Pipe::new(child.stderr.take()));
     let (started, mut unread) = (Instant::now(), None);
     let status = loop {
-        // A tool with much output would otherwise block on a full pipe. One that cannot be read goes on, and must end before what it
-        // makes is removed.
+        // A tool with much output would otherwise block on a full pipe. One that cannot be read goes on, and must end
+        // before what it makes is removed.
         let both = [output.read(), errors.read()].into_iter().collect::<io::Result<()>>();
         unread = unread.or(both.err());
         match child.try_wait().map_err(|error| failed(error.to_string()))? {
@@ -61,8 +61,8 @@ pub(crate) fn run_with(command: &mut Command, input: Stdio, deadline: Duration) 
     if status.success() { Ok(output.text()) } else { Err(failed(format!("{} ({status})", shortened(&errors.text())))) }
 }
 
-/// A tool's output, read while it runs by the thread that waits for it: a machine without a thread left must still be able to remove
-/// resources.
+/// A tool's output, read while it runs by the thread that waits for it: a machine without a thread left must still be
+/// able to remove resources.
 struct Pipe {
     file: Option<File>,
     bytes: Vec<u8>,

@@ -1,5 +1,5 @@
-//! The changes of files: the register's own, and those that make and remove resources. Each goes through here, so that the tests can end
-//! the program before it, after it and in its middle.
+//! The changes of files: the register's own, and those that make and remove resources. Each goes through here, so that
+//! the tests can end the program before it, after it and in its middle.
 
 #[cfg(test)]
 pub(crate) mod death;

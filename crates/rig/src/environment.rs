@@ -1,13 +1,13 @@
-//! The environment of programs that a user names as hooks: what a hook does must not depend on who started the recorder, and
-//! secrets in the recorder's variables are none of its business.
+//! The environment of programs that a user names as hooks: what a hook does must not depend on who started the
+//! recorder, and secrets in the recorder's variables are none of its business.
 
 use std::process::Command;
 
 /// What a hook keeps, beside the program's own variables.
 const KEPT: [&str; 2] = ["PATH", "LANG"];
 
-/// Removes all variables but `PATH`, `LANG` and those that begin with `STALLSCOPE_`; variables given to the command before
-/// are removed as well.
+/// Removes all variables but `PATH`, `LANG` and those that begin with `STALLSCOPE_`; variables given to the command
+/// before are removed as well.
 pub fn clean_environment(command: &mut Command) -> &mut Command {
     let is_kept = |name: &str| KEPT.contains(&name) || name.starts_with("STALLSCOPE_");
     let kept = std::env::vars_os().filter(|(name, _)| name.to_str().is_some_and(is_kept));

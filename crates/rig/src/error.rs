@@ -92,7 +92,8 @@ pub enum RigError {
     #[error("a temporary file system needs root (loop device and mount); run as root, or give a directory")]
     NotRoot,
     /// Not enough space for a file system image.
-    #[error("{path} has {} free and {} are needed; give another directory or a smaller size", Bytes(*.free), Bytes(*.needed))]
+    #[error("{path} has {} free and {} are needed; give another directory or a smaller \
+             size", Bytes(*.free), Bytes(*.needed))]
     NoSpace {
         /// The directory of the image.
         path: PathBuf,

@@ -1,8 +1,8 @@
-//! The environment of a load: memory cgroup, slow device, temporary file system. A register lets the next run remove what a
-//! crash left behind.
+//! The environment of a load: memory cgroup, slow device, temporary file system. A register lets the next run remove
+//! what a crash left behind.
 //!
-//! Everything made here is entered in the [`Register`] *before* it is made. It is removed in reverse order, within a bounded
-//! time even if the kernel does not answer. What cannot be removed is reported and stays registered.
+//! Everything made here is entered in the [`Register`] *before* it is made. It is removed in reverse order, within a
+//! bounded time even if the kernel does not answer. What cannot be removed is reported and stays registered.
 #![forbid(unsafe_code)]
 
 mod cgroup;

@@ -28,8 +28,8 @@ impl Owner {
         Ok(Owner { pid, start_ticks, boot_id: boot_id(roots)? })
     }
 
-    /// Whether the process still runs. If it cannot be looked up, it counts as alive only if it is from this boot and its
-    /// `/proc` entry exists. A zombie is dead.
+    /// Whether the process still runs. If it cannot be looked up, it counts as alive only if it is from this boot and
+    /// its `/proc` entry exists. A zombie is dead.
     pub fn is_alive(&self, roots: &Roots) -> bool {
         if boot_id(roots).is_ok_and(|now| now != self.boot_id) {
             return false;

@@ -1,9 +1,9 @@
 //! The register of resources made: one file per running program. It lets the next run clean up after a crash.
 //!
-//! A program's file is an append-only list of JSON lines: its owner first, then each resource *before* it is made, then each
-//! resource that is gone. A line truncated by a crash belongs to a resource that was never made. The owner keeps its file locked
-//! (flock) while it lives. Others sweep a file only if its owner is dead by both signs: the lock is free, and no process
-//! with that id and start time runs in this boot.
+//! A program's file is an append-only list of JSON lines: its owner first, then each resource *before* it is made, then
+//! each resource that is gone. A line truncated by a crash belongs to a resource that was never made. The owner keeps
+//! its file locked (flock) while it lives. Others sweep a file only if its owner is dead by both signs: the lock is
+//! free, and no process with that id and start time runs in this boot.
 
 mod folder;
 mod journal;
@@ -59,8 +59,8 @@ impl Register {
         Ok((Register { shared: Arc::new(Shared { journal, folder: register_folder, roots, owner }) }, removed))
     }
 
-    /// Removes what a process left, which is dead or dying: none of its threads returns from the kernel. Resources of other
-    /// programs stay. For the process that outlives a program to restore its settings.
+    /// Removes what a process left, which is dead or dying: none of its threads returns from the kernel. Resources of
+    /// other programs stay. For the process that outlives a program to restore its settings.
     pub fn clean_up_after(owner: &Owner) -> Result<Vec<Removed>, RigError> {
         let folder = folder::RegisterFolder::open(&folder::default_folder())?;
         folder.sweep_dead(&Roots::default(), owner)
@@ -84,8 +84,8 @@ impl Register {
         Ok(Entry { id, resource })
     }
 
-    /// Runs a command of the user that changes something. The register reverts it by `revert`, which must also succeed where
-    /// nothing was changed. Both are run by `sh`.
+    /// Runs a command of the user that changes something. The register reverts it by `revert`, which must also succeed
+    /// where nothing was changed. Both are run by `sh`.
     pub fn change_by(&self, command: &str, revert: &str) -> Result<Entry, RigError> {
         let entry = self.enter(Resource::Command { revert: revert.to_owned() })?;
         match self.run(&mut shell(command), command::DEADLINE) {
@@ -97,8 +97,8 @@ impl Register {
         }
     }
 
-    /// Runs a tool that makes a resource. If this program is killed meanwhile, the tool goes on: until it has ended, the next one does
-    /// not take the resource for one that was never made.
+    /// Runs a tool that makes a resource. If this program is killed meanwhile, the tool goes on: until it has ended,
+    /// the next one does not take the resource for one that was never made.
     pub(crate) fn run(&self, command: &mut Command, deadline: Duration) -> Result<String, RigError> {
         let held = self.journal().held()?;
         run_with(command, held.into(), deadline)
@@ -109,8 +109,8 @@ impl Register {
         self.undo_within(entry, Duration::MAX)
     }
 
-    /// Removes resources in reverse order of creation. A cgroup or directory that is not gone within `patience` is left for the
-    /// next run: after Ctrl-C nobody waits for a stuck file system.
+    /// Removes resources in reverse order of creation. A cgroup or directory that is not gone within `patience` is left
+    /// for the next run: after Ctrl-C nobody waits for a stuck file system.
     pub fn undo_all_within(&self, entries: Vec<Entry>, patience: Duration) -> Vec<Removed> {
         entries.into_iter().rev().filter_map(|entry| self.undo_within(entry, patience)).collect()
     }
@@ -136,8 +136,8 @@ impl Register {
         self.undo_all_within(entries, Duration::MAX)
     }
 
-    /// Removes resources that several programs may share and have all registered. A resource that cannot be removed while another
-    /// program lives is left to that program.
+    /// Removes resources that several programs may share and have all registered. A resource that cannot be removed
+    /// while another program lives is left to that program.
     pub(crate) fn undo_all_shared(&self, entries: Vec<Entry>) -> Vec<Removed> {
         let others_live = self.shared.folder.has_others(&self.shared.owner);
         // Another program that uses it continues to do so.

@@ -71,7 +71,8 @@ pub enum Resource {
         /// The value to write there.
         restore: String,
     },
-    /// A kernel setting that the kernel changes along with another. No proof: it is what it was, or its value was a consequence.
+    /// A kernel setting that the kernel changes along with another. No proof: it is what it was, or its value was a
+    /// consequence.
     Companion {
         /// The file.
         #[serde(with = "access::path")]
@@ -79,8 +80,8 @@ pub enum Resource {
         /// The earlier value.
         restore: String,
     },
-    /// A change made by a command of the user. No proof: the command that reverts it must also succeed where nothing was
-    /// changed.
+    /// A change made by a command of the user. No proof: the command that reverts it must also succeed where nothing
+    /// was changed.
     Command {
         /// Reverts it; run by `sh`.
         revert: String,

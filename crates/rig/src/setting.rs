@@ -1,7 +1,9 @@
-//! Kernel settings that are changed temporarily: sysctls, attributes of a device's queue and of its share of dirty memory.
+//! Kernel settings that are changed temporarily: sysctls, attributes of a device's queue and of its share of dirty
+//! memory.
 //!
 //! A setting is changed only if it can be restored: the file must be readable, and the kernel must accept the value
-//! unchanged. The earlier value is in the register before the file is written, so the next start restores it after a crash.
+//! unchanged. The earlier value is in the register before the file is written, so the next start restores it after a
+//! crash.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -31,8 +33,8 @@ const WITHOUT_LINE: [(&str, &str); 4] = [
 /// Sysctls with one state in two files: writing one sets the other to 0, and 0 cannot be written back.
 const TWINS: [(&str, &str); 2] = [("dirty_bytes", "dirty_ratio"), ("dirty_background_bytes", "dirty_background_ratio")];
 
-/// Attributes of a queue that a new scheduler sets: `blk_mq_init_sched` the number of requests, bfq the target of writeback
-/// throttling.
+/// Attributes of a queue that a new scheduler sets: `blk_mq_init_sched` the number of requests, bfq the target of
+/// writeback throttling.
 const SET_WITH_SCHEDULER: [&str; 2] = ["nr_requests", "wbt_lat_usec"];
 
 impl Setting {
@@ -53,8 +55,8 @@ impl Setting {
         Setting::at(&Path::new("/sys/class/bdi").join(&device.number).join(name), name, value)
     }
 
-    /// A file below /sys or /proc/sys by its path, or a sysctl by its name. In a file with a line for each device, such as
-    /// `blkio.throttle.read_bps_device` and `io.max`, the value begins with the device: `7:0 1048576`.
+    /// A file below /sys or /proc/sys by its path, or a sysctl by its name. In a file with a line for each device, such
+    /// as `blkio.throttle.read_bps_device` and `io.max`, the value begins with the device: `7:0 1048576`.
     pub fn named(name: &str, value: &str) -> Result<Setting, RigError> {
         let value = value.split_whitespace().collect::<Vec<_>>().join(" ");
         if !name.starts_with('/') {

@@ -1,8 +1,8 @@
 //! A file system that exists for one run.
 //!
-//! It is a sparse image on a loop device. The loop device uses direct I/O if the backing file system supports it: otherwise
-//! each block is cached twice, the second copy hides reads from the device, and a memory cgroup is charged for it as well.
-//! Direct I/O was also faster where it was measured (32 MiB written and synced: 0.05 s against 0.20 s).
+//! It is a sparse image on a loop device. The loop device uses direct I/O if the backing file system supports it:
+//! otherwise each block is cached twice, the second copy hides reads from the device, and a memory cgroup is charged
+//! for it as well. Direct I/O was also faster where it was measured (32 MiB written and synced: 0.05 s against 0.20 s).
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -47,8 +47,8 @@ impl FsKind {
         }
     }
 
-    /// The tool, its arguments, and its Debian package. ext4's lazy initialisation is off: it would write in the background
-    /// during the run.
+    /// The tool, its arguments, and its Debian package. ext4's lazy initialisation is off: it would write in the
+    /// background during the run.
     fn mkfs(self) -> (&'static str, &'static [&'static str], &'static str) {
         match self {
             FsKind::Xfs => ("mkfs.xfs", &["-q"], "xfsprogs"),
@@ -143,8 +143,8 @@ impl TemporaryFileSystem {
         Ok(made)
     }
 
-    /// The best that this machine supports: XFS, else ext4, else a plain directory. [`TemporaryFileSystem::notes`] reports each
-    /// step down.
+    /// The best that this machine supports: XFS, else ext4, else a plain directory. [`TemporaryFileSystem::notes`]
+    /// reports each step down.
     pub fn best_available(size_bytes: u64, place: &Path, register: &Register) -> Result<TemporaryFileSystem, RigError> {
         let mut notes = Vec::new();
         for (kind, instead) in [(FsKind::Xfs, "trying ext4"), (FsKind::Ext4, "using a plain directory")] {
@@ -242,10 +242,9 @@ impl Drop for TemporaryFileSystem {
     }
 }
 
-/// Gives a loop device (`loop0` or `/dev/loop0`) the queue of a new one. It keeps what its last user set, which would change what
-/// a load measures. After a change of scheduler
-/// Linux 6.18 says the default number of requests while the tags are still those that were set (hctx0/tags in debugfs), and
-/// ignores a number that it already says: hence two.
+/// Gives a loop device (`loop0` or `/dev/loop0`) the queue of a new one. It keeps what its last user set, which would
+/// change what a load measures. After a change of scheduler Linux 6.18 says the default number of requests while the
+/// tags are still those that were set (hctx0/tags in debugfs), and ignores a number that it already says: hence two.
 pub fn set_default_queue(device: &str, roots: &Roots) {
     let depth = fs::read_to_string(roots.path("/sys/module/loop/parameters/hw_queue_depth"));
     let Some(depth) = depth.ok().and_then(|text| text.trim().parse::<u32>().ok()) else { return };
@@ -262,8 +261,8 @@ fn free_bytes(place: &Path) -> Result<u64, RigError> {
     Ok(space.f_bavail.saturating_mul(space.f_frsize))
 }
 
-/// Removes images of earlier boots: the register does not survive a reboot, but an image on disk does. Its marker holds the
-/// boot's id.
+/// Removes images of earlier boots: the register does not survive a reboot, but an image on disk does. Its marker holds
+/// the boot's id.
 fn remove_of_earlier_boots(place: &Path, register: &Register) -> Vec<String> {
     let mut removed = Vec::new();
     for child in fs::read_dir(place).into_iter().flatten().flatten() {

@@ -1,13 +1,13 @@
 //! I/O throttling of a device in both cgroup versions.
 //!
 //! **Version 1.** A rule applies to I/O submitted by tasks of one group. Buffered writes are submitted by the kernel's
-//! flusher threads, which are in the root group, so a rule in the load's cgroup alone would slow reads and direct writes but
-//! not writeback. Groups do not share a rule's budget either. The rule therefore goes into the *root* group, and the load
-//! joins the root group: one budget for all I/O that the load causes, as on a slow device. Other programs of the root group
-//! that use the device are throttled as well.
+//! flusher threads, which are in the root group, so a rule in the load's cgroup alone would slow reads and direct
+//! writes but not writeback. Groups do not share a rule's budget either. The rule therefore goes into the *root* group,
+//! and the load joins the root group: one budget for all I/O that the load causes, as on a slow device. Other programs
+//! of the root group that use the device are throttled as well.
 //!
-//! **Version 2.** `io.max` of the load's cgroup also applies to the writeback of pages that the cgroup dirtied, if the file
-//! system supports it (ext4, btrfs, xfs) and the memory controller is enabled in addition to the io controller.
+//! **Version 2.** `io.max` of the load's cgroup also applies to the writeback of pages that the cgroup dirtied, if the
+//! file system supports it (ext4, btrfs, xfs) and the memory controller is enabled in addition to the io controller.
 
 use std::fs::OpenOptions;
 use std::path::Path;
@@ -54,7 +54,8 @@ pub(crate) fn place_v1(
     })
 }
 
-/// Checks before anything is written, so a refusal leaves nothing behind. Where no rule may be written at all, no other rule is in the way.
+/// Checks before anything is written, so a refusal leaves nothing behind. Where no rule may be written at all, no other
+/// rule is in the way.
 fn refuse_foreign(group: &Path, device: &BlockDevice, limits: &Limits) -> Result<(), RigError> {
     for (flag, name, _) in v1_values(limits) {
         let file = group.join(name);

@@ -12,7 +12,8 @@ pub fn sync_file_system(directory: &Path, deadline: Duration) -> Result<(), RigE
     run(sync()?.args(["-f", "--"]).arg(directory), deadline).map(drop)
 }
 
-/// Writes back what is dirty in any file system. It waits for the slowest: a frozen one, a throttled one, a server that is gone.
+/// Writes back what is dirty in any file system. It waits for the slowest: a frozen one, a throttled one, a server that
+/// is gone.
 pub fn sync_all(deadline: Duration) -> Result<(), RigError> {
     run(&mut sync()?, deadline).map(drop)
 }

@@ -1,5 +1,5 @@
-//! Runs each model at its defaults, with each of its policies, and prints how many simulated events a second of real time
-//! covers: `cargo bench -p simulate --bench events_per_second [MODEL]`.
+//! Runs each model at its defaults, with each of its policies, and prints how many simulated events a second of real
+//! time covers: `cargo bench -p simulate --bench events_per_second [MODEL]`.
 
 use std::time::Instant;
 

@@ -3,8 +3,8 @@
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
-/// The clock and the pending events. Events that are due at the same time come in the order in which they were added, so a
-/// run depends only on its seed.
+/// The clock and the pending events. Events that are due at the same time come in the order in which they were added,
+/// so a run depends only on its seed.
 #[derive(Debug)]
 pub struct Agenda<D> {
     now_ns: u64,

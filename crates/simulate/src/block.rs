@@ -2,8 +2,8 @@
 //!
 //! Tasks queue bios in batches, under a plug. Bios are split, merged at the back and front, and allocated requests.
 //! Requests are inserted into a scheduler or issued directly, are requeued and reissued, and complete in parts. Flushes
-//! and durable writes go through a flush machine like the kernel's. Partitions and a stacked device remap. Each step takes
-//! its own time, so the steps of many CPUs interleave as on a real machine. The same seed gives the same trace.
+//! and durable writes go through a flush machine like the kernel's. Partitions and a stacked device remap. Each step
+//! takes its own time, so the steps of many CPUs interleave as on a real machine. The same seed gives the same trace.
 //!
 //! [`damage`] drops events or steps the clock afterwards.
 
@@ -22,8 +22,8 @@ use model::block::BlockEvent;
 pub use true_bio::TrueBio;
 pub use workload::Workload;
 
-/// Runs the simulation. Calls `event` for each event in time order, and `bio` for each bio when it completes. No two events
-/// have the same time.
+/// Runs the simulation. Calls `event` for each event in time order, and `bio` for each bio when it completes. No two
+/// events have the same time.
 pub fn simulate(workload: &Workload, event: impl FnMut(&BlockEvent), bio: impl FnMut(&TrueBio)) {
     engine::Engine::new(workload.clone(), event, bio).run();
 }

@@ -2,9 +2,9 @@
 //!
 //! The mechanism, from the sources of FreeBSD 9.1 (`kern/vfs_bio.c`, `kern/vfs_cluster.c`, `kern/vfs_vnops.c`,
 //! `ufs/ffs/ffs_vnops.c`): the sequential count is kept per open file, not per direction; clusters of
-//! an access that does not look sequential stay dirty; the file's own dirty buffers are limited, all files' together are
-//! limited before a vnode is locked, and the space of all buffers is limited while one is. docs/models/BUFCACHE.md shows
-//! the results, and says what is left out.
+//! an access that does not look sequential stay dirty; the file's own dirty buffers are limited, all files' together
+//! are limited before a vnode is locked, and the space of all buffers is limited while one is. docs/models/BUFCACHE.md
+//! shows the results, and says what is left out.
 
 mod account;
 mod buffers;

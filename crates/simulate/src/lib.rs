@@ -2,9 +2,9 @@
 //!
 //! No code here reads a clock or a file: the same seed gives the same result, bit for bit.
 //!
-//! A [`policy::Model`] is a kernel mechanism: parameters with the kernel's defaults, policies to choose from, and a function
-//! that runs it and reports each event to an [`observer::Observer`]. [`block`] generates block traces for tests of trace
-//! readers.
+//! A [`policy::Model`] is a kernel mechanism: parameters with the kernel's defaults, policies to choose from, and a
+//! function that runs it and reports each event to an [`observer::Observer`]. [`block`] generates block traces for
+//! tests of trace readers.
 #![forbid(unsafe_code)]
 
 pub mod agenda;

@@ -62,8 +62,8 @@ pub struct Wait {
     pub start_ns: u64,
     /// End.
     pub end_ns: u64,
-    /// The stack in the modelled kernel, innermost function first: what a recorder would have seen, and what explanations
-    /// are made from.
+    /// The stack in the modelled kernel, innermost function first: what a recorder would have seen, and what
+    /// explanations are made from.
     pub frames: &'static [&'static str],
     /// The task that ended the wait, if a task did.
     pub waker_tid: Option<u32>,

@@ -1,8 +1,8 @@
 //! How Lustre's client forms write RPCs (LU-8515): when an object gets an RPC, and which of its extents go into it.
 //! docs/models/OSC.md says what is modelled, what is left out, and where each figure comes from.
 //!
-//! The names are Lustre's: an *OSC* is a client's connection to one storage target (OST). An *object* is a file's part on one
-//! target, as one client sees it. An *extent* is a run of its dirty pages within one RPC's size.
+//! The names are Lustre's: an *OSC* is a client's connection to one storage target (OST). An *object* is a file's part
+//! on one target, as one client sees it. An *extent* is a run of its dirty pages within one RPC's size.
 
 mod account;
 mod cache;

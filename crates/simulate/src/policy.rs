@@ -19,8 +19,8 @@ pub struct Model {
     pub run: Run,
 }
 
-/// Runs a policy with these settings and this seed, and reports to the observer. Where the settings contradict one another,
-/// it fails before it reports anything.
+/// Runs a policy with these settings and this seed, and reports to the observer. Where the settings contradict one
+/// another, it fails before it reports anything.
 pub type Run =
     fn(policy: &str, settings: &Settings, seed: u64, observer: &mut dyn Observer) -> Result<Outcome, SettingError>;
 

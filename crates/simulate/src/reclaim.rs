@@ -1,9 +1,10 @@
 //! XFS inode reclaim: v4.8, which waits for dirty inodes under memory pressure, against the patch that does not.
 //!
-//! Many tasks allocate memory. kswapd reclaims it, and where kswapd does not keep up, the tasks reclaim directly: from the
-//! page cache, and through the shrinkers from the inode caches. XFS's shrinker walks the allocation groups, one reclaimer
-//! per group. In v4.8 it waits there for each inode that is not clean: for the log, and for the inode's cluster to be read
-//! and written, behind everything queued at the disk. A task that does so in a page fault holds mmap_sem all that time.
+//! Many tasks allocate memory. kswapd reclaims it, and where kswapd does not keep up, the tasks reclaim directly: from
+//! the page cache, and through the shrinkers from the inode caches. XFS's shrinker walks the allocation groups, one
+//! reclaimer per group. In v4.8 it waits there for each inode that is not clean: for the log, and for the inode's
+//! cluster to be read and written, behind everything queued at the disk. A task that does so in a page fault holds
+//! mmap_sem all that time.
 //!
 //! docs/models/RECLAIM.md says what is left out, and compares the document's figures with the model's.
 
@@ -45,7 +46,8 @@ pub const MODEL: Model = Model {
         Policy { name: "no-wait", about: "the shrinker skips them; xfsaild writes them (the patch)" },
         Policy {
             name: "progress",
-            about: "the shrinker skips them; a direct reclaimer that skipped more than it freed pauses until one is written",
+            about: "the shrinker skips them; a direct reclaimer that skipped more than it freed pauses until one is \
+                    written",
         },
     ],
     parameters: parameters::PARAMETERS,

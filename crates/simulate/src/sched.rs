@@ -1,5 +1,5 @@
-//! I/O schedulers: why an async write takes a second while hundreds of reads overtake it, what happens when a task waits
-//! for it after all, and how a recorded load would fare under another scheduler.
+//! I/O schedulers: why an async write takes a second while hundreds of reads overtake it, what happens when a task
+//! waits for it after all, and how a recorded load would fare under another scheduler.
 //!
 //! docs/models/SCHED.md says what is modelled and what is left out.
 
@@ -31,7 +31,8 @@ use crate::policy::{Model, Policy};
 /// `simulate sched`.
 pub const MODEL: Model = Model {
     name: "sched",
-    about: "I/O schedulers: sync over async, a journal's priority inversion, and a recorded load under another scheduler",
+    about: "I/O schedulers: sync over async, a journal's priority inversion, and a recorded load under another \
+            scheduler",
     policies: &[
         Policy { name: "cfq", about: "a time slice per task, round-robin; async requests come last (Linux 3.9)" },
         Policy { name: "cfq-promote", about: "the same, but an async write is promoted when a task waits for it" },

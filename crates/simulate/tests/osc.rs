@@ -51,7 +51,8 @@ fn eight_writers_with_full_extents_reach_what_one_does_and_a_shade_more() {
         let one = run("full", &[&values[..], &[("writers", "1"), ("segments", "8")]].concat());
         throughput(&run("full", &values)) / throughput(&one)
     };
-    // One that outruns the target leaves the eight nothing to gain; one that just does not is outdone by a few per cent.
+    // One that outruns the target leaves the eight nothing to gain; one that just does not is outdone by a few per
+    // cent.
     let (fast, slow) = (ratio("1400m"), ratio("500m"));
     assert!((0.99..1.02).contains(&fast) && (1.03..1.2).contains(&slow), "{fast} and {slow}");
 }

@@ -51,7 +51,8 @@ fn the_patch_does_what_the_document_says() {
     assert!(waits["reclaim_calls_over_1s"] >= 5.0, "{}", waits["reclaim_calls_over_1s"]);
     assert!(waits["reclaim_longest_ns"] >= 3e9, "{}", waits["reclaim_longest_ns"]);
     assert_eq!(does_not["reclaim_calls_over_1s"], 0.0);
-    // The document's 4.7 in all is not reached, but the part of kswapd goes that way: it is no longer kept in its calls.
+    // The document's 4.7 in all is not reached, but the part of kswapd goes that way: it is no longer kept in its
+    // calls.
     let by_kswapd = ratio("reclaim_calls_kswapd");
     assert!((1.05..8.0).contains(&by_kswapd), "calls by kswapd: {by_kswapd}");
     assert!(does_not["reclaim_longest_ns"] < 1e8, "{}", does_not["reclaim_longest_ns"]);

@@ -25,7 +25,8 @@ pub struct Cli {
 }
 
 const EXIT_CODES: &str = "Sizes take k, m, g, t (binary); durations take ns, us, ms, s, m, h.\n\n\
-Exit codes: 0 success; 1 the run found errors, or is damaged or incomplete; 2 usage: the command line, or a path or file that it names, is wrong; 3 the \
+Exit codes: 0 success; 1 the run found errors, or is damaged or incomplete; 2 usage: the command line, or a path or \
+file that it names, is wrong; 3 the \
 machine cannot do it (permission, space, I/O error, a missing kernel feature); 130 interrupted, after a clean stop. \
 'record -- COMMAND' exits with the command's code, unless that is 0.";
 
@@ -132,7 +133,8 @@ impl Command {
     }
 }
 
-/// The whole command line: the commands above, `run` with a subcommand for each recipe, `simulate` with one for each model.
+/// The whole command line: the commands above, `run` with a subcommand for each recipe, `simulate` with one for each
+/// model.
 pub fn command(offers: &[Offer]) -> clap::Command {
     Cli::command().subcommand(workload::command(offers)).subcommand(simulate::request::command())
 }

@@ -1,7 +1,7 @@
 //! The program: dispatch from the command line to the commands.
 //!
-//! `ui` is what every command shows and exits with; `recording` makes runs, `reading` reads them; `commands` holds one file
-//! or folder a command; `cli` collects their options.
+//! `ui` is what every command shows and exits with; `recording` makes runs, `reading` reads them; `commands` holds one
+//! file or folder a command; `cli` collects their options.
 #![forbid(unsafe_code)]
 // A program has no public items; `pub` marks what other files of it use.
 #![allow(unreachable_pub)]

@@ -91,8 +91,8 @@ pub(crate) fn student_quantile(probability: f64, freedom: f64) -> f64 {
     0.5 * (low + high)
 }
 
-/// Upper tail of the standard normal distribution, as Student's t with 10^6 degrees of freedom: up to z = 6 the difference
-/// is below a thousandth of the tail.
+/// Upper tail of the standard normal distribution, as Student's t with 10^6 degrees of freedom: up to z = 6 the
+/// difference is below a thousandth of the tail.
 pub(crate) fn normal_upper_tail(z: f64) -> f64 {
     student_cdf(-z, 1e6)
 }

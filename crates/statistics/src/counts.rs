@@ -1,13 +1,13 @@
 //! Ratio of two rates of events (stalls), whose counts vary more between runs than a Poisson distribution.
 //!
 //! Assumptions: within a run, events are Poisson at the run's rate. The runs' rates vary about the side's rate with a
-//! relative variance d, equal on both sides: the counts are negative binomial, variance = mean + d mean^2. d is estimated
-//! by moments (Anscombe 1949; McCullagh, Nelder 1989, section 6.2); it is taken as 0 where Pearson's chi-square does not
-//! exceed its upper quartile under Poisson. The interval is Wald's on the logarithm, with half an event added to each side
-//! (Haldane 1955), and with Student's quantile where d was estimated. A moment estimate from few runs is too small for
-//! skewed rates; the factor 1 + 1.5 / runs compensates. It was chosen by simulation: the interval contains the truth in
-//! 94.6 to 96.6 % of cases for 5 to 20 runs per side and d from 0 to 1 where a side has 15 events or more, and more often
-//! with fewer.
+//! relative variance d, equal on both sides: the counts are negative binomial, variance = mean + d mean^2. d is
+//! estimated by moments (Anscombe 1949; McCullagh, Nelder 1989, section 6.2); it is taken as 0 where Pearson's
+//! chi-square does not exceed its upper quartile under Poisson. The interval is Wald's on the logarithm, with half an
+//! event added to each side (Haldane 1955), and with Student's quantile where d was estimated. A moment estimate from
+//! few runs is too small for skewed rates; the factor 1 + 1.5 / runs compensates. It was chosen by simulation: the
+//! interval contains the truth in 94.6 to 96.6 % of cases for 5 to 20 runs per side and d from 0 to 1 where a side has
+//! 15 events or more, and more often with fewer.
 
 mod stratified;
 
@@ -89,8 +89,8 @@ impl RateRatio {
         } else {
             let mean_runs = 2.0 / (1.0 / a.runs + 1.0 / b.runs);
             let (excess, squares) = (a.excess + b.excess, a.squares + b.squares);
-            // Where one run has all events, the squared mean is indistinguishable from its error: d is then the largest value
-            // observable in this number of runs.
+            // Where one run has all events, the squared mean is indistinguishable from its error: d is then the largest
+            // value observable in this number of runs.
             let moment = if squares * mean_runs > excess { excess / squares } else { mean_runs };
             Some(moment.max(0.0) * (1.0 + 1.5 / mean_runs))
         };
@@ -116,8 +116,8 @@ impl RateRatio {
     }
 }
 
-/// Whether counts vary no more than Poisson: chi-square below its upper quartile, by Wilson and Hilferty's approximation
-/// (1931).
+/// Whether counts vary no more than Poisson: chi-square below its upper quartile, by Wilson and Hilferty's
+/// approximation (1931).
 fn is_poisson(chi_square: f64, freedom: f64) -> bool {
     const UPPER_QUARTILE: f64 = 0.674_489_75;
     let part = 2.0 / (9.0 * freedom);

@@ -97,9 +97,9 @@ impl Distribution {
         Some(self.max_ns.map_or(value, |max| value.min(max)))
     }
 
-    /// The same quantile estimated from all operations near it, weighted by the probability that each is the quantile of such
-    /// a sample (Harrell, Davis 1982): it varies less between runs than a single order statistic. `None` when nothing
-    /// finished.
+    /// The same quantile estimated from all operations near it, weighted by the probability that each is the quantile
+    /// of such a sample (Harrell, Davis 1982): it varies less between runs than a single order statistic. `None` when
+    /// nothing finished.
     pub fn smooth_quantile_ns(&self, quantile: f64) -> Option<f64> {
         let all = self.histogram.len() as f64;
         if all == 0.0 {
@@ -124,8 +124,8 @@ impl Distribution {
         Some(sum)
     }
 
-    /// Whether there are enough operations for a quantile: at least one is expected beyond it. With fewer, the quantile is
-    /// just the maximum.
+    /// Whether there are enough operations for a quantile: at least one is expected beyond it. With fewer, the quantile
+    /// is just the maximum.
     pub fn supports(&self, quantile: f64) -> bool {
         // 0.99 has no exact binary form; the slack makes 100 operations enough for it.
         self.count as f64 * (1.0 - quantile) >= 1.0 - 1e-9

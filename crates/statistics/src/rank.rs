@@ -1,15 +1,15 @@
 //! The exact two-sided rank-sum test (Wilcoxon 1945, Mann and Whitney 1947), with ties.
 //!
-//! The test assumes only that, if the sides do not differ, every split of the values into sides of these sizes is equally
-//! likely; it makes no assumption about their distribution. Ties share their mean rank, and the null distribution is
-//! enumerated over the actual ranks, with ties.
+//! The test assumes only that, if the sides do not differ, every split of the values into sides of these sizes is
+//! equally likely; it makes no assumption about their distribution. Ties share their mean rank, and the null
+//! distribution is enumerated over the actual ranks, with ties.
 
 use std::collections::HashMap;
 
 use super::beta::normal_upper_tail;
 
-/// Maximum number of values for the exact distribution. Beyond it, the normal approximation with corrections for ties and
-/// continuity differs by less than 0.001.
+/// Maximum number of values for the exact distribution. Beyond it, the normal approximation with corrections for ties
+/// and continuity differs by less than 0.001.
 const EXACT_UP_TO: usize = 60;
 
 /// Cached null distributions without ties: many metrics share the sizes of their sides.
@@ -51,8 +51,8 @@ impl Null {
         Null { cumulative: ways.iter().map(add).collect() }
     }
 
-    /// The largest k with P(U < k) <= `tail`: the k-th smallest and the k-th largest of all pairwise differences bound the
-    /// shift with a confidence of 1 - 2 P(U < k). `None` if even the extremes do not reach that confidence.
+    /// The largest k with P(U < k) <= `tail`: the k-th smallest and the k-th largest of all pairwise differences bound
+    /// the shift with a confidence of 1 - 2 P(U < k). `None` if even the extremes do not reach that confidence.
     pub(crate) fn bound(&self, tail: f64) -> Option<usize> {
         let k = self.cumulative.iter().take_while(|&&below| below <= tail).count();
         (k > 0).then_some(k)
@@ -209,7 +209,8 @@ mod tests {
         ];
         #[rustfmt::skip]
         let b = [
-            0.8, 1.2, 0.1, -0.6, 0.5, 0.4, 1.9, 1.2, 0.7, 1.6, 0.3, -0.4, 1.1, 1.1, 0.3, -0.3, 0.7, -2.0, 1.2, 1.0, -1.1,
+            0.8, 1.2, 0.1, -0.6, 0.5, 0.4, 1.9, 1.2, 0.7, 1.6, 0.3, -0.4, 1.1, 1.1, 0.3, -0.3, 0.7, -2.0, 1.2, 1.0,
+                -1.1,
             0.6, -0.5, 1.3, -1.5, -0.4, 1.2, 1.7, -1.7, 0.0, 0.8, -0.1, 2.1, -0.7, 0.9,
         ];
         check(&a, &b, 0.04400787270252349, 1e-5);

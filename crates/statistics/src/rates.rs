@@ -48,9 +48,9 @@ impl TimedAmount {
     }
 }
 
-/// The amounts of parts that did their work at the same time, on one clock: sums over the intervals of the part that covers
-/// most time. An interval of another part is spread evenly over its time; what lies outside of all intervals counts in the
-/// nearest one, so that the total is exact.
+/// The amounts of parts that did their work at the same time, on one clock: sums over the intervals of the part that
+/// covers most time. An interval of another part is spread evenly over its time; what lies outside of all intervals
+/// counts in the nearest one, so that the total is exact.
 pub fn together(parts: &[&[TimedAmount]]) -> Vec<TimedAmount> {
     let covers = |part: &&&[TimedAmount]| part.iter().map(TimedAmount::span_ns).fold(0, u64::saturating_add);
     let Some(longest) = parts.iter().max_by_key(covers) else { return Vec::new() };

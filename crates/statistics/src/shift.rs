@@ -1,8 +1,9 @@
 //! The size of a difference: Hodges and Lehmann's shift of the logarithms, and its interval.
 //!
-//! The estimate is the median of all log ratios of a run of B to a run of A (Hodges, Lehmann 1963). The interval is the set
-//! of shifts that the exact rank test does not reject (Moses 1953): it excludes 1 exactly when p is small enough.
-//! Assumption: the logarithms of B are distributed as those of A except for a shift, that is, the difference is a factor.
+//! The estimate is the median of all log ratios of a run of B to a run of A (Hodges, Lehmann 1963). The interval is the
+//! set of shifts that the exact rank test does not reject (Moses 1953): it excludes 1 exactly when p is small enough.
+//! Assumption: the logarithms of B are distributed as those of A except for a shift, that is, the difference is a
+//! factor.
 
 use super::beta::student_quantile;
 use super::rank::RankTests;
@@ -77,8 +78,8 @@ mod tests {
     use super::LogRatios;
     use crate::rank::RankTests;
 
-    /// `wilcox.test(log(b), log(a), conf.int = TRUE)` takes the same differences: with 5 and 5 values the third smallest
-    /// and the third largest of 25. Here by hand, on powers of two.
+    /// `wilcox.test(log(b), log(a), conf.int = TRUE)` takes the same differences: with 5 and 5 values the third
+    /// smallest and the third largest of 25. Here by hand, on powers of two.
     #[test]
     fn the_interval_for_five_and_five_is_bounded_by_the_third_differences() {
         let a = [1.0, 2.0, 4.0, 8.0, 16.0];

@@ -1,12 +1,13 @@
 //! Wilcoxon's signed-rank test (1945): differences between two sides, one for each block.
 //!
-//! The test assumes only that, if the sides do not differ, each block's difference has the other sign as easily. This holds by
-//! design where a random choice decides which side comes first in a block: swapping the sides then changes the sign and nothing
-//! else, whatever the distribution and however neighbours in time depend on each other. Ties share their mean rank, and the
-//! distribution is enumerated with these ranks. Differences of zero are left out of the test, as Wilcoxon did.
+//! The test assumes only that, if the sides do not differ, each block's difference has the other sign as easily. This
+//! holds by design where a random choice decides which side comes first in a block: swapping the sides then changes the
+//! sign and nothing else, whatever the distribution and however neighbours in time depend on each other. Ties share
+//! their mean rank, and the distribution is enumerated with these ranks. Differences of zero are left out of the test,
+//! as Wilcoxon did.
 //!
-//! The estimate is the median of the means of all pairs of differences (Hodges, Lehmann 1963), and the interval is the set of
-//! shifts that the exact test does not reject. Assumption: B differs from A by the same factor in all blocks.
+//! The estimate is the median of the means of all pairs of differences (Hodges, Lehmann 1963), and the interval is the
+//! set of shifts that the exact test does not reject. Assumption: B differs from A by the same factor in all blocks.
 
 use super::beta::{normal_upper_tail, student_quantile};
 use super::shift::Ratio;
@@ -76,7 +77,8 @@ impl BlockRatios {
     }
 }
 
-/// Ranks of the absolute differences times two, which makes the mean ranks of ties integers, and whether each is positive.
+/// Ranks of the absolute differences times two, which makes the mean ranks of ties integers, and whether each is
+/// positive.
 fn doubled_ranks(logs: &[f64]) -> Vec<(usize, bool)> {
     let mut sorted: Vec<f64> = logs.iter().copied().filter(|log| *log != 0.0).collect();
     sorted.sort_by(|x, y| x.abs().total_cmp(&y.abs()));

@@ -1,9 +1,9 @@
 //! Steady state: the rate of a run that still warms up, or fills its disk, depends on its length.
 //!
-//! Mann and Kendall's test for a trend (Mann 1945; Kendall 1975) over the intervals' rates, with the variance enlarged for
-//! the correlation of neighbours (Yue and Wang 2004, for a first-order autoregression; its coefficient from the residuals
-//! after Theil and Sen's slope, corrected for its bias after Marriott and Pope 1954). Only large changes count. Assumption:
-//! the residuals are correlated only with their neighbours, and not periodic.
+//! Mann and Kendall's test for a trend (Mann 1945; Kendall 1975) over the intervals' rates, with the variance enlarged
+//! for the correlation of neighbours (Yue and Wang 2004, for a first-order autoregression; its coefficient from the
+//! residuals after Theil and Sen's slope, corrected for its bias after Marriott and Pope 1954). Only large changes
+//! count. Assumption: the residuals are correlated only with their neighbours, and not periodic.
 
 use super::beta::normal_upper_tail;
 

@@ -1,13 +1,15 @@
 //! Whether two sides differ over many strata, such as the machines of a fleet, each with a few values on either side.
 //!
-//! Each stratum has the exact rank-sum test (Wilcoxon 1945) of its values, with ties. Nothing is assumed about their distribution
-//! but that, if the sides do not differ, every split of a stratum's values is equally likely. Two tests join the strata, since either
-//! is blind to what the other finds:
+//! Each stratum has the exact rank-sum test (Wilcoxon 1945) of its values, with ties. Nothing is assumed about their
+//! distribution but that, if the sides do not differ, every split of a stratum's values is equally likely. Two tests
+//! join the strata, since either is blind to what the other finds:
 //!
-//! - [`all_strata_p`]: all strata differ a little. The sum of the rank sums (van Elteren 1960). Its variance is that between strata where
-//!   that is larger: values of one stratum that depend on each other make the test weaker, not wrong.
-//! - [`few_strata_p`]: a part of the strata differs a lot. Each has a score that grows with its evidence, and the chance of the scores'
-//!   sum is counted exactly. Levels at which strata are counted would lose how far a stratum is beyond its level.
+//! - [`all_strata_p`]: all strata differ a little. The sum of the rank sums (van Elteren 1960). Its variance is that
+//!   between strata where that is larger: values of one stratum that depend on each other make the test weaker, not
+//!   wrong.
+//! - [`few_strata_p`]: a part of the strata differs a lot. Each has a score that grows with its evidence, and the
+//!   chance of the scores' sum is counted exactly. Levels at which strata are counted would lose how far a stratum is
+//!   beyond its level.
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -15,8 +17,8 @@ use std::rc::Rc;
 use super::beta::normal_upper_tail;
 use super::rank::DoubledRanks;
 
-/// p at which a stratum begins to score: the logarithm of the odds of a mixture of few altered strata is about like this, of one in
-/// 50 and of one in 4.
+/// p at which a stratum begins to score: the logarithm of the odds of a mixture of few altered strata is about like
+/// this, of one in 50 and of one in 4.
 const STANDS_OUT: [f64; 2] = [0.002, 0.05];
 /// Scores are whole numbers, of which this is one nat.
 const NAT: f64 = 16.0;
@@ -92,7 +94,8 @@ impl Strata {
     }
 }
 
-/// Chance of each sum of `drawn` of the ranks. Those that are not drawn have the rest of the sum: the fewer of both are counted.
+/// Chance of each sum of `drawn` of the ranks. Those that are not drawn have the rest of the sum: the fewer of both are
+/// counted.
 fn chances(ranks: &[usize], drawn: usize) -> Vec<f64> {
     let fewer = drawn.min(ranks.len() - drawn);
     let ways = DoubledRanks::ways(ranks, fewer);
@@ -138,8 +141,8 @@ fn variance_between(mut values: Vec<f64>) -> f64 {
     around(&values, mean).min(around(&values[..values.len() / 2], median))
 }
 
-/// One-sided p that side B is larger in a part of the strata: the chance of their sum of scores. Two kinds of scores are tried, so that
-/// the smaller chance counts twice.
+/// One-sided p that side B is larger in a part of the strata: the chance of their sum of scores. Two kinds of scores
+/// are tried, so that the smaller chance counts twice.
 pub fn few_strata_p(strata: &[Stratum]) -> f64 {
     let p = (0..STANDS_OUT.len()).map(|kind| sum_p(strata, kind)).fold(1.0, f64::min);
     (STANDS_OUT.len() as f64 * p).min(1.0)
@@ -150,7 +153,8 @@ fn sum_p(strata: &[Stratum], kind: usize) -> f64 {
     if found == 0 {
         return 1.0;
     }
-    // Chance of each sum below the one that was found, and of all others. Only sums of positive numbers: small chances stay exact.
+    // Chance of each sum below the one that was found, and of all others. Only sums of positive numbers: small chances
+    // stay exact.
     let (mut below, mut reached) = (vec![1.0], 0.0);
     for stratum in strata {
         let scores = &stratum.null.scores[kind];

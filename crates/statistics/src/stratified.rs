@@ -1,13 +1,14 @@
 //! The rank-sum test and the ratio of two sides over a few strata, such as machines on which both were tried.
 //!
-//! Values are ranked within their stratum only, so that what makes strata differ is neither an effect nor noise. The test is van
-//! Elteren's (1960): the sum of the strata's rank sums, weighted by about the inverse of (values + 1), which is best against an equal
-//! shift in all of them. Its distribution is enumerated over all splits within the strata, with ties; that holds for any weights. The
-//! estimate is the median of the log ratios of values of one stratum, each with its stratum's weight (Hodges, Lehmann 1963), and the
-//! interval is the set of shifts that the test does not reject. Of one stratum both are those of [`RankTests`] and [`LogRatios`].
+//! Values are ranked within their stratum only, so that what makes strata differ is neither an effect nor noise. The
+//! test is van Elteren's (1960): the sum of the strata's rank sums, weighted by about the inverse of (values + 1),
+//! which is best against an equal shift in all of them. Its distribution is enumerated over all splits within the
+//! strata, with ties; that holds for any weights. The estimate is the median of the log ratios of values of one
+//! stratum, each with its stratum's weight (Hodges, Lehmann 1963), and the interval is the set of shifts that the test
+//! does not reject. Of one stratum both are those of [`RankTests`] and [`LogRatios`].
 //!
-//! Assumption: a factor between the sides that is the same in all strata. Strata of one value a side only have its sign:
-//! [`BlockRatios`] is stronger there.
+//! Assumption: a factor between the sides that is the same in all strata. Strata of one value a side only have its
+//! sign: [`BlockRatios`] is stronger there.
 //!
 //! [`LogRatios`]: super::LogRatios
 //! [`BlockRatios`]: super::BlockRatios
@@ -43,8 +44,8 @@ impl Stratum {
 }
 
 impl StratifiedRatios {
-    /// Values of A and of B in each stratum; they must not be negative. Strata without values on a side do not count. `None` where none
-    /// is left.
+    /// Values of A and of B in each stratum; they must not be negative. Strata without values on a side do not count.
+    /// `None` where none is left.
     pub fn of(strata: &[(Vec<f64>, Vec<f64>)]) -> Option<StratifiedRatios> {
         let both: Vec<&(Vec<f64>, Vec<f64>)> = strata.iter().filter(|(a, b)| !a.is_empty() && !b.is_empty()).collect();
         let most = both.iter().map(|(a, b)| a.len() + b.len()).max()?;
@@ -103,7 +104,8 @@ impl StratifiedRatios {
         if low == high { low } else { 0.5 * (low + high) }
     }
 
-    /// The largest weight of log ratios on one side of the true one that the test rejects with this tail, plus one, and the confidence.
+    /// The largest weight of log ratios on one side of the true one that the test rejects with this tail, plus one, and
+    /// the confidence.
     fn bound(&self, tail: f64, tests: &mut RankTests) -> Option<(usize, f64)> {
         let Some(sums) = self.null(tests) else {
             return Some((self.normal_bound(tail), 1.0 - 2.0 * tail));
@@ -116,7 +118,8 @@ impl StratifiedRatios {
         (least > 0).then_some((least, 1.0 - 2.0 * below))
     }
 
-    /// Chance of each weight of log ratios on one side of the true one, without ties; `None` where it is too large to enumerate.
+    /// Chance of each weight of log ratios on one side of the true one, without ties; `None` where it is too large to
+    /// enumerate.
     fn null(&self, tests: &mut RankTests) -> Option<Vec<f64>> {
         if !self.is_small() {
             return None;

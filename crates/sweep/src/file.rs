@@ -243,7 +243,8 @@ impl SweepFile {
             (None, true) if self.simulate.is_some() => {}
             (None, true) => {
                 return Err(
-                    "say where to run: [file_system] makes a file system for each run, directories = [\"...\"] names directories"
+                    "say where to run: [file_system] makes a file system for each run, directories = [\"...\"] names \
+                     directories"
                         .to_owned(),
                 );
             }

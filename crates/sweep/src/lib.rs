@@ -5,8 +5,8 @@
 //!                (text)        (every combination)  (random blocks)
 //! ```
 //!
-//! This crate runs nothing: a cell describes one run, and the sweep's folder records the finished cells, so a sweep that was
-//! stopped or killed resumes where it was.
+//! This crate runs nothing: a cell describes one run, and the sweep's folder records the finished cells, so a sweep
+//! that was stopped or killed resumes where it was.
 #![forbid(unsafe_code)]
 
 mod configuration;

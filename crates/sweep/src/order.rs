@@ -1,8 +1,8 @@
 //! The order of runs: random blocks, each followed by its mirror image.
 //!
-//! A block has each configuration once, in random order. The next block has the reverse order (ABBA). Slow changes of the
-//! machine (a disk that fills, a room that warms) therefore favour no configuration: each has the same mean position within
-//! a pair of blocks.
+//! A block has each configuration once, in random order. The next block has the reverse order (ABBA). Slow changes of
+//! the machine (a disk that fills, a room that warms) therefore favour no configuration: each has the same mean
+//! position within a pair of blocks.
 
 use crate::{Setup, SweepError};
 
@@ -43,15 +43,15 @@ impl Shard {
         }
     }
 
-    /// Whether a cell belongs to it. Whole blocks stay together if there are enough of them, so each machine compares all
-    /// configurations; otherwise cells are assigned individually.
+    /// Whether a cell belongs to it. Whole blocks stay together if there are enough of them, so each machine compares
+    /// all configurations; otherwise cells are assigned individually.
     pub fn has(&self, cell: &Cell, repetitions: u32) -> bool {
         let position = if self.splits_blocks(repetitions) { cell.number } else { cell.repetition };
         position % self.count == self.index
     }
 
-    /// Whether configurations of one block run on different machines, so differences between machines look like differences
-    /// between configurations.
+    /// Whether configurations of one block run on different machines, so differences between machines look like
+    /// differences between configurations.
     pub fn splits_blocks(&self, repetitions: u32) -> bool {
         self.count > repetitions
     }

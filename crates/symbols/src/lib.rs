@@ -1,7 +1,7 @@
 //! Reads programs and libraries (ELF files): which function and line an address lies in, and who called it.
 //!
-//! Files are read in parts and never mapped: one that is overwritten meanwhile gives wrong names, but ends no process. Of a crafted
-//! one no more is read than a real one has.
+//! Files are read in parts and never mapped: one that is overwritten meanwhile gives wrong names, but ends no process.
+//! Of a crafted one no more is read than a real one has.
 #![forbid(unsafe_code)]
 
 mod binary;

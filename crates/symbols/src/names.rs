@@ -41,8 +41,8 @@ pub struct Question {
 }
 
 impl Binary {
-    /// The functions at each of these addresses, of inlined ones the innermost first; none where they are unknown. Debug information may be in
-    /// a file of its own.
+    /// The functions at each of these addresses, of inlined ones the innermost first; none where they are unknown.
+    /// Debug information may be in a file of its own.
     pub fn locations(
         &self,
         file: &File,

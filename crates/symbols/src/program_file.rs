@@ -6,8 +6,8 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-/// Opens a program, library or file of debug information: a regular file. Nothing else is opened at all: a pipe would wake its
-/// writer, a tape would rewind, and a watchdog would reset the machine.
+/// Opens a program, library or file of debug information: a regular file. Nothing else is opened at all: a pipe would
+/// wake its writer, a tape would rewind, and a watchdog would reset the machine.
 pub fn open(path: &Path) -> io::Result<File> {
     let found = OpenOptions::new().read(true).custom_flags(libc::O_PATH).open(path)?;
     if !found.metadata()?.is_file() {

@@ -227,9 +227,9 @@ fn one_panel(scene: &Scene<'_>, panel: Panel, table: &Table, area: Rect, buffer:
     }
 }
 
-/// Heights of the panels, including a line for the head: at first their least rows, as far as all heads fit. The other lines are dealt
-/// out in rounds, two to the focused panel and one to each other, until all rows fit or no line is left. If even the heads do not fit,
-/// the last panels are dropped, but never the focused one.
+/// Heights of the panels, including a line for the head: at first their least rows, as far as all heads fit. The other
+/// lines are dealt out in rounds, two to the focused panel and one to each other, until all rows fit or no line is
+/// left. If even the heads do not fit, the last panels are dropped, but never the focused one.
 fn share_out((wanted, least): ([usize; 6], [usize; 6]), height: usize, focused: usize) -> [usize; 6] {
     let mut heights = [0; 6];
     let mut left = height;

@@ -14,8 +14,8 @@ pub(crate) fn side(block: &[PeriodFigures], changed: bool) -> impl Iterator<Item
     block.iter().filter(move |row| row.period.changed == changed)
 }
 
-/// The logarithm of the ratio of two sides' values: of their geometric means, or of the arithmetic ones where a value is 0.
-/// Exchanging the sides changes only its sign. `None` where a side has no value.
+/// The logarithm of the ratio of two sides' values: of their geometric means, or of the arithmetic ones where a value
+/// is 0. Exchanging the sides changes only its sign. `None` where a side has no value.
 pub(crate) fn log_ratio(a: &[f64], b: &[f64]) -> Option<f64> {
     let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
     if a.is_empty() || b.is_empty() || a.iter().chain(b).any(|value| !value.is_finite() || *value < 0.0) {

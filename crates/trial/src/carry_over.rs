@@ -1,9 +1,9 @@
 //! Whether a period still has the effects of what was before it.
 //!
-//! A switchback experiment compares periods as if none came before it. Two tests of that, by the same signs of blocks as the test of
-//! the effect. Within a period: does the second half differ from the first otherwise with the change than without? After a
-//! period: of the two in the middle of a block, which are of one side, the first follows the other side, and the second its
-//! own; do they differ?
+//! A switchback experiment compares periods as if none came before it. Two tests of that, by the same signs of blocks
+//! as the test of the effect. Within a period: does the second half differ from the first otherwise with the change
+//! than without? After a period: of the two in the middle of a block, which are of one side, the first follows the
+//! other side, and the second its own; do they differ?
 
 use compare::SIGNIFICANCE;
 use statistics::{BlockRatios, Ratio, q_values};

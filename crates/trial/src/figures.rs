@@ -63,8 +63,8 @@ impl FigureKind {
         }
     }
 
-    /// Which direction is better. Percentiles are those of slow operations alone: where fewer operations are slow, the rest of
-    /// them may be slower, and that is not worse.
+    /// Which direction is better. Percentiles are those of slow operations alone: where fewer operations are slow, the
+    /// rest of them may be slower, and that is not worse.
     pub fn better(&self) -> Better {
         match self {
             FigureKind::StallTime | FigureKind::SlowOperations | FigureKind::Longest => Better::Lower,

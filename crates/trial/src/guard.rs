@@ -22,7 +22,8 @@ const REMEMBERED: usize = 10_000;
 pub enum Guard {
     /// A condition as of the flight recorder, over two seconds.
     Level(Condition),
-    /// `p99>2x`: the percentile of the slow operations in a period with the change is above this multiple of that without.
+    /// `p99>2x`: the percentile of the slow operations in a period with the change is above this multiple of that
+    /// without.
     Ratio {
         /// `None`: the longest operation.
         percent: Option<u8>,
@@ -196,7 +197,10 @@ impl GuardWatch {
             let name = percent.map_or_else(|| "the longest".to_owned(), |percent| format!("p{percent}"));
             (found as f64 > limit as f64 * above).then(|| {
                 let (found, limit) = (Nanoseconds(found), Nanoseconds(limit));
-                format!("{name} of the slow operations was {found} with the change and {limit} without, more than {above} times")
+                format!(
+                    "{name} of the slow operations was {found} with the change and {limit} without, more than \
+                         {above} times"
+                )
             })
         })
     }

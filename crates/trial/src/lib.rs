@@ -1,5 +1,5 @@
-//! A switchback experiment on live load: periods with a setting as found (A) and changed (B), in random blocks ABBA or BAAB.
-//! docs/TRIAL.md describes the method and its assumptions.
+//! A switchback experiment on live load: periods with a setting as found (A) and changed (B), in random blocks ABBA or
+//! BAAB. docs/TRIAL.md describes the method and its assumptions.
 //!
 //! ```text
 //! schedule ──► (periods, run by the program, recorded) ──► figures of each period ──► blocks ──► effects, carry-over

@@ -1,7 +1,7 @@
 //! Which period has the change, by random blocks.
 //!
-//! A block is ABBA or BAAB: each side has the same mean position, so a trend that is straight within a block favours neither.
-//! Which of the two it is decides a random bit for each block, and the test draws on nothing else.
+//! A block is ABBA or BAAB: each side has the same mean position, so a trend that is straight within a block favours
+//! neither. Which of the two it is decides a random bit for each block, and the test draws on nothing else.
 
 use sweep::mirrored_blocks;
 

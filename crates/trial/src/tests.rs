@@ -55,7 +55,8 @@ fn rare(random: &mut Random, halves: usize) -> Vec<f64> {
 const MACHINES: [(&str, Machine); 5] =
     [("independent", independent), ("noisy", noisy), ("trending", trending), ("periodic", periodic), ("rare", rare)];
 
-/// A trial of eight figures, of which the change multiplies the first by `factor`; `kept` of it lasts for another half period.
+/// A trial of eight figures, of which the change multiplies the first by `factor`; `kept` of it lasts for another half
+/// period.
 fn trial(machine: Machine, seed: u64, factor: f64, kept: f64) -> Outcome {
     let mut random = Random::new(seed);
     let slots = schedule(BLOCKS, random.below(u64::MAX));

@@ -1,11 +1,12 @@
-//! A cluster of Ballista for `fleet/tests/engines.py`: its scheduler, its executors and a client, each a process on the loopback.
+//! A cluster of Ballista for `fleet/tests/engines.py`: its scheduler, its executors and a client, each a process on the
+//! loopback.
 //!
 //!     stallscope-ballista scheduler PORT
 //!     stallscope-ballista executor PORT FLIGHT_PORT GRPC_PORT DIR
 //!     stallscope-ballista client PORT LAKE
 //!
-//! Scheduler and executor end with their standard input. The client reads statements, each ended by a zero byte, and answers each with a
-//! stream of Arrow.
+//! Scheduler and executor end with their standard input. The client reads statements, each ended by a zero byte, and
+//! answers each with a stream of Arrow.
 #![forbid(unsafe_code)]
 
 mod client;

@@ -1,4 +1,5 @@
-//! Generates a lake of a made-up fleet, with injected events, and the truth about it beside it. `docs/FLEET.md` describes it.
+//! Generates a lake of a made-up fleet, with injected events, and the truth about it beside it. `docs/FLEET.md`
+//! describes it.
 #![forbid(unsafe_code)]
 
 mod day;

@@ -13,9 +13,11 @@ use crate::host::Host;
 pub(crate) fn write(lake: &Path, hosts: &[Host], events: &[Event], seeds: &Seeds) -> std::io::Result<()> {
     let event = |event: &Event| {
         let names: Vec<&str> = event.hosts.iter().map(|&number| hosts[number].name.as_str()).collect();
-        json!({ "seed": event.seed, "since_day": event.since, "hosts": names, "often": event.factors.0, "long": event.factors.1 })
+        json!({ "seed": event.seed, "since_day": event.since, "hosts": names, "often": event.factors.0,
+            "long": event.factors.1 })
     };
-    let seed = |((fingerprint, seed), stalls): (&(String, String), &u64)| json!({ "fingerprint": fingerprint, "seed": seed, "stalls": stalls });
+    let seed = |((fingerprint, seed), stalls): (&(String, String), &u64)| json!({ "fingerprint": fingerprint,
+        "seed": seed, "stalls": stalls });
     let truth = json!({
         "events": events.iter().map(event).collect::<Vec<_>>(),
         "seeds": seeds.iter().map(seed).collect::<Vec<_>>(),

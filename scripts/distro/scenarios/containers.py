@@ -1,4 +1,5 @@
 """Containers of podman, with their names."""
+
 import os
 
 from truth import Culprit, absent, edge, stall
@@ -41,7 +42,9 @@ def container_neighbour(machine):
 @stall("stopped", [Culprit(cgroup="/libpod-", name="api"), Culprit(task="^(podman|crun)/")], [edge("stopped")])
 def container_paused(machine):
     "a client waits for the server of container 'api', which is paused for 4 s"
-    machine.container("api", machine.app("server", "/run/api/socket", 0), "-v", f"{machine.folder('/run/api')}:/run/api")
+    machine.container(
+        "api", machine.app("server", "/run/api/socket", 0), "-v", f"{machine.folder('/run/api')}:/run/api"
+    )
     machine.start("api")
     machine.until(lambda: os.path.exists("/run/api/socket"), "the server does not listen")
     with machine.record(machine.app("client", "/run/api/socket", 60, 0.3)):

@@ -1,4 +1,5 @@
 """Slow disks, and neighbours that use them, on stacks of devices."""
+
 from truth import Culprit, absent, edge, stall
 
 DISK = ["device", "scheduler_queue", "request_wait"]
@@ -58,8 +59,12 @@ def frozen_file_system(machine):
         machine.run_beside(commits, lambda: machine.during(3, ["fsfreeze", "-f", folder], ["fsfreeze", "-u", folder]))
 
 
-@stall([*DISK, "writeback_wait"], Culprit(task=r"^(tar|sync)/", cgroup=r"/backup\.service$"), [absent(r"backup\.service|^(tar|sync)")],
-       known_wrong="a faster disk is advised before doing without the backup")
+@stall(
+    [*DISK, "writeback_wait"],
+    Culprit(task=r"^(tar|sync)/", cgroup=r"/backup\.service$"),
+    [absent(r"backup\.service|^(tar|sync)")],
+    known_wrong="a faster disk is advised before doing without the backup",
+)
 def backup_timer(machine):
     "a timer's backup writes to the slow disk on which a unit commits"
     folder = machine.ext4("slow")
@@ -68,7 +73,11 @@ def backup_timer(machine):
         machine.run_beside(machine.app("commits", folder / "log", 1000, 4096, 0.4), lambda: machine.run_timer("backup"))
 
 
-@stall([*DISK, "writeback_wait"], Culprit(task=r"^dd/", cgroup=r"/hog\.service$"), [absent(r"hog\.service|^dd"), edge("writeback"), edge("device")])
+@stall(
+    [*DISK, "writeback_wait"],
+    Culprit(task=r"^dd/", cgroup=r"/hog\.service$"),
+    [absent(r"hog\.service|^dd"), edge("writeback"), edge("device")],
+)
 def sync_behind_neighbour(machine):
     "sync waits for pages that dd of another unit has written"
     folder = machine.ext4("slow")

@@ -1,4 +1,5 @@
 """Limits of cgroups v2, set by properties of units."""
+
 from truth import Culprit, absent, edge, remedy, stall
 
 # Time that a request spends at the disk or before it.
@@ -9,7 +10,11 @@ OWN = Culprit(cgroup=r"/app\.service$", disk="data")
 def limited_commits(machine, folder):
     """Commits of a unit that may write 1 MB/s."""
     with machine.record():
-        machine.run("app", machine.app("commits", folder / "log", 6, 1_000_000, 0.2), IOWriteBandwidthMax=f"{machine.disk('data')} 1M")
+        machine.run(
+            "app",
+            machine.app("commits", folder / "log", 6, 1_000_000, 0.2),
+            IOWriteBandwidthMax=f"{machine.disk('data')} 1M",
+        )
 
 
 @stall("io_throttle", OWN, [edge("io_limit", r"/app\.service$")], loop=False)
@@ -43,14 +48,18 @@ def own_read_limit(machine):
     "a unit's own IOReadBandwidthMax throttles its reads"
     file = machine.file(machine.ext4(), 8)
     with machine.record():
-        machine.run("app", machine.app("reads", file, 6, 1_000_000, 0.1), IOReadBandwidthMax=f"{machine.disk('data')} 1M")
+        machine.run(
+            "app", machine.app("reads", file, 6, 1_000_000, 0.1), IOReadBandwidthMax=f"{machine.disk('data')} 1M"
+        )
 
 
 @stall("io_throttle", OWN, [edge("io_limit", r"/app\.service$")], victims=r"/app\.service$")
 def own_read_iops_limit(machine):
     "a unit's own IOReadIOPSMax throttles fio's random reads"
     file = machine.file(machine.ext4(), 8)
-    fio = f"fio --name=reads --filename={file} --rw=randread --bs=4k --direct=1 --ioengine=psync --runtime=6 --time_based"
+    fio = (
+        f"fio --name=reads --filename={file} --rw=randread --bs=4k --direct=1 --ioengine=psync --runtime=6 --time_based"
+    )
     with machine.record():
         machine.run("app", machine.app("command", 1, 0, *fio.split()), IOReadIOPSMax=f"{machine.disk('data')} 2")
 
@@ -71,15 +80,24 @@ def slice_limit_used_up(machine):
         machine.run("app", machine.app("commits", folder / "log", 5, 4096, 0.2), Slice="limited.slice")
 
 
-@stall("reclaim_throttle", Culprit(cgroup=r"/app\.service$"), [remedy("v2-memory-high-off", r"/app\.service$")], slower_than_ms=200)
+@stall(
+    "reclaim_throttle",
+    Culprit(cgroup=r"/app\.service$"),
+    [remedy("v2-memory-high-off", r"/app\.service$")],
+    slower_than_ms=200,
+)
 def memory_high(machine):
     "a unit above its own MemoryHigh is throttled as it allocates memory"
     with machine.record():
         machine.run_beside(machine.app("grow", 100), lambda: machine.pause(10), MemoryHigh="40M")
 
 
-@stall(["swap", *DISK], Culprit(cgroup=r"/app\.service$", disk="swap"), [edge("memory", r"/app\.service$"), edge("device"), edge("swap")],
-       slower_than_ms=100)
+@stall(
+    ["swap", *DISK],
+    Culprit(cgroup=r"/app\.service$", disk="swap"),
+    [edge("memory", r"/app\.service$"), edge("device"), edge("swap")],
+    slower_than_ms=100,
+)
 def memory_max_swap(machine):
     "a unit at its own MemoryMax reads pages from swap on a slow disk"
     machine.swap_on("swap")
@@ -99,11 +117,15 @@ def quota_of_server(machine):
 @stall("cpu_throttle", Culprit(cgroup=r"/job\.scope$"), [edge("cpu_quota", r"/job\.scope$")])
 def quota_of_command(machine):
     "the recorded command itself has a CPUQuota (systemd-run --scope)"
-    with machine.record(["systemd-run", "-q", "--scope", "--unit=job", "-p", "CPUQuota=5%", *machine.app("compute", 40)]):
+    with machine.record(
+        ["systemd-run", "-q", "--scope", "--unit=job", "-p", "CPUQuota=5%", *machine.app("compute", 40)]
+    ):
         pass
 
 
-@stall("cpu_wait", Culprit(task=r"^sha256sum/", cgroup=r"/burn\d\.service$"), [edge("cpu"), absent(r"burn\d|sha256sum")])
+@stall(
+    "cpu_wait", Culprit(task=r"^sha256sum/", cgroup=r"/burn\d\.service$"), [edge("cpu"), absent(r"burn\d|sha256sum")]
+)
 def run_queue(machine):
     "a client waits for a server of CPUWeight=1 beside programs that compute"
     socket = machine.serve("busy", 20_000, CPUWeight=1)
@@ -124,15 +146,21 @@ def hog_and_reads(machine, hog_weight, weight):
         machine.run("app", machine.app("reads", file, 8, 65536, 0.1), IOWeight=weight)
 
 
-@stall(DISK, Culprit(task=r"^fio/", cgroup=r"/hog\.service$", disk="slow"), [absent(r"hog\.service|^fio"), edge("scheduler_queue")],
-       known_wrong="a faster disk is advised before doing without the hog, whose own slow reads count as well")
+@stall(
+    DISK,
+    Culprit(task=r"^fio/", cgroup=r"/hog\.service$", disk="slow"),
+    [absent(r"hog\.service|^fio"), edge("scheduler_queue")],
+    known_wrong="a faster disk is advised before doing without the hog, whose own slow reads count as well",
+)
 def weight_bfq(machine):
     "reads of a unit of IOWeight=10 wait behind fio's of IOWeight=1000, on bfq"
     machine.write(f"/sys/block/{machine.disk_name('slow')}/queue/scheduler", "bfq")
     hog_and_reads(machine, 1000, 10)
 
 
-@stall("io_throttle", Culprit(task=r"^fio/", cgroup=r"/hog\.service$"), [absent(r"hog\.service|^fio"), edge("io_limit")])
+@stall(
+    "io_throttle", Culprit(task=r"^fio/", cgroup=r"/hog\.service$"), [absent(r"hog\.service|^fio"), edge("io_limit")]
+)
 def weight_io_cost(machine):
     "reads of a unit of IOWeight=10 are throttled by io.cost beside fio's of IOWeight=1000"
     machine.set_io_cost("slow", "rbps=1200000 rseqiops=18 rrandiops=18 wbps=1200000 wseqiops=18 wrandiops=18")

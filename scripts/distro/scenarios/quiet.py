@@ -1,4 +1,5 @@
 """Nothing is slow: no operation, no culprit."""
+
 from truth import quiet
 
 
@@ -23,7 +24,11 @@ def limit_not_reached(machine):
     "a unit far below its IOWriteBandwidthMax"
     folder = machine.ext4()
     with machine.record():
-        machine.run("app", machine.app("commits", folder / "log", 15, 4096, 0.3), IOWriteBandwidthMax=f"{machine.disk('data')} 200M")
+        machine.run(
+            "app",
+            machine.app("commits", folder / "log", 15, 4096, 0.3),
+            IOWriteBandwidthMax=f"{machine.disk('data')} 200M",
+        )
 
 
 @quiet()

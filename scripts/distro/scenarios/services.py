@@ -1,8 +1,9 @@
 """Services that stop, hold locks, or are limited: Debian's own and others."""
+
 from truth import Culprit, absent, edge, stall
 
-# The program that asked the manager to stop a unit, not the manager. `systemctl freeze` asks by the message bus, `systemctl kill` by the
-# manager's own socket: who asked by the bus is not known.
+# The program that asked the manager to stop a unit, not the manager. `systemctl freeze` asks by the message bus,
+# `systemctl kill` by the manager's own socket: who asked by the bus is not known.
 DOER = Culprit(task="^systemctl/")
 FREEZER = Culprit(task="^(systemctl|systemd)/")
 
@@ -34,7 +35,11 @@ def journal_sync(machine):
         machine.run_beside(words, lambda: machine.during(4, freeze, thaw))
 
 
-@stall("lock", Culprit(task=r"^(flock|sleep)/", cgroup=r"/holder\.service$"), [edge("lock"), absent(r"holder\.service|^(flock|sleep)"), edge("timer")])
+@stall(
+    "lock",
+    Culprit(task=r"^(flock|sleep)/", cgroup=r"/holder\.service$"),
+    [edge("lock"), absent(r"holder\.service|^(flock|sleep)"), edge("timer")],
+)
 def file_lock(machine):
     "flock(1) waits for a lock that another unit's job holds for 4 s"
     words = machine.app("command", 1000, 0.3, "flock", "/run/lock/job", "true")
@@ -42,7 +47,11 @@ def file_lock(machine):
         machine.run_beside(words, lambda: machine.run("holder", "flock /run/lock/job sleep 4".split()))
 
 
-@stall("lock", Culprit(task=r"^(sqlite3|sh|sleep)/", cgroup=r"/holder\.service$"), [edge("lock"), absent(r"holder\.service|^sqlite3"), edge("timer")])
+@stall(
+    "lock",
+    Culprit(task=r"^(sqlite3|sh|sleep)/", cgroup=r"/holder\.service$"),
+    [edge("lock"), absent(r"holder\.service|^sqlite3"), edge("timer")],
+)
 def sqlite_lock(machine):
     "a program waits for a transaction that sqlite3 of another unit keeps open for 4 s"
     base = machine.ext4() / "base"

@@ -1,4 +1,5 @@
-//! What decides is a type or an id, never what people read: the crates that explain and advise compare no text of several words.
+//! What decides is a type or an id, never what people read: the crates that explain and advise compare no text of
+//! several words.
 
 use super::finding::Finding;
 use super::tree::Tree;

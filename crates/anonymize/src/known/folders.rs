@@ -111,14 +111,21 @@ pub(crate) const FOLDERS: &[&str] = &[
 ];
 
 /// Names of files and folders that stay wherever they are: of databases, version control, containers.
-pub(crate) const FILES: &str = ". .. ... lost+found .git .cache .config .local .ssh .nfs .Trash objects pack refs heads index node_modules target \
-    pg_wal pg_xlog pg_xact pg_clog pg_stat pg_stat_tmp pg_tblspc pg_subtrans pg_multixact pg_replslot pgsql_tmp base global postmaster.pid \
-    ibdata1 ibtmp1 undo_001 undo_002 aria_log_control binlog relay-log performance_schema dump.rdb appendonly.aof appendonlydir \
-    member snap wal db data log logs tmp temp cache diff merged work upper lower rootfs volumes overlay overlay2 cur new \
+pub(crate) const FILES: &str = ". .. ... lost+found .git .cache .config .local .ssh .nfs .Trash objects pack refs \
+                                heads index node_modules target \
+    pg_wal pg_xlog pg_xact pg_clog pg_stat pg_stat_tmp pg_tblspc pg_subtrans pg_multixact pg_replslot pgsql_tmp base \
+    global postmaster.pid \
+    ibdata1 ibtmp1 undo_001 undo_002 aria_log_control binlog relay-log performance_schema dump.rdb appendonly.aof \
+    appendonlydir \
+    member snap wal db data log logs tmp temp cache diff merged work upper lower rootfs volumes overlay overlay2 cur \
+    new \
     passwd group hosts resolv.conf nsswitch.conf ld.so.cache ld.so.preload localtime fstab mtab services protocols";
 
 /// Ends of names that stay: they say what a file is.
-pub(crate) const SUFFIXES: &str = "a aof avro bak bin bz2 c cc cfg class conf cpp crt csv cpy css dat db deb err fdb frm go gz h html ibd img ini \
-    iso jar java jpg js json journal key ko ldf ldb lock log lz4 mbox md mdb mdf mp4 ndb new o old orc parquet pack part pdf php pid pl png \
-    py pyc qcow2 raw rb rdb rej rpm rs sh so sock sql sqlite sqlite3 sst swp tar tbl temp tgz tmp toml ts txt vdi vhd vmdk wal war xml xz \
+pub(crate) const SUFFIXES: &str = "a aof avro bak bin bz2 c cc cfg class conf cpp crt csv cpy css dat db deb err fdb \
+                                   frm go gz h html ibd img ini \
+    iso jar java jpg js json journal key ko ldf ldb lock log lz4 mbox md mdb mdf mp4 ndb new o old orc parquet pack \
+    part pdf php pid pl png \
+    py pyc qcow2 raw rb rdb rej rpm rs sh so sock sql sqlite sqlite3 sst swp tar tbl temp tgz tmp toml ts txt vdi vhd \
+    vmdk wal war xml xz \
     yaml yml zip zst 0 1 2 3 4 5 6 7 8 9";

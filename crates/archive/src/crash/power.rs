@@ -200,7 +200,8 @@ impl Edit {
         }
     }
 
-    /// The edit as a whole, and what a cut in the middle of it leaves: the sectors before the cut, or with holes those after it.
+    /// The edit as a whole, and what a cut in the middle of it leaves: the sectors before the cut, or with holes those
+    /// after it.
     fn parts(&self, bytes: &Bytes, has_holes: bool) -> Vec<Bytes> {
         let mut parts = vec![self.whole(bytes)];
         if let Edit::Write(new, at) = self {

@@ -1,4 +1,5 @@
-//! A small run that does all that a writer does: begins, flushes, consolidates, writes a burst directly, notes events, closes.
+//! A small run that does all that a writer does: begins, flushes, consolidates, writes a burst directly, notes events,
+//! closes.
 
 use std::path::Path;
 

@@ -20,8 +20,8 @@ pub struct CheckReport {
     pub segments: u64,
     /// Rows that read back, by table.
     pub rows: BTreeMap<String, u64>,
-    /// Bytes that were being written when the writer died. No flush that returned is among them. In a closed run: bytes that no
-    /// writer left.
+    /// Bytes that were being written when the writer died. No flush that returned is among them. In a closed run: bytes
+    /// that no writer left.
     pub torn_bytes: u64,
     /// Flushed data that cannot be read, one sentence each.
     pub lost: Vec<String>,

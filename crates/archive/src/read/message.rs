@@ -1,5 +1,5 @@
-//! Arrow messages that may come from a stranger, checked before Arrow decodes them: their checksum only shows that they are as
-//! somebody wrote them. Arrow takes the lengths and offsets in a message at their word.
+//! Arrow messages that may come from a stranger, checked before Arrow decodes them: their checksum only shows that they
+//! are as somebody wrote them. Arrow takes the lengths and offsets in a message at their word.
 
 use std::panic::catch_unwind;
 
@@ -95,8 +95,8 @@ struct Layout<Nodes> {
 }
 
 impl<Nodes: Iterator<Item = (i64, i64)>> Layout<Nodes> {
-    /// Takes a column of that type; an error if its buffers are too short for its values. The values of offsets are checked by
-    /// Arrow.
+    /// Takes a column of that type; an error if its buffers are too short for its values. The values of offsets are
+    /// checked by Arrow.
     fn column(&mut self, data_type: &DataType) -> Result<(), String> {
         const OFFSET_BYTES: u64 = 4;
         let short = || "a column claims more values than it has".to_owned();

@@ -59,8 +59,8 @@ impl Run {
         Ok(Run { dir: dir.to_owned(), description, inventory, damage, is_cut_off })
     }
 
-    /// Compares all live bytes with their checksums, without decoding them: what [`Run::damage`] then returns is all that
-    /// the run lacks, also of tables that the caller does not read.
+    /// Compares all live bytes with their checksums, without decoding them: what [`Run::damage`] then returns is all
+    /// that the run lacks, also of tables that the caller does not read.
     pub fn verify(&self) {
         for batch in self.inventory.batches.values().flatten() {
             if let Err(why) = batch.verify() {
@@ -79,13 +79,14 @@ impl Run {
         self.verify_ends();
     }
 
-    /// What is known to be damaged or missing: found when the run was opened, by [`Run::verify`], and by reading. What a
-    /// killed writer did not finish is not damage.
+    /// What is known to be damaged or missing: found when the run was opened, by [`Run::verify`], and by reading. What
+    /// a killed writer did not finish is not damage.
     pub fn damage(&self) -> Vec<Damage> {
         self.damage.all()
     }
 
-    /// What the recording lost before it was written. A run that was cut off lacks its end, whatever else was left of it.
+    /// What the recording lost before it was written. A run that was cut off lacks its end, whatever else was left of
+    /// it.
     pub fn lost(&self) -> Vec<Lost> {
         let mut lost = Lost::of(self.events());
         lost.extend(self.is_cut_off.then(|| Lost::end(self.last_flush().monotonic_ns)));

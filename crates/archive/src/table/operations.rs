@@ -35,8 +35,8 @@ impl Table for OperationTable {
         path: Option<String>, "text";
         /// where in the file
         offset_bytes: Later<u64>, "bytes";
-        /// fault without an error number: `short_read` `short_write` `wrong` (data that this load never wrote there) `torn`
-        /// `stale` (an older write) `misplaced` (the block belongs elsewhere)
+        /// fault without an error number: `short_read` `short_write` `wrong` (data that this load never wrote there)
+        /// `torn` `stale` (an older write) `misplaced` (the block belongs elsewhere)
         fault: Later<Fault>, "text";
     }
 

@@ -61,13 +61,15 @@ impl Table for RequestTable {
         postflush_before_ns: Later<i64> = |row| part(row, |parts| parts.postflush_ns), "nanoseconds";
         /// request of the disk beneath a loop device, or of a path of multipath, whose completion completed it
         lower: Later<u32> = |row| row.parts.as_deref().and_then(|parts| parts.lower), "id";
-        /// it was issued to the device for the first time this long before `completed_ns`, and then again, because it had failed there
+        /// it was issued to the device for the first time this long before `completed_ns`, and then again, because it
+        /// had failed there
         first_issued_before_ns: Later<i64> = |row| part(row, |parts| parts.failures.first_issued_ns), "nanoseconds";
         /// how often it was issued again after it had timed out or come back with an error; null: never
         retries: Later<u32> = |row| failure(row, |failures| failures.retries), "count";
         /// how often it timed out at the device; null: never
         timeouts: Later<u32> = |row| failure(row, |failures| failures.timeouts), "count";
-        /// of its last failure at a SCSI disk: the device's state if it is offline << 16 | the host's code << 8 | the device's status (scsi/scsi_device.h, scsi_status.h)
+        /// of its last failure at a SCSI disk: the device's state if it is offline << 16 | the host's code << 8 | the
+        /// device's status (scsi/scsi_device.h, scsi_status.h)
         scsi_result: Later<u32> = |row| failure(row, |failures| failures.scsi_result), "code";
         /// its sense data: key << 16 | code << 8 | qualifier
         scsi_sense: Later<u32> = |row| failure(row, |failures| failures.scsi_sense), "code";

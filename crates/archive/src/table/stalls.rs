@@ -48,8 +48,8 @@ impl Table for StallTable {
         request: Option<u32>, "id";
         /// tracepoint pair that bounds the span, or tracepoint that announced the wait
         tracepoint: Option<String>, "text";
-        /// type of what the tracepoint's fields say, of the limit or freezer that held the task, or of what a lasting wait is for
-        /// ([types](#details)); in older runs words
+        /// type of what the tracepoint's fields say, of the limit or freezer that held the task, or of what a lasting
+        /// wait is for ([types](#details)); in older runs words
         detail: Option<String> = |row| row.detail.as_ref().map(Detail::type_name), "text";
         /// device of the detail
         detail_device: Later<DeviceNumber> = |row| row.detail.as_ref().and_then(Detail::device), "MAJ,MIN";
@@ -65,8 +65,8 @@ impl Table for StallTable {
         bytes: Option<u64>, "bytes";
         /// of a system call that failed
         errno: Option<i32>, "errno";
-        /// thread that ran for at least half of the time that the task waited on the run queue, else the last before it; known for
-        /// long run-queue waits
+        /// thread that ran for at least half of the time that the task waited on the run queue, else the last before
+        /// it; known for long run-queue waits
         behind_tid: Later<u32>, "id";
         /// of time off the CPU: since when the task was in that system call
         call_start_ns: Later<u64>, "nanoseconds";
@@ -74,28 +74,30 @@ impl Table for StallTable {
         cpu_ns: Later<u64>, "nanoseconds";
         /// of time off the CPU: the time that the task had waited on run queues until then (`sched_info.run_delay`)
         run_delay_ns: Later<u64>, "nanoseconds";
-        /// bits: 1 the task belongs to the recorded command, or is followed, 2 the wait began before the recording, 4 the system
-        /// call did, 8 the task's cgroup had used up its CPU quota, 16 the holder is one of a lock's readers, and may have released it,
-        /// 32 the holder is a process, any thread of which may be meant
+        /// bits: 1 the task belongs to the recorded command, or is followed, 2 the wait began before the recording, 4
+        /// the system call did, 8 the task's cgroup had used up its CPU quota, 16 the holder is one of a lock's
+        /// readers, and may have released it, 32 the holder is a process, any thread of which may be meant
         flags: Later<u32>, "flags";
         /// of an asynchronous operation: the kernel's thread that executed it
         worker_tid: Later<u32>, "id";
-        /// workqueue whose work a kernel worker did while it slept; of a lasting wait, what the process says in its title that it does
+        /// workqueue whose work a kernel worker did while it slept; of a lasting wait, what the process says in its
+        /// title that it does
         work: Later<String>, "text";
-        /// whom a sleep outside of storage waited for: `answer` `answer_of_child` `message` `thread` `interrupt` `part_of_answer`
-        /// `room` `lock` `work` `child` `for_client`
+        /// whom a sleep outside of storage waited for: `answer` `answer_of_child` `message` `thread` `interrupt`
+        /// `part_of_answer` `room` `lock` `work` `child` `for_client`
         awaits: Later<Awaits>, "text";
-        /// when the request was sent whose answer it awaited, or received that it worked on; of a wait for `room`, when it last
-        /// sent something
+        /// when the request was sent whose answer it awaited, or received that it worked on; of a wait for `room`, when
+        /// it last sent something
         asked_ns: Later<u64>, "nanoseconds";
         /// of time off the CPU: the CPU that it left
         cpu: Later<u32>, "id";
         /// lock that the task waited for: a number within the run
         lock: Later<u32>, "id";
-        /// thread that held the lock when the wait began; of a file's locks, the process; of a stopped task, who stopped it; of a
-        /// lasting wait, who has the other end
+        /// thread that held the lock when the wait began; of a file's locks, the process; of a stopped task, who
+        /// stopped it; of a lasting wait, who has the other end
         holder_tid: Later<u32>, "id";
-        read { kind: kind_of(kind, duration_ns, detail_names.is_some()), detail: detail_of(detail, detail_device, &detail_numbers, detail_names) }
+        read { kind: kind_of(kind, duration_ns, detail_names.is_some()), detail: detail_of(detail, detail_device,
+            &detail_numbers, detail_names) }
     }
 
     fn span_ns(row: &StallRecord) -> Option<(u64, u64)> {
@@ -109,7 +111,8 @@ impl Table for StallTable {
     }
 }
 
-/// The kind of a row. Older runs had a moment at which a task ran as an interval of 1 ns off the CPU: only long ones are recorded.
+/// The kind of a row. Older runs had a moment at which a task ran as an interval of 1 ns off the CPU: only long ones
+/// are recorded.
 fn kind_of(kind: StallKind, duration_ns: u64, is_new: bool) -> StallKind {
     let is_moment = !is_new && kind == StallKind::OffCpu && duration_ns == 1;
     if is_moment { StallKind::OnCpu } else { kind }

@@ -25,15 +25,16 @@ impl Table for TaskTable {
         name: String, "text";
         /// its memory cgroup (v1) or cgroup (v2), below the hierarchy's root
         cgroup: Option<String>, "text";
-        /// program or script that started its process, and that one's id: `rotate.sh/812`; of a shell without a script (`sh -c`), who
-        /// started that; null: unknown, a terminal, the recorder, or a program of the same name
+        /// program or script that started its process, and that one's id: `rotate.sh/812`; of a shell without a script
+        /// (`sh -c`), who started that; null: unknown, a terminal, the recorder, or a program of the same name
         started_by: Later<String>, "text";
         /// when it was seen
         seen_ns: u64, "nanoseconds";
         /// its cgroup of the I/O controller (v1), if its path is another one than `cgroup`
         io_cgroup: Later<String>, "text";
-        /// what its process says in its title that it is, if programs of that name are several: `checkpointer` of PostgreSQL,
-        /// `redis-rdb-bgsave` of Redis; of a tool or interpreter its subcommand or script: `repack` of git, `backup.py`
+        /// what its process says in its title that it is, if programs of that name are several: `checkpointer` of
+        /// PostgreSQL, `redis-rdb-bgsave` of Redis; of a tool or interpreter its subcommand or script: `repack` of git,
+        /// `backup.py`
         role: Later<String>, "text";
         /// name of the container that its cgroup is of, as its engine left it on the machine
         container: Later<String>, "text";

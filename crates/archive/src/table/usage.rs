@@ -23,11 +23,12 @@ impl Table for UsageTable {
         /// end of the interval
         end_ns: u64, "nanoseconds";
         /// `device_read`, `device_write`, `device_other` (flushes, discards), `device_metadata` (writes of metadata and
-        /// journals, which serve all who changed them; `pid` is the submitter), `journal` (blocks added to a jbd2 journal; of the log of XFS, 512 bytes of reservation used),
-        /// `inodes` (made dirty), `cpu` (in runs of at least 100 us), `run_queue` (the same while a process waited
-        /// for at least a millisecond to run on that CPU), `reads` (from any device), `dirtied` (in the page cache, or
-        /// written by direct I/O; rows that begin before the recording have what a process wrote by then, and the disk of
-        /// its files), `memory` (reads, dirtied, and growth of anonymous and shared memory)
+        /// journals, which serve all who changed them; `pid` is the submitter), `journal` (blocks added to a jbd2
+        /// journal; of the log of XFS, 512 bytes of reservation used), `inodes` (made dirty), `cpu` (in runs of at
+        /// least 100 us), `run_queue` (the same while a process waited for at least a millisecond to run on that CPU),
+        /// `reads` (from any device), `dirtied` (in the page cache, or written by direct I/O; rows that begin before
+        /// the recording have what a process wrote by then, and the disk of its files), `memory` (reads, dirtied, and
+        /// growth of anonymous and shared memory)
         resource: Resource, "text";
         /// of a device: as in `requests`; of a journal: disk or partition of its file system
         device: Option<DeviceNumber>, "text";

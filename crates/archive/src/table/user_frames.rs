@@ -19,8 +19,8 @@ impl Table for UserFrameTable {
     columns! { UserFrameRecord;
         /// number within the run
         frame: u32, "id";
-        /// path of the program or library, as its process saw it; `[vdso]`, `[anonymous]`: no file; null: the process had ended
-        /// before its memory map was read
+        /// path of the program or library, as its process saw it; `[vdso]`, `[anonymous]`: no file; null: the process
+        /// had ended before its memory map was read
         module: Option<String>, "text";
         /// the file's build id, in hexadecimal
         build_id: Option<String>, "text";

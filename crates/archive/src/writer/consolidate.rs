@@ -13,7 +13,8 @@ use crate::journal::{BatchEntry, Entry};
 use crate::recent;
 
 impl Writer {
-    /// Moves the flushed rows into the segments. If that fails they stay in the recent files, which are just as readable.
+    /// Moves the flushed rows into the segments. If that fails they stay in the recent files, which are just as
+    /// readable.
     pub(super) fn consolidate(&mut self, now: Moment) {
         self.flushes = 0;
         self.unconsolidated.extend(self.recent.take());

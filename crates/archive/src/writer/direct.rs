@@ -1,7 +1,7 @@
 //! Bursts: a table with very many rows in one flush.
 //!
-//! Such rows are a large enough batch. They go directly into the table's segment instead of being written twice and kept
-//! in memory in between; a journal line makes them live, as at a consolidation.
+//! Such rows are a large enough batch. They go directly into the table's segment instead of being written twice and
+//! kept in memory in between; a journal line makes them live, as at a consolidation.
 
 use std::io;
 

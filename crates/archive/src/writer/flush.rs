@@ -100,7 +100,8 @@ impl Writer {
         }
         self.unconsolidated.extend(self.recent.take());
         let file = AppendFile::create(&self.dir.join(recent::file_name(self.generation + 1)))?;
-        // The journal may name it only when a power cut cannot take it any more: btrfs keeps the journal's line without the name.
+        // The journal may name it only when a power cut cannot take it any more: btrfs keeps the journal's line without
+        // the name.
         let named = if self.options.sync { sync_directory(&self.dir) } else { Ok(()) };
         let listed = named.and_then(|()| self.journal.write(&[Entry::Recent { file: file.name() }], &mut self.space));
         if let Err(error) = listed {

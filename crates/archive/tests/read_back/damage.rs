@@ -127,8 +127,8 @@ fn what_a_killed_consolidation_leaves_is_no_damage() {
     assert_eq!((report.state, report.whole, report.torn_bytes), (RunState::CutOff, true, 100), "{report:?}");
 }
 
-/// A kill right after an append leaves the watermark of the one before: a shortened file is then like that of a writer killed
-/// earlier, which says that its end is missing. So no reading of it passes for that of a whole run.
+/// A kill right after an append leaves the watermark of the one before: a shortened file is then like that of a writer
+/// killed earlier, which says that its end is missing. So no reading of it passes for that of a whole run.
 #[test]
 fn a_run_that_was_cut_off_lacks_its_end_wherever_its_files_end() {
     let base = tempdir().unwrap();

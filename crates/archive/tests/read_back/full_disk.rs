@@ -121,8 +121,8 @@ fn check_rows(dir: &Path, steps: u32) {
 fn a_size_limit_is_kept_and_ends_the_run() {
     let base = tempdir().unwrap();
     let dir = base.path().join("run");
-    // Not every limit gives the tables up one after another: where it is reached while rows are moved to their segments, a part of the
-    // reserve may be too small for the rest.
+    // Not every limit gives the tables up one after another: where it is reached while rows are moved to their
+    // segments, a part of the reserve may be too small for the rest.
     let limit = 512 << 10;
     write_until_full(&dir, WriterOptions { size_limit_bytes: Some(limit), ..options(5) }, || ());
     let size: u64 = fs::read_dir(&dir).unwrap().map(|entry| entry.unwrap().metadata().unwrap().len()).sum();

@@ -1,5 +1,5 @@
-//! The run directory: what was written is read back, whatever happened to the writer, its disk and its files since. One binary, since
-//! these are optimized, and each would compile the archive's generics again.
+//! The run directory: what was written is read back, whatever happened to the writer, its disk and its files since. One
+//! binary, since these are optimized, and each would compile the archive's generics again.
 
 mod crafted;
 mod damage;

@@ -1,6 +1,6 @@
-//! Runs with mutations that know the format: values of the journal, of headers of flushes, of the watermark and of `run.json`, and
-//! bytes of Arrow messages, with all checksums made right again, so that the mutation gets as far as it can. Whatever it is, the run
-//! is read or refused, and nothing panics.
+//! Runs with mutations that know the format: values of the journal, of headers of flushes, of the watermark and of
+//! `run.json`, and bytes of Arrow messages, with all checksums made right again, so that the mutation gets as far as it
+//! can. Whatever it is, the run is read or refused, and nothing panics.
 //!
 //! `MUTATIONS=100000 SEED=7 cargo test -p archive --test read_back mutated` tries more.
 

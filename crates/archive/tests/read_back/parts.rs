@@ -1,4 +1,5 @@
-//! A run as its parts, to change what they say and make all checksums right again. The fuzz target `archive` includes this file too.
+//! A run as its parts, to change what they say and make all checksums right again. The fuzz target `archive` includes
+//! this file too.
 
 use std::fs;
 use std::path::Path;

@@ -92,9 +92,11 @@ fn python_reads_the_moments_of_a_request_and_the_frames_of_a_stack() {
     let dir = tempdir().unwrap();
     write_steps(dir.path(), STEPS, options(4)).close(moment(STEPS)).unwrap();
     let program = "import json, pyarrow, sys; \
-                   rows = lambda name: pyarrow.ipc.open_stream(f'{sys.argv[1]}/{name}-0000.arrows').read_all().to_pylist(); \
+                   rows = lambda name: \
+                   pyarrow.ipc.open_stream(f'{sys.argv[1]}/{name}-0000.arrows').read_all().to_pylist(); \
                    full = rows('requests')[5]; bare = rows('requests')[4]; \
-                   print(json.dumps([full['request'], full['completed_ns'] - full['queued_before_ns'], full['kind'], full['device'], \
+                   print(json.dumps([full['request'], full['completed_ns'] - full['queued_before_ns'], full['kind'], \
+                   full['device'], \
                    full['in_flight'], full['throttled'], bare['queued_before_ns'], rows('stacks')[2]['frames']]))";
     let output = Command::new(&python).args(["-c", program]).arg(dir.path()).output().unwrap();
     let printed: Value = serde_json::from_slice(&output.stdout)

@@ -6,8 +6,8 @@ use model::block::{DeviceNumber, Kind, Operation};
 use model::stall::{RequestRecord, Traced};
 use tempfile::tempdir;
 
-/// 4 KiB random reads at 250 000 a second, made by 8 threads with 32 in flight each: the moments are noise of a realistic
-/// size, which is what costs space.
+/// 4 KiB random reads at 250 000 a second, made by 8 threads with 32 in flight each: the moments are noise of a
+/// realistic size, which is what costs space.
 struct RandomReads {
     random: u64,
     now_ns: u64,

@@ -205,7 +205,8 @@ proptest! {
         consolidate_after in 1_u32..4,
     ) {
         let mut changes: Vec<MetricChange> =
-            cells.iter().map(|&(sample, metric, value)| MetricChange { sample, metric: MetricId(metric), value }).collect();
+            cells.iter().map(|&(sample, metric, value)| MetricChange { sample, metric: MetricId(metric),
+                value }).collect();
         let dir = tempdir().unwrap();
         let mut writer = Writer::create(dir.path(), &description(), options(consolidate_after)).unwrap();
         for part in changes.chunks(100) {

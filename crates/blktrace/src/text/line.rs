@@ -5,7 +5,8 @@
 //!   dd-14344 [001] .....  2857.135003:   7,2    Q  WS 598208 + 2080 [dd]       ftrace
 //!   dd-14344 [001] .....  2857.135003:   7,2   /a/b Q  WS 598208 + 2080 [dd]   ftrace, with the cgroup's name
 //!
-//! Columns are separated by white space, so a major of three digits, which has no space before it, parses like any other.
+//! Columns are separated by white space, so a major of three digits, which has no space before it, parses like any
+//! other.
 
 use model::block::{Action, BlockEvent, DeviceNumber, Kind};
 
@@ -177,7 +178,8 @@ fn after_class(tail: &[u8]) -> &[u8] {
     if is_class && has_extent { rest } else { tail }
 }
 
-/// Parses the columns after RWBS, which depend on the action. Returns the thread's name and whether the line is complete.
+/// Parses the columns after RWBS, which depend on the action. Returns the thread's name and whether the line is
+/// complete.
 fn parse_tail<'a>(event: &mut BlockEvent, tail: &'a [u8]) -> Option<(Option<&'a [u8]>, bool)> {
     let (bracketed, after) = bracketed(tail);
     let mut words = Words { rest: after_class(tail) };

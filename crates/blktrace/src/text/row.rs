@@ -1,4 +1,5 @@
-//! Rows of published traces, as comma- or space-separated values. The number of fields and what is in them says which layout a row has:
+//! Rows of published traces, as comma- or space-separated values. The number of fields and what is in them says which
+//! layout a row has:
 //!
 //! ```text
 //! 128166372003061629,hm,1,Write,2096128,1024,123456         MSR Cambridge: 100 ns, host, disk, bytes, bytes, 100 ns

@@ -1,4 +1,5 @@
-//! The tables of biosnoop, of bcc and of bpftrace: a row a request, at its completion. The heading says what each column is.
+//! The tables of biosnoop, of bcc and of bpftrace: a row a request, at its completion. The heading says what each
+//! column is.
 //!
 //! ```text
 //! TIME(s)     COMM           PID    DISK    T SECTOR     BYTES  QUE(ms) LAT(ms)
@@ -28,7 +29,8 @@ impl Table {
         is_heading.then(|| Table { columns, ..Table::default() })
     }
 
-    /// The events of a row in the order of time: inserted where the queue time is known, issued, completed; and the thread's name.
+    /// The events of a row in the order of time: inserted where the queue time is known, issued, completed; and the
+    /// thread's name.
     pub(crate) fn row<'a>(&mut self, line: &'a [u8]) -> Option<(Vec<BlockEvent>, &'a [u8])> {
         let text = std::str::from_utf8(line).ok()?;
         let words: Vec<&str> = text.split_whitespace().collect();

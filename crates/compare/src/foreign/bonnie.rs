@@ -1,5 +1,5 @@
-//! bonnie++'s line of comma-separated values, in all formats: 1.03 (27 fields), 1.96 and 1.97 (48; 47 where only small files were
-//! tested), 1.98 (50, of bonnie++ 2). A line is a run. Without such a line, its table.
+//! bonnie++'s line of comma-separated values, in all formats: 1.03 (27 fields), 1.96 and 1.97 (48; 47 where only small
+//! files were tested), 1.98 (50, of bonnie++ 2). A line is a run. Without such a line, its table.
 
 mod phases;
 mod table;
@@ -25,8 +25,8 @@ struct Layout {
 }
 
 impl Layout {
-    /// By the number of fields. In the formats with latencies these are the last 12 fields; 12 of small files and 5 of their
-    /// parameters precede them.
+    /// By the number of fields. In the formats with latencies these are the last 12 fields; 12 of small files and 5 of
+    /// their parameters precede them.
     fn of(fields: &[&str]) -> Option<Layout> {
         let count = fields.len();
         let new = |bulk: Option<usize>| Layout {

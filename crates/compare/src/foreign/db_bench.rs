@@ -1,5 +1,5 @@
-//! db_bench's lines, of LevelDB and RocksDB: `NAME : 4.123 micros/op 242539 ops/sec ...; 26.8 MB/s`. An invocation is a run; it begins with
-//! the version, or where a benchmark comes again. Every value is read by the unit that follows it.
+//! db_bench's lines, of LevelDB and RocksDB: `NAME : 4.123 micros/op 242539 ops/sec ...; 26.8 MB/s`. An invocation is a
+//! run; it begins with the version, or where a benchmark comes again. Every value is read by the unit that follows it.
 
 use super::error::{Runs, malformed};
 use super::text::{finite, leading_number};
@@ -48,8 +48,8 @@ pub(super) fn runs(text: &str) -> Runs {
     Some(if runs.is_empty() { Err(malformed(TOOL, "its benchmarks have no figure")) } else { Ok(runs) })
 }
 
-/// What begins the lines between a benchmark's own line and its percentiles. Only where all of them are there, the percentiles are its
-/// own.
+/// What begins the lines between a benchmark's own line and its percentiles. Only where all of them are there, the
+/// percentiles are its own.
 const BETWEEN: [&str; 3] = ["Microseconds per", "Count:", "Min:"];
 
 /// The lines after that of a benchmark.

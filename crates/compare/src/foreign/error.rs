@@ -9,7 +9,8 @@ use crate::figures::RunFigures;
 pub enum ForeignError {
     /// Not the output of a supported tool.
     #[error(
-        "neither a run directory nor output of a supported tool: fio, fs_mark, bonnie++, simoop, IOR, mdtest, sysbench fileio, \
+        "neither a run directory nor output of a supported tool: fio, fs_mark, bonnie++, simoop, IOR, mdtest, sysbench \
+         fileio, \
          pgbench, db_bench, filebench"
     )]
     Unknown,

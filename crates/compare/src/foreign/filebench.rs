@@ -1,5 +1,5 @@
-//! filebench's `IO Summary` and its table of flowops, of 1.4 and 1.5. A summary is a run; the flowops above it are its parts. Every
-//! value is read by the unit attached to it.
+//! filebench's `IO Summary` and its table of flowops, of 1.4 and 1.5. A summary is a run; the flowops above it are its
+//! parts. Every value is read by the unit attached to it.
 
 use super::error::{Runs, malformed};
 use super::text::leading_number;

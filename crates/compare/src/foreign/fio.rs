@@ -1,5 +1,5 @@
-//! fio's output: JSON, the normal report, and terse lines. Each form is read into the same reports, which become runs in one
-//! place ([`figures`]).
+//! fio's output: JSON, the normal report, and terse lines. Each form is read into the same reports, which become runs
+//! in one place ([`figures`]).
 
 mod figures;
 mod json;

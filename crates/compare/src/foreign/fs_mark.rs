@@ -1,13 +1,13 @@
-//! fs_mark's table. An invocation is a run, and its loops are the intervals. The rate is all files over the total time, not
-//! the average of the loops' rates.
+//! fs_mark's table. An invocation is a run, and its loops are the intervals. The rate is all files over the total time,
+//! not the average of the loops' rates.
 
 use super::error::{Runs, malformed};
 use super::text::{finite, steady};
 use crate::figures::{Better, Fact, Figure, RunFigures};
 
 const TOOL: &str = "fs_mark";
-/// Calls that fs_mark's `-v` adds, by the names of their columns: three each, of the minimum, mean and maximum time in us. In its output the heading
-/// says which, and in which order.
+/// Calls that fs_mark's `-v` adds, by the names of their columns: three each, of the minimum, mean and maximum time in
+/// us. In its output the heading says which, and in which order.
 pub const FS_MARK_CALLS: [(&str, &str); 6] = [
     ("CREAT", "create"),
     ("WRITE", "write"),

@@ -1,5 +1,5 @@
-//! IOR's table of results, by IOR 2.10 to 4.0 and by `run ior`. An invocation is a run, its iterations are repetitions within it:
-//! figures are means over them, as in IOR's summary. The heading says what each column is.
+//! IOR's table of results, by IOR 2.10 to 4.0 and by `run ior`. An invocation is a run, its iterations are repetitions
+//! within it: figures are means over them, as in IOR's summary. The heading says what each column is.
 
 use super::error::{Runs, malformed};
 use super::text::{finite, leading_number};

@@ -1,5 +1,6 @@
-//! mdtest's summary of rates, of mdtest 1.9 to 4.0 and of `run mdtest`. A summary is a run; of its columns the mean over the
-//! iterations is read. What was not done has zeros and is absent. A summary of times (`SUMMARY time`) is not read.
+//! mdtest's summary of rates, of mdtest 1.9 to 4.0 and of `run mdtest`. A summary is a run; of its columns the mean
+//! over the iterations is read. What was not done has zeros and is absent. A summary of times (`SUMMARY time`) is not
+//! read.
 
 use super::error::{Runs, malformed};
 use super::text::finite;

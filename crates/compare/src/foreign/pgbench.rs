@@ -1,5 +1,5 @@
-//! pgbench's report. A report is a run. The rate is that without the time for connecting, as newer versions print it; versions before
-//! 14 print both.
+//! pgbench's report. A report is a run. The rate is that without the time for connecting, as newer versions print it;
+//! versions before 14 print both.
 
 use super::error::{Runs, malformed};
 use super::text::{leading_number, steady};

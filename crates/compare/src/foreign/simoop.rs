@@ -1,5 +1,5 @@
-//! simoop's lines, by simoop or by `run simoop`: for each run the last report, or that after `Final stats`. A report whose run time
-//! is not later than that before it begins another run, as in a mail that compares two.
+//! simoop's lines, by simoop or by `run simoop`: for each run the last report, or that after `Final stats`. A report
+//! whose run time is not later than that before it begins another run, as in a mail that compares two.
 
 use super::error::{Runs, malformed};
 use super::text::{leading_number, steady};

@@ -1,5 +1,5 @@
-//! sysbench's `fileio` report: of 0.4 and 0.5 (`Requests/sec executed`), of 1.0 (`reads/s:`) and of 1.1 (`read: IOPS=`). Every value
-//! has a label, which alone says what it is. A report is a run.
+//! sysbench's `fileio` report: of 0.4 and 0.5 (`Requests/sec executed`), of 1.0 (`reads/s:`) and of 1.1 (`read:
+//! IOPS=`). Every value has a label, which alone says what it is. A report is a run.
 
 use super::error::{Runs, malformed};
 use super::text::leading_number;

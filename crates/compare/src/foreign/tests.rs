@@ -1,5 +1,5 @@
-//! Real output of the tools (fio 3.33, fs_mark 3.3, bonnie++ 2.00a; simoop's lines are from its documentation), output as people
-//! paste it, and arbitrary text.
+//! Real output of the tools (fio 3.33, fs_mark 3.3, bonnie++ 2.00a; simoop's lines are from its documentation), output
+//! as people paste it, and arbitrary text.
 
 mod columns;
 mod fio_forms;

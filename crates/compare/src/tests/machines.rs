@@ -73,7 +73,8 @@ fn machines_of_one_side_are_left_out_and_without_a_common_one_all_are_pooled() {
     assert_eq!(apart.metrics[0].verdict, Verdict::Worse);
 }
 
-/// As a sweep of as many parts as repetitions has them. Ranks within a machine would only be a sign; also of event rates.
+/// As a sweep of as many parts as repetitions has them. Ranks within a machine would only be a sign; also of event
+/// rates.
 #[test]
 fn one_run_a_side_on_each_machine_has_the_signed_rank_test() {
     let machines = ["a", "b", "c", "d", "e", "f", "g"];
@@ -160,7 +161,8 @@ fn intervals_of_rate_ratios_over_machines_hold_the_truth() {
                 }
                 let held = percent(held, TRIALS);
                 println!(
-                    "{machines} machines of {runs} runs, {a} to {b}, dispersion {dispersion}: holds the truth in {held:.2} %"
+                    "{machines} machines of {runs} runs, {a} to {b}, dispersion {dispersion}: holds the truth in \
+                     {held:.2} %"
                 );
                 assert!((92.5..=98.5).contains(&held), "{machines}, {runs}, {a} to {b}, {dispersion}: {held} %");
             }

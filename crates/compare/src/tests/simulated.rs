@@ -35,8 +35,8 @@ fn heavy_tailed(random: &mut Random, runs: usize) -> (Vec<f64>, Vec<f64>) {
     })
 }
 
-/// Autocorrelation at two levels: the intervals within a run, whose mean is the run's value, and the runs, which come in
-/// random blocks A B B A or B A A B.
+/// Autocorrelation at two levels: the intervals within a run, whose mean is the run's value, and the runs, which come
+/// in random blocks A B B A or B A A B.
 fn autocorrelated(random: &mut Random, runs: usize) -> (Vec<f64>, Vec<f64>) {
     let (mut a, mut b) = (Vec::new(), Vec::new());
     let mut drift = normal(random);

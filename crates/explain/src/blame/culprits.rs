@@ -1,5 +1,5 @@
-//! Root blockers: who used what the victims lacked, else what the chains of waits of all operations lead to. They are searched once,
-//! for all operations, and summed up for some of them.
+//! Root blockers: who used what the victims lacked, else what the chains of waits of all operations lead to. They are
+//! searched once, for all operations, and summed up for some of them.
 
 pub(crate) mod culprit;
 pub(crate) mod dirtying;
@@ -168,8 +168,9 @@ fn in_batches<'o>(
     add(waiting);
 }
 
-/// What a process cost before and after it executed a program is one culprit, under the name with the most time. So is what it cost in
-/// several cgroups, of which version 1 has one for each resource, under that with the most time but the root, unless it is the one with the limit.
+/// What a process cost before and after it executed a program is one culprit, under the name with the most time. So is
+/// what it cost in several cgroups, of which version 1 has one for each resource, under that with the most time but the
+/// root, unless it is the one with the limit.
 fn by_process(index: &RunIndex, times: Vec<(Key, Cost)>) -> Vec<(Key, Cost)> {
     let mut processes: Vec<(Key, Cost)> = Vec::new();
     let mut places: HashMap<(Name, u32, Key), usize> = HashMap::new();
@@ -192,9 +193,9 @@ fn by_process(index: &RunIndex, times: Vec<(Key, Cost)>) -> Vec<(Key, Cost)> {
     processes
 }
 
-/// Processes that differ only in their id are one culprit, named by the first, but for those of another role. So are those of one script, however often it ran. Those of the
-/// recorded command are not one with its neighbours, which may run the same program, and a server's process that works for the command is not
-/// one with those that work for others.
+/// Processes that differ only in their id are one culprit, named by the first, but for those of another role. So are
+/// those of one script, however often it ran. Those of the recorded command are not one with its neighbours, which may
+/// run the same program, and a server's process that works for the command is not one with those that work for others.
 fn grouped(index: &RunIndex, times: Vec<(Key, Cost)>) -> Vec<(Key, Cost)> {
     let mut groups: Vec<(Key, Cost)> = Vec::new();
     let servers = servers_of_command(index);

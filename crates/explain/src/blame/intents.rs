@@ -57,8 +57,8 @@ use crate::blame::rule::Rule;
 /// Finds the rows of which a rule concludes something, and what.
 type Find = fn(&RunIndex) -> Vec<(u32, Intent)>;
 
-/// Rules that need rows, tasks and stacks alone, in the order in which they apply: each sees what those before it concluded. The first ones take
-/// back what the tracer took for a reason, the later ones find the reason.
+/// Rules that need rows, tasks and stacks alone, in the order in which they apply: each sees what those before it
+/// concluded. The first ones take back what the tracer took for a reason, the later ones find the reason.
 pub(crate) const RULES: &[(&Rule, Find)] = &[
     (&interruptions::killers::RULE, interruptions::killers::find),
     (&interruptions::timers::RULE, interruptions::timers::find),

@@ -240,8 +240,8 @@ impl Search<'_> {
         }
     }
 
-    /// Whether a poll took a task that is stopped or frozen for one that is blocked: /proc shows a frozen sleep as an uninterruptible one. All
-    /// threads of a process are in its cgroup, and the tracer saw one of them at least.
+    /// Whether a poll took a task that is stopped or frozen for one that is blocked: /proc shows a frozen sleep as an
+    /// uninterruptible one. All threads of a process are in its cgroup, and the tracer saw one of them at least.
     fn is_frozen(&self, row: &Row) -> bool {
         let mut around = self.index.rows_between(row.tid, row.start_ns, row.end_ns).map(|(_, row)| row);
         let pid = self.index.tasks.process_of(row.tid, row.end_ns);
@@ -285,7 +285,8 @@ impl Search<'_> {
         slow.filter(|row| !is_idle(row)).map(|row| of_row(row, unnamed)).collect()
     }
 
-    /// For how long a call waited for something to do (the `open` of a FIFO) or, of another program, for the kernel to detach a tracer.
+    /// For how long a call waited for something to do (the `open` of a FIFO) or, of another program, for the kernel to
+    /// detach a tracer.
     fn idle_ns(&self, call: &Row) -> u64 {
         let within = self.index.rows_between(call.tid, call.start_ns, call.end_ns).map(|(_, row)| row);
         let sleeps = within.filter(|row| row.kind == StallKind::OffCpu && row.start_ns >= call.start_ns);
@@ -295,8 +296,8 @@ impl Search<'_> {
         idle.map(|row| row.runnable_ns.min(call.end_ns).saturating_sub(row.start_ns)).sum()
     }
 
-    /// Times in which a process of the recorded command, or one that is asked about, was stopped. A signal stops all of its threads, a freezer too: the main
-    /// one stands for them.
+    /// Times in which a process of the recorded command, or one that is asked about, was stopped. A signal stops all of
+    /// its threads, a freezer too: the main one stands for them.
     fn stops(&self, class: Name, found: &[Operation]) -> Vec<Operation> {
         let is_stop = |row: &&Row| row.is_stopped() && self.index.subjects.contains(&row.tid) && !self.is_own(row);
         let pid = |row: &Row| self.index.tasks.process_of(row.tid, row.end_ns);
@@ -333,8 +334,8 @@ impl Search<'_> {
         operations.filter(|operation| operation.ns() >= self.slower_than_ns).collect()
     }
 
-    /// Rows of that kind, joined across gaps, that overlap none of the operations already found. An operation starts with
-    /// a row and takes the system call and file of that row.
+    /// Rows of that kind, joined across gaps, that overlap none of the operations already found. An operation starts
+    /// with a row and takes the system call and file of that row.
     fn waits(
         &self,
         kind: StallKind,

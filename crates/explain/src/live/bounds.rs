@@ -10,7 +10,8 @@ pub struct Bounds {
 }
 
 impl Default for Bounds {
-    /// Ten minutes in 36 MiB, half of it for names: with a look, at most 64 MiB at 50,000 rows a second (docs/journal/2026-11-29-live.md).
+    /// Ten minutes in 36 MiB, half of it for names: with a look, at most 64 MiB at 50,000 rows a second
+    /// (docs/journal/2026-11-29-live.md).
     fn default() -> Bounds {
         Bounds { time_ns: 600_000_000_000, bytes: 36 << 20 }
     }

@@ -4,8 +4,8 @@ use crate::blame::{Culprit, Stall};
 use crate::hashing::FastMap;
 use crate::snapshot::Snapshot;
 
-/// A stall that has ended is said so long after its end: rows of those that it waited for end later, and sums of use come once a second,
-/// up to another second late.
+/// A stall that has ended is said so long after its end: rows of those that it waited for end later, and sums of use
+/// come once a second, up to another second late.
 const SETTLED_NS: u64 = 2_000_000_000;
 
 /// A stall as it is said.
@@ -64,7 +64,8 @@ impl Emitted {
     /// The number of a stall; `None` if it was said, and was as long then.
     fn id_of_news(&mut self, stall: &Stall, (start_ns, end_ns): (u64, u64), ended: bool) -> Option<u64> {
         let of_task = self.said.entry((stall.task.tid, stall.operation.clone())).or_default();
-        // A poll finds a wait late: its row may say an earlier start. Asynchronous operations of a task overlap each other.
+        // A poll finds a wait late: its row may say an earlier start. Asynchronous operations of a task overlap each
+        // other.
         let is_it = |said: &&mut Said| {
             said.start_ns == start_ns || (!said.ended && said.start_ns < end_ns && start_ns < said.end_ns)
         };

@@ -16,8 +16,8 @@ use super::size::Size;
 use super::table::{Table, Timed};
 use crate::snapshot::{SnapshotBuilder, Window};
 
-/// Threads, stacks and places in programs are kept for this many rotations: rows refer to those of the same rotation or, around a rotation, the
-/// one before.
+/// Threads, stacks and places in programs are kept for this many rotations: rows refer to those of the same rotation
+/// or, around a rotation, the one before.
 const ROTATIONS: u64 = 2;
 /// Of the memory, those have at most this part: they are named once, and have no time by which they grow old.
 const NAMES_PART: usize = 2;

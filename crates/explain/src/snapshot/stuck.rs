@@ -124,7 +124,8 @@ impl StuckBuilder {
             *known = (asked_ns, until_ns).max(*known);
         }
         let sleeps = |state: u32| state & (UNINTERRUPTIBLE | NOLOAD) == UNINTERRUPTIBLE;
-        // The tracer reports an interruptible sleep while it lasts if it is one in a call on files, or of a task that may idle.
+        // The tracer reports an interruptible sleep while it lasts if it is one in a call on files, or of a task that
+        // may idle.
         let may_stall = |state: u32| sleeps(state) || (state & INTERRUPTIBLE != 0 && record.awaits.is_none());
         let entries = match record.kind {
             StallKind::SystemCall => &mut self.operations,
@@ -149,7 +150,8 @@ impl StuckBuilder {
         may_last
     }
 
-    /// Whether a wait that /proc showed may last: after all rows of stalls. A thread that polls for its answer is woken now and then.
+    /// Whether a wait that /proc showed may last: after all rows of stalls. A thread that polls for its answer is woken
+    /// now and then.
     pub(super) fn lasting_wait(&mut self, record: &StallRecord) -> bool {
         let seen_ns = record.end_ns();
         let moved_ns = self.moved_ns.get(&record.tid).copied().unwrap_or(0);
@@ -176,7 +178,8 @@ impl StuckBuilder {
         self.stacks.insert(stack.stack, stack.frames.clone());
     }
 
-    /// The stalls of the explanation, with their whole times, have those that sleep as an idle task does, and wait for one that is stuck.
+    /// The stalls of the explanation, with their whole times, have those that sleep as an idle task does, and wait for
+    /// one that is stuck.
     pub(super) fn finish(self, stalls: &[Stall], whole: &[(u64, u64)]) -> Vec<Stuck> {
         let mut found: HashMap<u32, Stuck> = HashMap::new();
         for (&(tid, since_ns), seen) in &self.operations {

@@ -167,9 +167,9 @@ impl SummaryBuilder {
         }
     }
 
-    /// Adds an individually recorded operation. Rounds are ignored: a round is slow because a step of it was. Operations that
-    /// ended (or, if stuck, were reported) outside the measured phases are ignored as well, as in all figures; their failures
-    /// are counted separately.
+    /// Adds an individually recorded operation. Rounds are ignored: a round is slow because a step of it was.
+    /// Operations that ended (or, if stuck, were reported) outside the measured phases are ignored as well, as in all
+    /// figures; their failures are counted separately.
     pub fn operation(&mut self, operation: &OperationRecord) {
         if operation.class == ROUND {
             return;
@@ -199,7 +199,8 @@ impl SummaryBuilder {
         self.phases.iter().any(|phase| phase.measured && holds(phase))
     }
 
-    /// A stuck operation is reported at each interval, and finally as a slow operation: only the longest report is kept.
+    /// A stuck operation is reported at each interval, and finally as a slow operation: only the longest report is
+    /// kept.
     fn keep_if_among_the_worst(&mut self, operation: &OperationRecord) {
         let same = |kept: &OperationRecord| {
             (kept.tid, kept.start_ns) == (operation.tid, operation.start_ns) && kept.class == operation.class

@@ -17,8 +17,8 @@ pub struct FailureCount {
     pub class: String,
     /// Whether they count in the run's figures; those in a warm-up do not.
     pub measured: bool,
-    /// The kernel's error number. Where this and `fault` are `None`, the failure is unknown, because there were too many to
-    /// record each.
+    /// The kernel's error number. Where this and `fault` are `None`, the failure is unknown, because there were too
+    /// many to record each.
     pub errno: Option<i32>,
     /// How they failed without an error number.
     pub fault: Option<Fault>,
@@ -138,8 +138,8 @@ impl Kind {
     }
 }
 
-/// An operation that ends with a phase may be in the phase's histogram but recorded just after its end, or vice versa. The
-/// histograms decide: individual operations move to the other side, or are dropped.
+/// An operation that ends with a phase may be in the phase's histogram but recorded just after its end, or vice versa.
+/// The histograms decide: individual operations move to the other side, or are dropped.
 fn settle(kinds: &mut [Kind], totals: [u64; 2]) {
     for (from, to) in [(1, 0), (0, 1)] {
         let sum = |kinds: &[Kind], side: usize| kinds.iter().map(|kind| kind.count[side]).sum::<u64>();

@@ -11,8 +11,8 @@ use super::failures::FailureCount;
 use statistics::Distribution;
 use statistics::{RateSummary, TimedAmount};
 
-/// The class of operations that each create a file. Their rate covers the whole phases that create files, because making
-/// them durable may follow after the last creation.
+/// The class of operations that each create a file. Their rate covers the whole phases that create files, because
+/// making them durable may follow after the last creation.
 const CREATE: &str = "create";
 
 /// What happened in a run.
@@ -135,8 +135,8 @@ pub struct OperationSummary {
 }
 
 impl Summary {
-    /// The thread of a job that did an operation in its share of a phase; `None` where it is none, or more than one has its thread
-    /// id: nodes have threads of their own.
+    /// The thread of a job that did an operation in its share of a phase; `None` where it is none, or more than one has
+    /// its thread id: nodes have threads of their own.
     pub fn member_of(&self, operation: &OperationRecord) -> Option<&Member> {
         let did = |member: &&Member| {
             member.tid == operation.tid && (member.start_ns..=member.end_ns).contains(&operation.start_ns)
@@ -166,7 +166,8 @@ impl PhaseSummary {
         }
     }
 
-    /// Items per second of all threads of the job, from the common start to the end of the last one; `None` without any.
+    /// Items per second of all threads of the job, from the common start to the end of the last one; `None` without
+    /// any.
     pub fn items_per_s(&self) -> Option<f64> {
         let start_ns = self.job_threads.iter().map(|member| member.start_ns).min()?;
         let end_ns = self.job_threads.iter().map(|member| member.end_ns).max()?;
@@ -184,8 +185,8 @@ impl PhaseSummary {
         (!self.job_threads.is_empty()).then(|| self.job_threads.iter().map(own).sum())
     }
 
-    /// Files created over its time, including intervals without any; empty if the phase creates no files. `started_ns` is the
-    /// run's start.
+    /// Files created over its time, including intervals without any; empty if the phase creates no files. `started_ns`
+    /// is the run's start.
     pub(super) fn files_created(&self, started_ns: u64) -> Vec<TimedAmount> {
         if self.progress.iter().all(|progress| progress.files == 0) {
             return Vec::new();

@@ -32,8 +32,8 @@ pub struct OfNode<'a> {
 /// The figures of all nodes. Times are on the clock of rank 0.
 #[derive(Debug, Clone)]
 pub struct SetSummary {
-    /// What adds up over nodes: operations, phases, rates, slow and failed operations, samples. What belongs to a machine (pressure,
-    /// cgroups, figures over time, remarks) is left to the nodes.
+    /// What adds up over nodes: operations, phases, rates, slow and failed operations, samples. What belongs to a
+    /// machine (pressure, cgroups, figures over time, remarks) is left to the nodes.
     pub whole: Summary,
     /// The node of each of its worst operations, by its place.
     pub worst_on: Vec<usize>,
@@ -335,7 +335,8 @@ fn recording(nodes: &[OfNode<'_>]) -> Recording {
     sum
 }
 
-/// Ranks that do much less in a second of their own time than the median, in the order of the phases, the slowest first.
+/// Ranks that do much less in a second of their own time than the median, in the order of the phases, the slowest
+/// first.
 fn outliers(phases: &[PhaseSummary]) -> Vec<Outlier> {
     let mut before: Vec<&str> = Vec::new();
     let mut all = Vec::new();

@@ -80,8 +80,8 @@ impl Steps {
     }
 }
 
-/// Bytes read and written over time, for the devices under test, however little they moved, then for those that moved most. Devices are
-/// not summed: a loop device and the disk below it move the same bytes.
+/// Bytes read and written over time, for the devices under test, however little they moved, then for those that moved
+/// most. Devices are not summed: a loop device and the disk below it move the same bytes.
 fn devices(steps: Steps, series: &SeriesSet, run: &RunDescription) -> Vec<TimelineRow> {
     const DEVICES: usize = 2;
     let described = |identity: &str| run.devices.iter().find(|device| device.identity == identity);

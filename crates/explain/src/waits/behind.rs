@@ -39,7 +39,8 @@ pub fn behind(waits: &Waits) -> Vec<Behind> {
             let (first, last) = (&path[0], &path[path.len() - 1]);
             let is_anothers = |tid: u32| waits.tasks.get(&tid) != waits.tasks.get(&operation.tid);
             if (path.len() > 1 || is_anothers(first.tid)) && last.cause != Cause::Unexplained {
-                // The victim's own request, behind a worker's wait: what delayed it is a root blocker, and not the victim.
+                // The victim's own request, behind a worker's wait: what delayed it is a root blocker, and not the
+                // victim.
                 let name = waits.tasks.get(&last.tid).filter(|_| is_anothers(last.tid)).map_or("", String::as_str);
                 *sums.entry((first.cause, last.cause)).or_default().entry(name).or_default() += ns;
             }

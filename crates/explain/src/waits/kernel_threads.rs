@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 /// The root of a hierarchy of cgroups, where all threads of the kernel are.
 const ROOT: &str = "/";
-/// What the names of those begin with of which a recording may have no row: such as a worker that only submitted requests.
+/// What the names of those begin with of which a recording may have no row: such as a worker that only submitted
+/// requests.
 const NAMES: [&str; 9] =
     ["kworker", "jbd2/", "xfsaild", "xfs-", "btrfs-", "kswapd", "ksoftirqd", "loop", "ext4lazyinit"];
 
@@ -18,7 +19,8 @@ pub struct KernelThreads {
 }
 
 impl KernelThreads {
-    /// Whether a task is a thread of the kernel: as its rows and its cgroup say. Its name decides where they say nothing.
+    /// Whether a task is a thread of the kernel: as its rows and its cgroup say. Its name decides where they say
+    /// nothing.
     pub fn has(&self, tid: u32, name: Option<&str>, cgroup: Option<&str>) -> bool {
         let is_program = self.programs.contains(&tid) || cgroup.is_some_and(|cgroup| cgroup != ROOT);
         let is_named_so = || name.is_some_and(|name| NAMES.iter().any(|begin| name.starts_with(begin)));

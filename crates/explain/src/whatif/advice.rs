@@ -30,16 +30,18 @@ mod tests;
 const LEAST: f64 = 0.01;
 /// What the absence of a culprit counts for in the order: its work is wanted, too.
 const ABSENCE: f64 = 0.9;
-/// What a bound counts for in the order: a little that is certain comes before what may help, but not before a lot that may.
+/// What a bound counts for in the order: a little that is certain comes before what may help, but not before a lot that
+/// may.
 const BOUND: f64 = 0.25;
-/// The same of what one program does, computes or holds: that it causes the waits is certain, only how much less of it is possible is not.
+/// The same of what one program does, computes or holds: that it causes the waits is certain, only how much less of it
+/// is possible is not.
 const OF_PROGRAM: f64 = 0.5;
 
 /// What a bound counts for beside others that says where to look rather than what to change.
 const VAGUE: f64 = 0.5;
 
-/// What it counts for to have more of what is scarce, such as a faster disk: that helps, and costs. What the time went to comes first, if
-/// to change that saves two thirds as much.
+/// What it counts for to have more of what is scarce, such as a faster disk: that helps, and costs. What the time went
+/// to comes first, if to change that saves two thirds as much.
 const MORE: f64 = 0.6;
 
 /// Part of all time that others must have lost beside a program whose own operations are among the slow ones.
@@ -60,7 +62,8 @@ pub struct Advice {
     pub memory_limit_is_unknown: bool,
     /// Names of containers.
     pub containers: Containers,
-    /// What can be changed, in the order in which it is advised ([`Choice::rank`]). Remedies with the same effect are one choice.
+    /// What can be changed, in the order in which it is advised ([`Choice::rank`]). Remedies with the same effect are
+    /// one choice.
     pub choices: Vec<Choice>,
 }
 
@@ -82,7 +85,8 @@ pub struct KnownLimit {
 pub struct Choice {
     /// The change.
     pub change: Change,
-    /// Remedies that bring it, those of a known effect and those that can be tried live first; empty for an absent culprit.
+    /// Remedies that bring it, those of a known effect and those that can be tried live first; empty for an absent
+    /// culprit.
     pub remedies: Vec<Remedy>,
     /// What they are applied to.
     pub target: Target,
@@ -107,7 +111,8 @@ impl Choice {
         self.prediction.recorded.total_ns.saturating_sub(self.prediction.total_ns.value)
     }
 
-    /// What it counts for in the order of advice, ns: what it saves if that is known, and less where it is a bound or takes work away.
+    /// What it counts for in the order of advice, ns: what it saves if that is known, and less where it is a bound or
+    /// takes work away.
     pub fn rank(&self) -> f64 {
         let counts = match &self.change {
             Change::Absent(absence) if absence.costs_by_locks_or_work && absence.evicts.is_none() => {
@@ -115,7 +120,8 @@ impl Choice {
             }
             Change::Absent(absence) if absence.duty.is_some() => OF_PROGRAM,
             Change::Absent(_) => ABSENCE,
-            // While others have requests, those of a lower class stay in the queue: to the others their program is as good as absent.
+            // While others have requests, those of a lower class stay in the queue: to the others their program is as
+            // good as absent.
             Change::Edge { effect, .. } if effect.edge == Edge::SchedulerQueue && self.is_against_others() => ABSENCE,
             Change::Edge { effect, of }
                 if self.is_bound() && (is_of_program(effect.edge, of) || self.is_against_own_threads()) =>
@@ -132,7 +138,8 @@ impl Choice {
         counts * if is_vague { vague } else { 1.0 } * self.counted_ns()
     }
 
-    /// The time that it saves, ns. Where others than an absent program lost enough to matter, its absence counts as if they had lost all.
+    /// The time that it saves, ns. Where others than an absent program lost enough to matter, its absence counts as if
+    /// they had lost all.
     fn counted_ns(&self) -> f64 {
         let SlowLatencies { total_ns, .. } = self.prediction.recorded;
         let matters = matches!(self.change, Change::Absent(_)) && total_ns as f64 >= OTHERS * self.of_ns as f64;
@@ -161,8 +168,8 @@ fn is_of_program(edge: Edge, of: &[WaitKind]) -> bool {
     matches!(edge, Edge::Work | Edge::Timer | Edge::Peer) || edge == Edge::Lock && of.iter().all(is_of_program)
 }
 
-/// Predicts what each remedy that fits would bring, and what the absence of the worst culprits would: to the slow operations, or to
-/// the shorter waits where these cost the recorded command more.
+/// Predicts what each remedy that fits would bring, and what the absence of the worst culprits would: to the slow
+/// operations, or to the shorter waits where these cost the recorded command more.
 pub fn advise(explanation: &Explanation, waits: &Waits, remedies: &Remedies, run: &RunDescription) -> Advice {
     let (behind, limits) = (behind(waits), known_limits(waits));
     let waits = waits.short.as_deref().unwrap_or(waits);
@@ -201,7 +208,8 @@ fn known_limits(waits: &Waits) -> Vec<KnownLimit> {
     waits.limited.iter().map(known).collect()
 }
 
-/// The most helpful choice first, and of each the remedy that fits best. `main_class`: the operations that lost the most time.
+/// The most helpful choice first, and of each the remedy that fits best. `main_class`: the operations that lost the
+/// most time.
 fn sort(choices: &mut [Choice], main_class: Option<&ClassTimes>) {
     for choice in choices.iter_mut() {
         choice.remedies.sort_by_key(|remedy| {

@@ -28,8 +28,8 @@ pub enum Change {
 }
 
 impl Change {
-    /// Whether a limit is gone. Calls that waited for it follow one another at once then, and are quicker than after a sleep: by how much is
-    /// unknown (docs/WHATIF.md).
+    /// Whether a limit is gone. Calls that waited for it follow one another at once then, and are quicker than after a
+    /// sleep: by how much is unknown (docs/WHATIF.md).
     pub(super) fn lifts_limit(&self) -> bool {
         matches!(self, Change::Edge { effect, .. } if effect.edge == Edge::IoLimit && effect.factor.is_none())
     }
@@ -62,14 +62,14 @@ pub struct Absence {
     pub container: Option<String>,
     /// Its threads, where they are known. What others wait for while these hold it does not take place.
     pub threads: BTreeSet<u32>,
-    /// What it is of a server whose answers the operations await: its checkpointer, its child that writes a snapshot. It can do that at
-    /// another time, or less of it at once, but not be absent.
+    /// What it is of a server whose answers the operations await: its checkpointer, its child that writes a snapshot.
+    /// It can do that at another time, or less of it at once, but not be absent.
     pub duty: Option<String>,
-    /// Its share, 0 to 1, of the time that operations lost to a cause on a disk. What lacked room for dirty pages may have lacked it
-    /// because of another disk.
+    /// Its share, 0 to 1, of the time that operations lost to a cause on a disk. What lacked room for dirty pages may
+    /// have lacked it because of another disk.
     pub shares: Vec<(Cause, Option<DeviceNumber>, f64)>,
-    /// Most of what others lost to it were waits for locks that it holds for as long as it wants, or for a server that computes for it: to
-    /// hold these for a shorter time, or to compute elsewhere, is the same to them.
+    /// Most of what others lost to it were waits for locks that it holds for as long as it wants, or for a server that
+    /// computes for it: to hold these for a shorter time, or to compute elsewhere, is the same to them.
     pub costs_by_locks_or_work: bool,
     /// Part of what the operations read, 0 to 1, that they read again because it filled their memory cgroup.
     pub evicts: Option<f64>,
@@ -122,8 +122,8 @@ fn is_read(path: &Path) -> bool {
     path.last().is_some_and(|step| is_of_request(step) && !step.kind.is_some_and(WaitKind::writes))
 }
 
-/// How many times as high the limit becomes that an operation itself waited for. Where one who used a part of a limit is absent, that
-/// part is left to others.
+/// How many times as high the limit becomes that an operation itself waited for. Where one who used a part of a limit
+/// is absent, that part is left to others.
 pub(super) fn raised_limit(change: &Change, path: &Path) -> Option<f64> {
     let [only] = path.as_slice() else { return None };
     match change {
@@ -135,8 +135,8 @@ pub(super) fn raised_limit(change: &Change, path: &Path) -> Option<f64> {
     }
 }
 
-/// Whether a step is one of the waits that are changed. One of an unknown kind counts as such, but for discards and work, which are
-/// known.
+/// Whether a step is one of the waits that are changed. One of an unknown kind counts as such, but for discards and
+/// work, which are known.
 pub(super) fn is_changed(effect: Effect, of: &[WaitKind], step: &Step) -> bool {
     let is_unknown = step.kind.is_none() && !matches!(effect.edge, Edge::Discard | Edge::Work);
     effect.edge.changes(step.cause)
@@ -151,8 +151,8 @@ fn rest(effect: Effect) -> f64 {
 }
 
 impl Absence {
-    /// Whether a thread is of what is absent. Another process of the same name is not, nor is the recorded command, which may run the same
-    /// program.
+    /// Whether a thread is of what is absent. Another process of the same name is not, nor is the recorded command,
+    /// which may run the same program.
     pub(super) fn has(&self, waits: &Waits, tid: u32) -> bool {
         let process = waits.tasks.get(&tid).and_then(|name| name.rsplit_once('/'));
         let pid = process.and_then(|(_, pid)| pid.parse().ok());
@@ -185,7 +185,8 @@ impl Absence {
         (1..path.len()).any(|at| self.threads.contains(&path[at].tid) && !self.is_before_another(path, at))
     }
 
-    /// Whether it waits there for the same lock as the task before it, which another one holds: without it, that task waits for the other one.
+    /// Whether it waits there for the same lock as the task before it, which another one holds: without it, that task
+    /// waits for the other one.
     fn is_before_another(&self, path: &Path, at: usize) -> bool {
         let is_lock = |step: &Step| step.cause == Cause::Lock && step.kind == path[at].kind;
         let holder = path.get(at + 1);
@@ -193,7 +194,8 @@ impl Absence {
     }
 }
 
-/// The disk of which those have shares who waited for a cause. The limit of dirty pages is one for all disks: pages for a slow one fill it.
+/// The disk of which those have shares who waited for a cause. The limit of dirty pages is one for all disks: pages for
+/// a slow one fill it.
 pub(super) fn domain(cause: Cause, disk: Option<DeviceNumber>) -> Option<DeviceNumber> {
     disk.filter(|_| cause != Cause::DirtyThrottle)
 }

@@ -131,7 +131,8 @@ fn absent(waits: &Waits, absence: &Absence, limit: &IoLimit) -> HashSet<u32> {
 struct Pace {
     /// Bytes of a usual turn.
     bytes: f64,
-    /// Before each recorded turn: the time between turns so far, ns, and the turns in it that were too short to be recorded.
+    /// Before each recorded turn: the time between turns so far, ns, and the turns in it that were too short to be
+    /// recorded.
     before: Vec<(f64, f64)>,
     /// The recorded turns that the limit delayed, and the others.
     delayed: Vec<usize>,
@@ -209,7 +210,8 @@ fn pace(of: &Loop) -> Pace {
     Pace::new(of, bytes, &gaps)
 }
 
-/// Whether all of what was moved in that time was moved between the first recorded turn and the last, or there is no such time.
+/// Whether all of what was moved in that time was moved between the first recorded turn and the last, or there is no
+/// such time.
 fn is_within(of: &Loop, moved: &Moved) -> bool {
     let first_ns = of.turns.first().map_or(0, |turn| turn.start_ns);
     let last_ns = of.turns.last().map_or(0, Turn::end_ns);
@@ -235,7 +237,8 @@ fn fill_ends(gaps: &mut [(f64, f64)], known_ns: &[f64]) {
     }
 }
 
-/// A simulation of the load as it was, if it is like the recording of those threads: as many turns that the limit delays, and as long.
+/// A simulation of the load as it was, if it is like the recording of those threads: as many turns that the limit
+/// delays, and as long.
 fn as_recorded(waits: &Waits, limit: &IoLimit, paces: &[Pace], wanted: &HashSet<u32>) -> Option<Ran> {
     let loops: Vec<(&Loop, &Pace)> = limit.loops.iter().zip(paces).collect();
     let of_them = limit.loops.iter().filter(|each| wanted.contains(&each.tid));
@@ -327,8 +330,8 @@ mod tests {
 
     const S: u64 = 1_000_000_000;
 
-    /// One turn of 10 bytes each second is recorded, from 1.2 s to 5.2 s, with three short ones between two. In its first second it moved as
-    /// much again before the first turn.
+    /// One turn of 10 bytes each second is recorded, from 1.2 s to 5.2 s, with three short ones between two. In its
+    /// first second it moved as much again before the first turn.
     #[test]
     fn what_was_moved_before_the_first_turn_is_not_between_turns() {
         let turn = |at: u64| Turn { start_ns: at * S + S / 5, throttled_ns: S / 2, rest_ns: 0, bytes: 10 };

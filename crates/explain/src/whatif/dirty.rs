@@ -5,9 +5,9 @@ use crate::waits::{Burst, Dirtying};
 impl Dirtying {
     /// Part of the pauses that remains at a higher limit, at least.
     ///
-    /// *Assumes* that the limit leaves room for itself once more: twice the share of memory, or the machine's limit instead of the
-    /// disk's own. What a writer makes dirty beyond it waits for writeback as before, and one that goes on reaches any limit: in
-    /// the long run it is as fast as its disk.
+    /// *Assumes* that the limit leaves room for itself once more: twice the share of memory, or the machine's limit
+    /// instead of the disk's own. What a writer makes dirty beyond it waits for writeback as before, and one that goes
+    /// on reaches any limit: in the long run it is as fast as its disk.
     pub(super) fn remains(&self) -> f64 {
         let beyond = |burst: &Burst| match burst.goes_on {
             true => burst.dirtied_bytes,

@@ -1,5 +1,5 @@
-//! What the run might have recorded: blocks of its time, drawn with repetition. Stalls come in bursts, so operations are not drawn
-//! individually.
+//! What the run might have recorded: blocks of its time, drawn with repetition. Stalls come in bursts, so operations
+//! are not drawn individually.
 
 use super::calls::Drawn;
 use statistics::SplitMix64;
@@ -67,8 +67,8 @@ impl Sorted {
         self.lengths.iter().zip(drawn).map(|(length, times)| length * times).sum()
     }
 
-    /// For each block the draws that take it, each as often as it does. A walk over operations that adds each to these has no
-    /// branch that depends on chance, unlike one over all operations for each draw.
+    /// For each block the draws that take it, each as often as it does. A walk over operations that adds each to these
+    /// has no branch that depends on chance, unlike one over all operations for each draw.
     pub(super) fn takers(&self, drawings: &Drawings) -> Vec<Vec<u32>> {
         let most = drawings.iter().flatten().copied().max().unwrap_or(0);
         let of_block = |block: usize| {

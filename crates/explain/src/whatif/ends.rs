@@ -10,10 +10,11 @@ use crate::waits::{Path, Waits};
 /// Part of the time without a known end that the known ones must have at least: fewer say little.
 const LEAST: f64 = 0.1;
 
-/// Lets waits for a journal, a log, a transaction or writeback that lead to no request shrink as those do that lead to one.
+/// Lets waits for a journal, a log, a transaction or writeback that lead to no request shrink as those do that lead to
+/// one.
 ///
-/// *Assumes* that what they wait for is written to the same disk, and waits there for the same: for what is known behind other such
-/// waits, else for what the operations' own requests wait for.
+/// *Assumes* that what they wait for is written to the same disk, and waits there for the same: for what is known
+/// behind other such waits, else for what the operations' own requests wait for.
 pub(super) fn assume(waits: &Waits, change: &Change, remaining: &mut [f64]) {
     if matches!(change, Change::Refaults(_)) {
         return;

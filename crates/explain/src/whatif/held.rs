@@ -1,4 +1,5 @@
-//! Threads that wait for a lock whose holder a limit delays: with another limit they wait for as long as its calls then take.
+//! Threads that wait for a lock whose holder a limit delays: with another limit they wait for as long as its calls then
+//! take.
 
 use std::collections::{BTreeMap, HashMap};
 

@@ -10,14 +10,15 @@ use super::replay::{Replayed, replay};
 use super::same_time::Multiples;
 use crate::waits::Waits;
 
-/// Another recording differs by more than its blocks: the ends of intervals of the same time are off by these factors, as measured
-/// (docs/WHATIF.md). How many operations are slow, and of these, how many are of one kind rather than another.
+/// Another recording differs by more than its blocks: the ends of intervals of the same time are off by these factors,
+/// as measured (docs/WHATIF.md). How many operations are slow, and of these, how many are of one kind rather than
+/// another.
 const COUNTS_OFF: f64 = 2.0;
 /// How long half of them take, and how long 99 of 100.
 const P50_OFF: f64 = 1.25;
 const P99_OFF: f64 = 2.25;
-/// Of the time recorded, what waits take that the recording does not show, because others hid them: up to this part. Where no more than
-/// [`FAINT`] of it is predicted to be left, all of it may be gone.
+/// Of the time recorded, what waits take that the recording does not show, because others hid them: up to this part.
+/// Where no more than [`FAINT`] of it is predicted to be left, all of it may be gone.
 const UNSEEN: f64 = 0.03;
 const FAINT: f64 = 0.15;
 /// Operations that must still be slow for percentiles of them to be predicted.
@@ -57,15 +58,15 @@ pub struct Prediction {
     pub changed: u64,
     /// Operations for which the time of a request at its device had to be assumed.
     pub assumed: u64,
-    /// What a recording of the same length would hold, where each thread does its operations over again: count and total of
-    /// those that are slow, percentiles of them.
+    /// What a recording of the same length would hold, where each thread does its operations over again: count and
+    /// total of those that are slow, percentiles of them.
     pub in_same_time: SameTime,
     /// From the first start to the last end, ns, where each thread starts its next operation as soon as it can.
     pub elapsed_ns: u64,
 }
 
-/// The slow operations of the same time. Where few of the recorded ones are still slow, their percentiles are `None`: most of the
-/// slow operations would be others. So they are for pauses of writers whose length the kernel sets.
+/// The slow operations of the same time. Where few of the recorded ones are still slow, their percentiles are `None`:
+/// most of the slow operations would be others. So they are for pauses of writers whose length the kernel sets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct SameTime {
     /// How many.
@@ -92,8 +93,8 @@ pub fn predict(waits: &Waits, change: &Change) -> Prediction {
     with_intervals(waits, change, &after, before_and_after(waits, &after.replayed))
 }
 
-/// The same; `None` where the change saves less than this share of their time. To draw for intervals takes most of the time, and most
-/// changes save nothing.
+/// The same; `None` where the change saves less than this share of their time. To draw for intervals takes most of the
+/// time, and most changes save nothing.
 pub(super) fn predict_from(waits: &Waits, change: &Change, least: f64) -> Option<Prediction> {
     let after = After::of(waits, change);
     let (recorded, now) = before_and_after(waits, &after.replayed);
@@ -179,8 +180,9 @@ fn in_same_time(waits: &Waits, change: &Change, after: &After) -> SameTime {
     }
 }
 
-/// Whether most time of what gets quicker and stays slow is of writers' pauses at the limit of dirty pages. At another speed of the disk the kernel sets
-/// their length: their sum is known, and not how many of what length they are (docs/WHATIF.md).
+/// Whether most time of what gets quicker and stays slow is of writers' pauses at the limit of dirty pages. At another
+/// speed of the disk the kernel sets their length: their sum is known, and not how many of what length they are
+/// (docs/WHATIF.md).
 fn sets_pauses(waits: &Waits, replayed: &[Replayed]) -> bool {
     let is_pause =
         |path: u32| waits.paths[path as usize].first().is_some_and(|step| step.cause == Cause::DirtyThrottle);

@@ -37,8 +37,8 @@ impl MemoryLimit {
 
     /// Part of the waits for memory that remains at `factor` times the limit, at least.
     ///
-    /// *Assumes* that a cgroup which goes on to fill memory waits for each byte beyond its limit. A higher limit is reached as much
-    /// later as it is higher, and then holds as before.
+    /// *Assumes* that a cgroup which goes on to fill memory waits for each byte beyond its limit. A higher limit is
+    /// reached as much later as it is higher, and then holds as before.
     fn remains(&self, factor: f64) -> f64 {
         let again = self.refaulted_bytes.saturating_add(self.swapped_in_bytes);
         let new = self.filled_bytes.saturating_sub(again) as f64;
@@ -54,8 +54,8 @@ pub(super) fn limit_of<'a>(waits: &'a Waits, cgroup: Option<&str>) -> Option<&'a
     above.max_by_key(|limit| limit.cgroup.len())
 }
 
-/// Whether a cgroup was at its memory limit, or at one above; `None` where one of them was not sampled. The root has none that could be
-/// sampled, and tasks that are in it may be in another cgroup of the controller's own hierarchy.
+/// Whether a cgroup was at its memory limit, or at one above; `None` where one of them was not sampled. The root has
+/// none that could be sampled, and tasks that are in it may be in another cgroup of the controller's own hierarchy.
 pub(super) fn is_at_limit(waits: &Waits, cgroup: Option<&str>) -> Option<bool> {
     if limit_of(waits, cgroup).is_some() {
         return Some(true);
@@ -71,7 +71,8 @@ pub(super) fn is_at_limit(waits: &Waits, cgroup: Option<&str>) -> Option<bool> {
     is_known.then_some(false)
 }
 
-/// What a remedy changes, of a cgroup with that limit. `None`: nothing is known to be read again, or dirty pages reach any limit.
+/// What a remedy changes, of a cgroup with that limit. `None`: nothing is known to be read again, or dirty pages reach
+/// any limit.
 pub(super) fn change(remedy: &Remedy, limit: Option<&MemoryLimit>, dirtying: Option<&Dirtying>) -> Option<Change> {
     let effect = Effect { at_most: false, ..remedy.effect };
     let raised = match &remedy.change {

@@ -6,8 +6,9 @@ use super::closed_loop::Simulation;
 use super::simulated::{Simulated, is_delayed, is_throttled};
 use crate::waits::{Waiting, Waits};
 
-/// The recorded operations that a limit delayed, by thread and whether the limit is on reads. As many of them stay slow as of all of the thread's calls, and take what calls take
-/// that are simulated at about the same time; the others no longer wait for the limit.
+/// The recorded operations that a limit delayed, by thread and whether the limit is on reads. As many of them stay slow
+/// as of all of the thread's calls, and take what calls take that are simulated at about the same time; the others no
+/// longer wait for the limit.
 #[derive(Debug, Default)]
 pub(super) struct Outcomes(HashMap<(u32, bool), Outcome>);
 

@@ -83,7 +83,8 @@ impl Saved {
 
 fn is_absent(waits: &Waits, operation: &Waiting, change: &Change) -> bool {
     let Change::Absent(absence) = change else { return false };
-    // A culprit's cgroup may be that of a limit, in another hierarchy than the operation's (version 1): one process needs none.
+    // A culprit's cgroup may be that of a limit, in another hierarchy than the operation's (version 1): one process
+    // needs none.
     let cgroup = operation.cgroup.and_then(|number| waits.names.get(number as usize));
     let is_in_cgroup = absence.cgroup.as_ref().is_none_or(|wanted| cgroup == Some(wanted));
     absence.has(waits, operation.tid) && (absence.pid.is_some() || is_in_cgroup)
@@ -128,11 +129,13 @@ struct Slices {
 }
 
 impl Slices {
-    /// A limit that is used up serves at its rate: from one throttled wait to the end of the next passes a time that its size
-    /// and the rate give. At `factor` times the rate that time is shorter; what the task spends elsewhere is not.
+    /// A limit that is used up serves at its rate: from one throttled wait to the end of the next passes a time that
+    /// its size and the rate give. At `factor` times the rate that time is shorter; what the task spends elsewhere is
+    /// not.
     ///
-    /// blk-throttle serves in slices: an operation that fits into the budget does not wait, one that does not waits for the next
-    /// slice. A higher limit has budget for `factor` times as many: one of `factor` waits, for what is left of the slice by then.
+    /// blk-throttle serves in slices: an operation that fits into the budget does not wait, one that does not waits for
+    /// the next slice. A higher limit has budget for `factor` times as many: one of `factor` waits, for what is left of
+    /// the slice by then.
     fn wait(&mut self, (wait_ns, elsewhere_ns): (u64, u64), factor: f64) -> f64 {
         let (wait, mut elsewhere) = (wait_ns as f64, elsewhere_ns as f64);
         if wait > SLICE_NS {

@@ -10,8 +10,9 @@ use crate::waits::{Path, Waiting, Waits};
 
 /// Longest time that is left of an operation's waits for a device.
 ///
-/// *Assumes* that the operation's own requests take about the same time each, so that what they waited for another's lies in the
-/// longest waits: the cap above which the waits hold the other's share. A request that found the device idle is not faster alone.
+/// *Assumes* that the operation's own requests take about the same time each, so that what they waited for another's
+/// lies in the longest waits: the cap above which the waits hold the other's share. A request that found the device
+/// idle is not faster alone.
 #[derive(Debug, Default)]
 pub(super) struct Residuals {
     /// Number of the cap of each path that has one.

@@ -5,14 +5,15 @@ use std::collections::HashMap;
 use super::replay::Replayed;
 use crate::waits::Waits;
 
-/// Operations of a thread in a row that are taken as alike: as many as a mean needs, and few enough to be of one time. Calls that
-/// differ by chance must not count by their length; moments of the machine must.
+/// Operations of a thread in a row that are taken as alike: as many as a mean needs, and few enough to be of one time.
+/// Calls that differ by chance must not count by their length; moments of the machine must.
 const IN_A_ROW: usize = 8;
 
 /// How often each operation is done in the time that it and its pause took before, by its number.
 ///
-/// *Assumes* a closed loop: a thread does its next operation as long after the last one as it did. At each moment it does what it
-/// did then over and over for as long as that took before, so that it does most of its calls in the quick moments.
+/// *Assumes* a closed loop: a thread does its next operation as long after the last one as it did. At each moment it
+/// does what it did then over and over for as long as that took before, so that it does most of its calls in the quick
+/// moments.
 #[derive(Debug)]
 pub(super) struct Multiples {
     times: Vec<f64>,

@@ -14,9 +14,9 @@ mod simulated;
 
 const MS: u64 = 1_000_000;
 
-/// Draws operations; a column is a millisecond. A line with a task's number begins an operation; lines below it are what the
-/// tasks did that it waited for. t throttled, d device, s scheduler, L lock, j journal, m reclaim, c run queue, r running,
-/// ? unexplained.
+/// Draws operations; a column is a millisecond. A line with a task's number begins an operation; lines below it are
+/// what the tasks did that it waited for. t throttled, d device, s scheduler, L lock, j journal, m reclaim, c run
+/// queue, r running, ? unexplained.
 fn draw(drawing: &str) -> Waits {
     let mut paths = Numbers::new();
     let mut waits = Waits { stands_for: 1, slower_than_ns: 5 * MS, ..Waits::default() };

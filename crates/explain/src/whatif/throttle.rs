@@ -16,8 +16,9 @@ pub(super) struct Rate {
 
 /// The state of a limit. Times are ns since any moment.
 ///
-/// A slice has budget for as many whole slices as have begun in it. What is over budget waits for the next one, and what is larger than one for
-/// as long as its size takes. Budget of earlier slices is kept for one slice, and lost when nobody used the limit for one.
+/// A slice has budget for as many whole slices as have begun in it. What is over budget waits for the next one, and
+/// what is larger than one for as long as its size takes. Budget of earlier slices is kept for one slice, and lost when
+/// nobody used the limit for one.
 #[derive(Debug)]
 pub(super) struct Throttle {
     rate: Rate,

@@ -96,7 +96,8 @@ impl Case {
         part.moments();
     }
 
-    /// No slow act of the subject is missing, nor a slow wait for a server or a mutex. No two operations of a task overlap, but for requests.
+    /// No slow act of the subject is missing, nor a slow wait for a server or a mutex. No two operations of a task
+    /// overlap, but for requests.
     pub(crate) fn list(&self) {
         let stalls: Vec<(usize, (u64, u64))> = self.explanation.stalls.iter().map(|stall| self.span(stall)).collect();
         let is_listed = |task: usize, (start, end): (u64, u64)| {

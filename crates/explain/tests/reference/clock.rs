@@ -10,8 +10,8 @@ pub(crate) struct Clock {
 }
 
 impl Clock {
-    /// A tick is an odd number of nanoseconds, so that no rounding goes unseen, and longer than all times in which `explain` takes two events
-    /// for one.
+    /// A tick is an odd number of nanoseconds, so that no rounding goes unseen, and longer than all times in which
+    /// `explain` takes two events for one.
     pub(crate) const SLOW: Clock = Clock { tick_ns: 61_000_003 };
     /// All is close in time.
     pub(crate) const FAST: Clock = Clock { tick_ns: 251_003 };

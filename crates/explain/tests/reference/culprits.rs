@@ -67,7 +67,8 @@ impl Lost {
             let mut last = None;
             for at in from..to {
                 let tick = naive::tick(world, task, at);
-                // All ticks of one wait for a lock or journal have the same culprits, and these are searched through all of it.
+                // All ticks of one wait for a lock or journal have the same culprits, and these are searched through
+                // all of it.
                 let key = (tick, start(task, at), start(tick.mutex.unwrap_or(tick.by), at));
                 let known = last.filter(|(of, _)| *of == key && tick.cause.has(traits::SHARED));
                 let blamed = known.map_or_else(|| naive::blamed(world, task, at), |(_, blamed)| blamed);

@@ -33,8 +33,8 @@ fn case<const N: usize, const M: usize>(resources: [Resource; N], tasks: [(u64, 
     Case::of(&plan(resources.into(), tasks))
 }
 
-/// The holder of a mutex writes a log, then waits for the holder of another mutex, which reads meanwhile. Who waits for the first mutex
-/// waits for the log, then for the disk.
+/// The holder of a mutex writes a log, then waits for the holder of another mutex, which reads meanwhile. Who waits for
+/// the first mutex waits for the log, then for the disk.
 #[test]
 fn the_holder_of_a_mutex_did_nothing_for_others_before_they_waited() {
     let holder = with(0, [log(6), with(0, [run(1)])]);
@@ -119,8 +119,9 @@ fn equal_rows_give_equal_findings() {
     (0..64).for_each(|_| assert_eq!(chains(), first));
 }
 
-/// A server asks two things of another one on behalf of its client. As the first of both took less than 10 ms and did not begin or end much
-/// earlier or later than what the client asked, the server is taken to have passed that on, and what it waited for afterwards is lost.
+/// A server asks two things of another one on behalf of its client. As the first of both took less than 10 ms and did
+/// not begin or end much earlier or later than what the client asked, the server is taken to have passed that on, and
+/// what it waited for afterwards is lost.
 #[test]
 fn a_server_that_asks_again_has_not_passed_the_first_request_on() {
     let asks_twice = with(0, [with(0, [log(3)]), with(0, [log(2)])]);
@@ -152,7 +153,8 @@ fn a_task_that_began_to_wait_later_and_was_woken_before_had_the_mutex() {
     Case::of(&plan(vec![UserLock, UserLock], tasks)).graph();
 }
 
-/// The thread of a journal waits for a CPU before anybody waits for the mutex whose holder it commits for, and runs then.
+/// The thread of a journal waits for a CPU before anybody waits for the mutex whose holder it commits for, and runs
+/// then.
 #[test]
 fn culprits_of_a_part_of_a_wait_are_those_of_that_part() {
     let holder = with(0, [with(0, [Act::Preempted(4)])]);

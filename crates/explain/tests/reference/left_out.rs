@@ -4,7 +4,8 @@ use crate::naive::{path, resource};
 use crate::plan::Resource;
 use crate::world::{Life, Span, Wait, World};
 
-/// As long as this after a wait for a lock of the kernel, another one for it in the same call may be the same wait: the lock was taken again.
+/// As long as this after a wait for a lock of the kernel, another one for it in the same call may be the same wait: the
+/// lock was taken again.
 const AGAIN_NS: u64 = 2_000_000;
 
 /// Whether a wait in a time leads through a lock that a task had between two waits for it that are taken for one.
@@ -30,8 +31,8 @@ pub(crate) fn has_lost_turns(world: &World, task: usize, (from, to): (u64, u64))
     (from..to).any(is_through)
 }
 
-/// Whether a wait in a time leads through a lock that is taken while another task is late to take it. Turns of tasks that got the lock
-/// without a sleep are not seen and count for the holder before.
+/// Whether a wait in a time leads through a lock that is taken while another task is late to take it. Turns of tasks
+/// that got the lock without a sleep are not seen and count for the holder before.
 pub(crate) fn has_stolen_turns(world: &World, task: usize, (from, to): (u64, u64)) -> bool {
     let is_late = |of: usize, at: u64| {
         let waits =

@@ -1,8 +1,9 @@
-//! A reference for `explain`: small worlds in which it is known who waited for whom at each moment, the rows that the tracer would have
-//! recorded of them, and the same shares, chains and culprits, found naively.
+//! A reference for `explain`: small worlds in which it is known who waited for whom at each moment, the rows that the
+//! tracer would have recorded of them, and the same shares, chains and culprits, found naively.
 //!
-//! A failure prints its world: `=` runs, `p` preempted, `w` on the run queue, `K` and `U` wait for a lock of the kernel and of user space,
-//! `A` for an answer, `C` for a commit, `t` `r` `q` `d` in the stages of a request, `x` and `j` for logs, `.` for a request.
+//! A failure prints its world: `=` runs, `p` preempted, `w` on the run queue, `K` and `U` wait for a lock of the kernel
+//! and of user space, `A` for an answer, `C` for a commit, `t` `r` `q` `d` in the stages of a request, `x` and `j` for
+//! logs, `.` for a request.
 
 mod chains;
 mod check;
@@ -25,7 +26,8 @@ use proptest::test_runner::RngSeed;
 use check::Case;
 use plan::plan;
 
-/// The same cases each time, as what is left out is not known exactly where several faults meet; with PROPTEST_CASES as many others.
+/// The same cases each time, as what is left out is not known exactly where several faults meet; with PROPTEST_CASES as
+/// many others.
 fn config() -> ProptestConfig {
     let any = ProptestConfig { failure_persistence: None, ..ProptestConfig::default() };
     let is_fixed = std::env::var_os("PROPTEST_CASES").is_none();

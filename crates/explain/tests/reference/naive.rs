@@ -1,4 +1,5 @@
-//! The reference: follows the truth tick by tick, from a task to whom it waits for, down to the last one. Slow, and obviously right.
+//! The reference: follows the truth tick by tick, from a task to whom it waits for, down to the last one. Slow, and
+//! obviously right.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -71,8 +72,9 @@ pub(crate) fn leads_on(world: &World, wait: &Wait) -> bool {
     matches!(wait.what, What::Lock { .. } | What::Answer { .. }) && is_followed(world, wait.what)
 }
 
-/// A tick of a task, by the rules of docs/EXPLAIN.md: through servers and mutexes of user space a wait has the cause of what the last task
-/// did, but a task that waits for a mutex whose holder ran waited for the mutex. A wait for a lock of the kernel is for that lock.
+/// A tick of a task, by the rules of docs/EXPLAIN.md: through servers and mutexes of user space a wait has the cause of
+/// what the last task did, but a task that waits for a mutex whose holder ran waited for the mutex. A wait for a lock
+/// of the kernel is for that lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Tick {
     pub(crate) cause: Cause,
@@ -117,7 +119,8 @@ pub(crate) fn ends(world: &World, task: usize, (from, to): (u64, u64)) -> BTreeM
     ends
 }
 
-/// Who was the last to have a lock that a wait led through, if that is one task for all but an eighth of it; else all who had one.
+/// Who was the last to have a lock that a wait led through, if that is one task for all but an eighth of it; else all
+/// who had one.
 fn holders(world: &World, wait: &Wait, waiter: usize) -> BTreeSet<Blamed> {
     let (mut all, mut last) = (BTreeSet::new(), BTreeMap::<usize, u64>::new());
     for at in wait.start..wait.woken {
@@ -144,8 +147,9 @@ pub(crate) fn clients(world: &World, server: usize, at: u64) -> Vec<usize> {
     std::iter::successors(client(server), |of| client(*of)).collect()
 }
 
-/// Who is to blame for a server that ran while a task waited for it: the server itself, if it worked for that task; else the client that it
-/// works for, if it does not sleep until it answers. Which client of several servers in a row is left open.
+/// Who is to blame for a server that ran while a task waited for it: the server itself, if it worked for that task;
+/// else the client that it works for, if it does not sleep until it answers. Which client of several servers in a row
+/// is left open.
 fn runner(world: &World, (victim, server): (usize, usize), at: u64) -> BTreeSet<Blamed> {
     let clients = clients(world, server, at);
     let sleeps = |wait: &Wait| leads_on(world, wait);
@@ -160,7 +164,8 @@ fn runner(world: &World, (victim, server): (usize, usize), at: u64) -> BTreeSet<
     }
 }
 
-/// Who is to blame for a wait for a journal: whom the last task of the chain waits for, which may be one of those that had a lock.
+/// Who is to blame for a wait for a journal: whom the last task of the chain waits for, which may be one of those that
+/// had a lock.
 fn committers(world: &World, wait: &Wait, waiter: usize) -> BTreeSet<Blamed> {
     if let What::Log { .. } = wait.what {
         return BTreeSet::from([Blamed::Logger]);

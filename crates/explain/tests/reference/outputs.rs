@@ -45,8 +45,8 @@ impl Case {
         (stalls, culprits)
     }
 
-    /// Of the task that had the lock that an operation waited for, its chain, its culprits and the waits behind it say the same, where the latter know of
-    /// one task alone.
+    /// Of the task that had the lock that an operation waited for, its chain, its culprits and the waits behind it say
+    /// the same, where the latter know of one task alone.
     pub(crate) fn holders(&self) {
         let by_class = self.accounting.culprits_by_class();
         let waits = self.accounting.all_waits(&self.explanation);

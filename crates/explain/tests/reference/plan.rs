@@ -1,4 +1,5 @@
-//! What the tasks of a small world do, as a shrinkable strategy. A plan has no times of waits: the simulation gives them.
+//! What the tasks of a small world do, as a shrinkable strategy. A plan has no times of waits: the simulation gives
+//! them.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -16,7 +17,8 @@ pub(crate) enum Resource {
     UserLock,
     /// A server with one thread, which takes up one request after the other.
     Server,
-    /// The journal of a file system: its thread commits for one task after the other. Whatever the thread does, they wait for the journal.
+    /// The journal of a file system: its thread commits for one task after the other. Whatever the thread does, they
+    /// wait for the journal.
     Journal,
 }
 

@@ -1,4 +1,5 @@
-//! An answer does not rest on a rule that it does not name, and the task that is to blame for an operation was waited for.
+//! An answer does not rest on a rule that it does not name, and the task that is to blame for an operation was waited
+//! for.
 
 use std::collections::BTreeSet;
 
@@ -18,7 +19,8 @@ impl Case {
         }
     }
 
-    /// Without a rule, each stall that does not name it is the same. Perhaps it is not listed, as it is a part of one that the rule finds idle.
+    /// Without a rule, each stall that does not name it is the same. Perhaps it is not listed, as it is a part of one
+    /// that the rule finds idle.
     pub(crate) fn named_rules(&self, rule: usize) {
         let rule = rules().nth(rule % rules().count()).expect("a rule");
         let without = Case::without(self.world.clone(), self.naming.clone(), rule.id);
@@ -34,7 +36,8 @@ impl Case {
         }
     }
 
-    /// The root blocker of an operation is on its chain, where that is of all that it lost; else on a path, or had a server do something else.
+    /// The root blocker of an operation is on its chain, where that is of all that it lost; else on a path, or had a
+    /// server do something else.
     pub(crate) fn root_blockers(&self) {
         let numbers: Vec<usize> = (0..self.accounting.len()).collect();
         let stalls = self.accounting.stalls(&numbers);

@@ -1,5 +1,5 @@
-//! Simulates a plan, tick by tick: who waits for a lock waits until it is released, a client until its server answers, a request until it
-//! completes. So it is known by construction who waited for whom at each moment.
+//! Simulates a plan, tick by tick: who waits for a lock waits until it is released, a client until its server answers,
+//! a request until it completes. So it is known by construction who waited for whom at each moment.
 
 use std::collections::VecDeque;
 
@@ -76,8 +76,8 @@ struct Simulation {
     free: Vec<bool>,
 }
 
-/// What a task has: resources up to the given one. It only waits for later ones, so that none waits for itself. Threads of the kernel wait for
-/// nothing in user space.
+/// What a task has: resources up to the given one. It only waits for later ones, so that none waits for itself. Threads
+/// of the kernel wait for nothing in user space.
 #[derive(Debug, Clone, Copy)]
 struct Has {
     resources: usize,

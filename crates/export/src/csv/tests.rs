@@ -77,7 +77,8 @@ proptest! {
     #[test]
     fn any_text_reads_back(names in proptest::collection::vec("[a,\"\\r\\n\\x00é=]{0,6}", 1..5)) {
         let ids = UInt32Array::from_iter_values(0..names.len() as u32);
-        let rows = columns(vec![("id", Arc::new(ids) as ArrayRef), ("name", Arc::new(StringArray::from(names.clone())))]);
+        let rows = columns(vec![("id", Arc::new(ids) as ArrayRef), ("name",
+            Arc::new(StringArray::from(names.clone())))]);
         let read = parsed(&written(&rows));
         prop_assert_eq!(&read[0], &["id", "name"]);
         for (number, name) in names.iter().enumerate() {

@@ -32,7 +32,8 @@ impl LogKind {
     }
 }
 
-/// Writes the intervals of all directions in the order of time. An interval without operations has rates of 0 and no latency.
+/// Writes the intervals of all directions in the order of time. An interval without operations has rates of 0 and no
+/// latency.
 pub(super) fn write(sink: &mut impl Write, kind: LogKind, begin_ns: u64, directions: &[Direction]) -> io::Result<()> {
     let numbers = DIRECTIONS.iter().map(|(_, number, _)| *number);
     let mut steps: Vec<(u64, u8, &Step)> = numbers

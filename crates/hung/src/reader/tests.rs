@@ -31,8 +31,10 @@ fn a_report_of_a_hung_task() {
 #[test]
 fn files_of_proc_and_crash() {
     let dump = read(
-        "==> /proc/12/stack <==\n[<0>] folio_wait_bit_common+0x1/0x2\n[<0>] filemap_read+0x1/0x2\n\n==> /proc/13/stack <==\n[<0>] \
-         request_wait_answer+0x1/0x2 [fuse]\n\nPID: 14  TASK: ffff88  CPU: 3   COMMAND: \"dd\"\n #0 [ffff88] __schedule at \
+        "==> /proc/12/stack <==\n[<0>] folio_wait_bit_common+0x1/0x2\n[<0>] filemap_read+0x1/0x2\n\n==> /proc/13/stack \
+         <==\n[<0>] \
+         request_wait_answer+0x1/0x2 [fuse]\n\nPID: 14  TASK: ffff88  CPU: 3   COMMAND: \"dd\"\n #0 [ffff88] \
+         __schedule at \
          ffffffff81\n #1 [ffff88] io_schedule at ffffffff81\n #2 [ffff88] blkdev_issue_flush at ffffffff81\n",
     );
     let tids: Vec<Option<u32>> = dump.tasks.iter().map(|task| task.tid).collect();
@@ -43,9 +45,12 @@ fn files_of_proc_and_crash() {
 #[test]
 fn lockdep_says_who_holds_what_a_task_waits_for() {
     let dump = read(
-        "INFO: task a:1 blocked for more than 120 seconds.\n mutex_lock+0x1/0x2\n path_openat+0x1/0x2\nINFO: task b:2 blocked for more \
-         than 120 seconds.\n io_schedule+0x1/0x2\n submit_bio_wait+0x1/0x2\n\nShowing all locks held in the system:\n1 lock held by a/1:\n \
-         #0: ffff88aa (&dir){+.+.}-{3:3}, at: path_openat+0x1/0x2\n2 locks held by b/2:\n #0: ffff88bb (&x){+.+.}-{3:3}, at: x+0x1/0x2\n #1: \
+        "INFO: task a:1 blocked for more than 120 seconds.\n mutex_lock+0x1/0x2\n path_openat+0x1/0x2\nINFO: task b:2 \
+         blocked for more \
+         than 120 seconds.\n io_schedule+0x1/0x2\n submit_bio_wait+0x1/0x2\n\nShowing all locks held in the system:\n1 \
+         lock held by a/1:\n \
+         #0: ffff88aa (&dir){+.+.}-{3:3}, at: path_openat+0x1/0x2\n2 locks held by b/2:\n #0: ffff88bb \
+         (&x){+.+.}-{3:3}, at: x+0x1/0x2\n #1: \
          ffff88aa (&dir){+.+.}-{3:3}, at: y+0x1/0x2\n",
     );
     assert_eq!(dump.holders.len(), 1);

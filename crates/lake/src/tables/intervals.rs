@@ -32,8 +32,8 @@ pub struct IntervalMinutes {
 }
 
 impl IntervalMinutes {
-    /// Adds an interval that began at a moment of the wall clock, of the disk of that name and model. All of it counts for the
-    /// minute of its begin.
+    /// Adds an interval that began at a moment of the wall clock, of the disk of that name and model. All of it counts
+    /// for the minute of its begin.
     pub fn add(&mut self, wall_ns: i64, (device, model): (&str, Option<&str>), interval: &RequestIntervalRecord) {
         let wall_ns = wall_ns.div_euclid(MINUTE_NS) * MINUTE_NS;
         let operation = match interval.kind.operation() {

@@ -357,8 +357,8 @@ impl<O: Observer> Lifecycle<O> {
     }
 }
 
-/// Whether the completion is that of a flush sequence's data. For a write with PREFLUSH, or with FUA on a device without
-/// FUA, the flush machinery completes the write again, without length, after the last flush.
+/// Whether the completion is that of a flush sequence's data. For a write with PREFLUSH, or with FUA on a device
+/// without FUA, the flush machinery completes the write again, without length, after the last flush.
 fn is_flush_data(bio: &Bio, event: &BlockEvent) -> bool {
     let sequence = bio.kind.has(Kind::PREFLUSH) || bio.kind.has(Kind::FUA) && !event.kind.has(Kind::FUA);
     let has_request = matches!(bio.state, State::Waiting | State::Issued | State::Requeued);

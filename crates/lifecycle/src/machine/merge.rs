@@ -167,8 +167,8 @@ impl<O: Observer> Lifecycle<O> {
         None
     }
 
-    /// The newest request, except `id`, that ends where the event starts and can still grow. Plugs merge into their newest
-    /// request first; a request of the same thread is preferred.
+    /// The newest request, except `id`, that ends where the event starts and can still grow. Plugs merge into their
+    /// newest request first; a request of the same thread is preferred.
     fn request_ending_at(&mut self, device: usize, event: &BlockEvent, id: u32) -> Option<u32> {
         let tag = tag_of(device as u16, class_of(event.kind), event.sector);
         let mut at = self.ends.last(tag);
@@ -239,8 +239,8 @@ impl<O: Observer> Lifecycle<O> {
         self.index_end(head);
     }
 
-    /// Extends the request to at least `sectors` with what follows it: requests merged without an event (older kernels) and
-    /// bios whose merge was not recorded. The rest belongs to bios whose queueing was not recorded.
+    /// Extends the request to at least `sectors` with what follows it: requests merged without an event (older kernels)
+    /// and bios whose merge was not recorded. The rest belongs to bios whose queueing was not recorded.
     pub(super) fn grow(&mut self, device: usize, head: u32, sectors: u32) {
         while self.bios[head].request_sectors < sectors {
             let at = self.bios[head].request_end();

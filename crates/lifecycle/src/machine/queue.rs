@@ -49,8 +49,8 @@ impl<O: Observer> Lifecycle<O> {
         id
     }
 
-    /// Before Linux 4.12 the second piece of a split bio was queued again. It is the same bio: same extent, same thread, no
-    /// request yet. It is the newest at that range, because its thread does nothing else in between.
+    /// Before Linux 4.12 the second piece of a split bio was queued again. It is the same bio: same extent, same
+    /// thread, no request yet. It is the newest at that range, because its thread does nothing else in between.
     fn is_remainder_again(&self, device: usize, event: &BlockEvent) -> bool {
         if self.devices[device].tables.splits == 0 || event.bytes == 0 {
             return false;
@@ -109,8 +109,8 @@ impl<O: Observer> Lifecycle<O> {
         self.enter(device, rest, class, now_ns);
     }
 
-    /// The remap that precedes a queue event is of the same bio. Where the trace has no queue events, it stands for one: it waits for
-    /// the next event of its thread or its sector, which shows that.
+    /// The remap that precedes a queue event is of the same bio. Where the trace has no queue events, it stands for
+    /// one: it waits for the next event of its thread or its sector, which shows that.
     #[cold]
     pub(super) fn settle_remap(&mut self, device: usize, event: &BlockEvent) {
         let pending = &mut self.devices[device].pending_remaps;

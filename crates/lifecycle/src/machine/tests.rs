@@ -162,7 +162,8 @@ fn parts_of_a_request_complete_one_after_the_other() {
 
 #[test]
 fn a_completed_part_leaves_no_member_under_a_removed_head() {
-    // 8+8 heads 16+8 until both merge into an unrecorded request. Then 8+8 completes first, and 800+8 reuses its memory.
+    // 8+8 heads 16+8 until both merge into an unrecorded request. Then 8+8 completes first, and 800+8 reuses its
+    // memory.
     let report = check(
         "100 Q W 16+8
          110 Q W 8+8
@@ -323,7 +324,8 @@ fn any_event() -> impl Strategy<Value = BlockEvent> {
         20 => small.prop_map(|(sector, length, minor, pid, argument)| {
             (sector * 8, length * 4096, DeviceNumber::new(8, minor), pid, argument * 8)
         }),
-        1 => wild.prop_map(|(sector, bytes, device, pid, argument)| (sector, bytes, DeviceNumber(device), pid, argument)),
+        1 => wild.prop_map(|(sector, bytes, device, pid, argument)| (sector, bytes, DeviceNumber(device), pid,
+            argument)),
     ];
     let time = prop_oneof![20 => 0_u64..1_000_000, 1 => any::<u64>()];
     (action, numbers, time, any::<u8>(), 0_u32..3).prop_map(|(action, numbers, time_ns, kind, from)| {

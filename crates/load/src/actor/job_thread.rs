@@ -15,7 +15,8 @@ const LOOK_NS: u64 = 2_000_000;
 pub(super) fn perform(job: &Job, load: &Load, thread: ActorThread, tid: u32) {
     let actor = &load.plan.actors[thread.actor];
     if actor.rate_per_s.is_some() {
-        // With the default timer slack the kernel wakes a sleeping thread up to 50 us late, which would count as latency.
+        // With the default timer slack the kernel wakes a sleeping thread up to 50 us late, which would count as
+        // latency.
         let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
     }
     let board = &load.context.board;

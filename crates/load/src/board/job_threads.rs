@@ -81,8 +81,8 @@ impl Board {
         self.word(JOB_THREADS_ENDED).store(u64::from(sequence) << 32, Ordering::Release);
     }
 
-    /// A thread is ready for a phase. The last of `expected` threads sets the common start; `None`: the program does, once
-    /// all nodes are ready.
+    /// A thread is ready for a phase. The last of `expected` threads sets the common start; `None`: the program does,
+    /// once all nodes are ready.
     pub(crate) fn arrive(&self, sequence: u32, expected: Option<u64>) {
         let arrived = self.count_in(ARRIVED, sequence);
         if arrived.is_some() && arrived == expected {

@@ -150,8 +150,8 @@ impl BoardReader {
         (records, newly_lost)
     }
 
-    /// Like [`BoardReader::drain_operations`], after all threads of the load have ended: records that a killed thread had
-    /// begun to write are lost.
+    /// Like [`BoardReader::drain_operations`], after all threads of the load have ended: records that a killed thread
+    /// had begun to write are lost.
     pub(crate) fn drain_rest(&mut self) -> (Vec<OperationRecord>, u64) {
         let (mut records, mut lost) = self.drain_operations();
         while self.ring_next < self.board.tickets_taken() {
@@ -182,7 +182,8 @@ impl BoardReader {
         }
     }
 
-    /// Operations that exceed the plan's threshold now. Composite operations are left out: one of their parts is stuck, or none.
+    /// Operations that exceed the plan's threshold now. Composite operations are left out: one of their parts is stuck,
+    /// or none.
     pub(crate) fn stuck(&self, now_ns: u64) -> Vec<OperationRecord> {
         let age = |running: &Running| now_ns.saturating_sub(running.start_ns);
         let running = self.all_running().into_iter().filter(|r| age(r) > self.naming.slower_than_ns);

@@ -7,8 +7,8 @@ use std::path::Path;
 use access::Directory;
 use rustix::fs::{FlockOperation, flock};
 
-/// A data directory, open. With a lock (flock) on the directory itself, which ends with the process, even if that is killed:
-/// removing a data directory requires it.
+/// A data directory, open. With a lock (flock) on the directory itself, which ends with the process, even if that is
+/// killed: removing a data directory requires it.
 #[derive(Debug)]
 pub struct DirectoryLock {
     directory: Directory,

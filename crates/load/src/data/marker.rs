@@ -187,8 +187,8 @@ pub(crate) fn status_of_open(recipe: &str, directory: &Directory) -> DataDirecto
     }
 }
 
-/// Which other user could change the directory. A file server may show root, or each user, as another one: then the owner of
-/// what we make there is asked for.
+/// Which other user could change the directory. A file server may show root, or each user, as another one: then the
+/// owner of what we make there is asked for.
 fn changeable(directory: &Directory, metadata: &Metadata) -> Option<String> {
     owner::changeable(metadata).filter(|_| {
         let is_of_others = metadata.mode() & 0o002 != 0;

@@ -152,8 +152,8 @@ impl FileNames {
         }
     }
 
-    /// Whether names of this many files are unique. Without the number in the name the random part decides: the probability
-    /// of a collision must be below 1 %.
+    /// Whether names of this many files are unique. Without the number in the name the random part decides: the
+    /// probability of a collision must be below 1 %.
     pub(crate) fn are_unique(&self, files: u64) -> bool {
         match *self {
             FileNames::FsMark { bytes, random_bytes, .. } if bytes < random_bytes + NUMBER_DIGITS as u64 => {

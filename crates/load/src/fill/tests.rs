@@ -91,9 +91,8 @@ fn a_damaged_or_incomplete_set_is_repaired() {
     let directory = access::Directory::open(data).unwrap();
     Marker::new("r", 0, FillState::Filling, &plan.file_sets).write(&directory).unwrap();
     assert_eq!(filled(&plan), (5_000, 0));
-    assert!(
-        matches!(data_directory_status("r", home.path()), DataDirectoryStatus::Ours(marker) if marker.state == FillState::Complete)
-    );
+    assert!(matches!(data_directory_status("r", home.path()),
+            DataDirectoryStatus::Ours(marker) if marker.state == FillState::Complete));
 }
 
 #[test]
@@ -120,9 +119,8 @@ fn a_stopped_fill_leaves_its_marker() {
     let board = Board::create(plan.board_shape()).unwrap().1;
     board.give(LoadCommand::Stop);
     assert!(matches!(fill(&plan.data_set(), &board), Err(LoadError::Stopped)));
-    assert!(
-        matches!(data_directory_status("r", home.path()), DataDirectoryStatus::Ours(marker) if marker.state == FillState::Filling)
-    );
+    assert!(matches!(data_directory_status("r", home.path()),
+            DataDirectoryStatus::Ours(marker) if marker.state == FillState::Filling));
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! `checkout`: revisions of a source tree, each checked out over the previous one as git does.
 //!
 //! A checkout stats every expected file (`lstat`), removes those that the new revision does not have, and writes those
-//! that differ: it reads the contents from the pack, unlinks the old file and creates a new one. Unchanged files are not
-//! touched.
+//! that differ: it reads the contents from the pack, unlinks the old file and creates a new one. Unchanged files are
+//! not touched.
 
 use std::fs::File;
 use std::io;

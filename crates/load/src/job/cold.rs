@@ -40,10 +40,12 @@ impl ColdMethod {
     pub(crate) fn remark(self) -> Option<&'static str> {
         match self {
             ColdMethod::Caches => Some(
-                "drops the caches of the whole machine repeatedly, which slows down all of its users; --drop fadvise does not",
+                "drops the caches of the whole machine repeatedly, which slows down all of its users; --drop fadvise \
+                 does not",
             ),
             ColdMethod::FadviseWithoutRoot => Some(
-                "only root may drop the machine's caches: the pages of the load's files are dropped instead, their inodes stay",
+                "only root may drop the machine's caches: the pages of the load's files are dropped instead, their \
+                 inodes stay",
             ),
             ColdMethod::Fadvise | ColdMethod::None => None,
         }

@@ -1,7 +1,7 @@
 //! `files`: many files in sequence: created (and made durable), visited, or removed.
 //!
-//! What fs_mark does, and bonnie++ in its phases of small files. Paths are relative to the open set directory, and names
-//! derive from numbers, so a file costs only its system calls.
+//! What fs_mark does, and bonnie++ in its phases of small files. Paths are relative to the open set directory, and
+//! names derive from numbers, so a file costs only its system calls.
 
 mod create;
 mod link;

@@ -7,8 +7,8 @@ use crate::engine;
 use crate::job::Job;
 
 impl Plan {
-    /// Adds a refusal for each directory that does not support direct I/O in the plan's sizes. Skips directories without
-    /// direct I/O, and plans that are refused already.
+    /// Adds a refusal for each directory that does not support direct I/O in the plan's sizes. Skips directories
+    /// without direct I/O, and plans that are refused already.
     pub fn refuse_impossible_direct_io(&mut self) {
         if self.refusals.is_empty() && !self.after_crash {
             self.refusals = self.directories.iter().enumerate().filter_map(|(at, _)| self.misfit(at)).collect();

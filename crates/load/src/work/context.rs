@@ -15,7 +15,8 @@ pub(crate) struct LoadContext {
     /// Which writes were issued and acknowledged, where data is stamped.
     pub(crate) ledger: Option<WriteLedger>,
     pub(crate) seed: u64,
-    /// The data directories, once they are locked. Held until the process ends: threads stuck in the kernel still use the data.
+    /// The data directories, once they are locked. Held until the process ends: threads stuck in the kernel still use
+    /// the data.
     pub(crate) held: OnceLock<Vec<DirectoryLock>>,
     pub(crate) file_sets: Vec<FileSet>,
     /// Number of phases, and the repeated ones.

@@ -30,8 +30,8 @@ impl DeviceNumber {
         self.0 & 0xf_ffff
     }
 
-    /// The name of a disk that a run does not describe because it came later, where its number says it (Documentation/admin-guide/devices.txt
-    /// of the kernel): many drivers get theirs when they are loaded.
+    /// The name of a disk that a run does not describe because it came later, where its number says it
+    /// (Documentation/admin-guide/devices.txt of the kernel): many drivers get theirs when they are loaded.
     pub fn registered_name(self) -> Option<String> {
         let driver = match self.major() {
             1 => "ram",

@@ -113,7 +113,8 @@ impl Detail {
         }
     }
 
-    /// The detail that was stored so. `None` if the program does not know the type, or something that belongs to it is missing.
+    /// The detail that was stored so. `None` if the program does not know the type, or something that belongs to it is
+    /// missing.
     pub fn of_stored(
         type_name: &str,
         device: Option<DeviceNumber>,

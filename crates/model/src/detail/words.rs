@@ -59,7 +59,8 @@ fn dirty_pages(pages: &DirtyPages, device: &str) -> String {
 fn journal_commit(commit: &JournalCommit, device: &str) -> String {
     let JournalCommit { locked_ms, flushing_ms, logging_ms, handles, blocks, .. } = commit;
     format!(
-        "on {device}: locked {locked_ms} ms, flushing {flushing_ms} ms, logging {logging_ms} ms, {handles} handles, {blocks} blocks"
+        "on {device}: locked {locked_ms} ms, flushing {flushing_ms} ms, logging {logging_ms} ms, {handles} handles, \
+         {blocks} blocks"
     )
 }
 

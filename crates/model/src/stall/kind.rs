@@ -13,11 +13,12 @@ pub enum StallKind {
     /// A task was blocked at consecutive polls. Covers waits that had not ended, and all waits
     /// where the kernel cannot be traced; start and end are as exact as the polls were frequent.
     Blocked,
-    /// The same for a wait that has not ended, up to the last poll. It is repeated, at growing intervals, and the whole wait is
-    /// recorded as [`StallKind::Blocked`] with the same start when it ends. A run that is read while it is written, or was cut
-    /// off, thus shows the tasks that are stuck.
+    /// The same for a wait that has not ended, up to the last poll. It is repeated, at growing intervals, and the whole
+    /// wait is recorded as [`StallKind::Blocked`] with the same start when it ends. A run that is read while it is
+    /// written, or was cut off, thus shows the tasks that are stuck.
     StillBlocked,
-    /// A task was between two tracepoints, on and off the CPU: [`StallRecord::tracepoint`](super::StallRecord::tracepoint) says which.
+    /// A task was between two tracepoints, on and off the CPU:
+    /// [`StallRecord::tracepoint`](super::StallRecord::tracepoint) says which.
     Span,
     /// Sleeps too short to be recorded individually.
     ShortSleeps,
@@ -27,19 +28,23 @@ pub enum StallKind {
     ShortSpans,
     /// Sleeps, each ended by a block request's completion, too short to be recorded individually.
     ShortRequestWaits,
-    /// An asynchronous operation (io_uring, libaio) that took longer than the run's threshold, from its submission to its
-    /// completion: an operation to be explained, beside what its task did meanwhile.
+    /// An asynchronous operation (io_uring, libaio) that took longer than the run's threshold, from its submission to
+    /// its completion: an operation to be explained, beside what its task did meanwhile.
     Asynchronous,
-    /// What a client waited for on one connection to a server of the same machine, if it took longer than the run's threshold:
-    /// from what one of its threads sent, or received before, to what one of them received. `waker_tid` sent that, at `woken_ns`.
+    /// What a client waited for on one connection to a server of the same machine, if it took longer than the run's
+    /// threshold: from what one of its threads sent, or received before, to what one of them received. `waker_tid` sent
+    /// that, at `woken_ns`.
     ServerRequest,
-    /// What a thread still waited for when the recording ended, as /proc showed it then: [`StallRecord::detail`](super::StallRecord::detail) is the object (a
-    /// connection, a pipe, a FUSE server), [`StallRecord::holder_tid`](super::StallRecord::holder_tid) who has its other end. The wait lasted at least since the start; [`StallRecord::call_start_ns`](super::StallRecord::call_start_ns) is
-    /// when it began, if the kernel says that it was earlier.
+    /// What a thread still waited for when the recording ended, as /proc showed it then:
+    /// [`StallRecord::detail`](super::StallRecord::detail) is the object (a connection, a pipe, a FUSE server),
+    /// [`StallRecord::holder_tid`](super::StallRecord::holder_tid) who has its other end. The wait lasted at least
+    /// since the start; [`StallRecord::call_start_ns`](super::StallRecord::call_start_ns) is when it began, if the
+    /// kernel says that it was earlier.
     #[serde(rename = "standing")]
     LastingWait,
-    /// No loss, but a moment at which a task ran, of 1 ns: it woke another one, or answered a request that had come before the recording.
-    /// [`StallRecord::cpu_ns`](super::StallRecord::cpu_ns) is what it had used until then; `awaits` and `asked_ns` say whose request it worked on.
+    /// No loss, but a moment at which a task ran, of 1 ns: it woke another one, or answered a request that had come
+    /// before the recording. [`StallRecord::cpu_ns`](super::StallRecord::cpu_ns) is what it had used until then;
+    /// `awaits` and `asked_ns` say whose request it worked on.
     OnCpu,
 }
 

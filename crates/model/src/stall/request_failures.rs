@@ -9,7 +9,8 @@ pub struct RequestFailures {
     pub retries: Option<u32>,
     /// How often it timed out.
     pub timeouts: Option<u32>,
-    /// SCSI: of its last failure the device's state, if it is offline, << 16 | the host's code << 8 | the device's status.
+    /// SCSI: of its last failure the device's state, if it is offline, << 16 | the host's code << 8 | the device's
+    /// status.
     pub scsi_result: Option<u32>,
     /// SCSI: its sense data, as key << 16 | code << 8 | qualifier.
     pub scsi_sense: Option<u32>,

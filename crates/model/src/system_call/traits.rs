@@ -26,8 +26,8 @@ pub const ACCEPTS: u32 = 1 << 10;
 pub const WITH_OTHERS: u32 = (1 << 11) - 1;
 /// It is an operation if it is slow.
 pub const FOLLOWED: u32 = 1 << 11;
-/// It seldom works on storage, or may idle: an operation only if it waited for storage. A task's last open files, also deleted ones, are
-/// released when it exits.
+/// It seldom works on storage, or may idle: an operation only if it waited for storage. A task's last open files, also
+/// deleted ones, are released when it exits.
 pub const SELDOM: u32 = 1 << 12;
 /// It returns a number of bytes.
 pub const BYTES: u32 = 1 << 13;

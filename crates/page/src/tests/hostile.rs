@@ -93,12 +93,16 @@ fn hostile_in_full(name: &str) -> Value {
         "kernel_stack": [name], "user_stack": [frame], "user_stack_at": "release" },
         { "task": name, "waits_for": "stopped", "detail": null, "time_ns": S, "stopped_it": true, "kernel_stack": null,
           "user_stack": null }]);
-    stall["request"] = json!({ "device": "8,0", "device_name": name, "sector": 0, "bytes": 4096, "rwbs": "W", "task": name, "queue_ns": null,
-        "device_ns": null, "throttled": false, "in_flight": {}, "overtaken_by": {}, "in_flight_of": user, "overtakers": user });
+    stall["request"] = json!({ "device": "8,0", "device_name": name, "sector": 0, "bytes": 4096, "rwbs": "W",
+        "task": name, "queue_ns": null,
+        "device_ns": null, "throttled": false, "in_flight": {}, "overtaken_by": {}, "in_flight_of": user,
+            "overtakers": user });
     stall["served"] = json!({ "requests": 41, "bytes": 4096, "by": user });
     let (task, cause) = (stall["task"].clone(), stall["causes"][0]["cause"].clone());
-    page["explanation"]["convoys"] = json!([{ "cause": cause, "holder": name, "start_ns": START, "end_ns": START + 3 * S,
-        "victims": 5, "times": 2, "at_once": 5, "time_ns": S, "longest_ns": S, "longest": [{ "task": task, "time_ns": S }] }]);
+    page["explanation"]["convoys"] = json!([{ "cause": cause, "holder": name, "start_ns": START,
+        "end_ns": START + 3 * S,
+        "victims": 5, "times": 2, "at_once": 5, "time_ns": S, "longest_ns": S, "longest": [{ "task": task,
+            "time_ns": S }] }]);
     page
 }
 

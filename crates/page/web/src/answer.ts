@@ -13,9 +13,16 @@ export function linesOf(answer: Answer): HTMLElement {
     parts.length === 0 ? [] : [element("dt", {}, label), element("dd", {}, ...parts)];
   const sure = entry("sure", ...texts(answer.sure));
   const { lines, command, predicted } = answer.fix;
-  const fix = [...texts(lines), ...(command === null ? [] : [commandOf(command)]), ...(predicted === null ? [] : texts([predicted.line]))];
+  const fix = [
+    ...texts(lines),
+    ...(command === null ? [] : [commandOf(command)]),
+    ...(predicted === null ? [] : texts([predicted.line])),
+  ];
   const rest = [
-    ...entry("who", ...texts(answer.who)), ...entry("why", ...texts(answer.why)), ...entry("blocker", ...texts(answer.blocker)), ...entry("fix", ...fix),
+    ...entry("who", ...texts(answer.who)),
+    ...entry("why", ...texts(answer.why)),
+    ...entry("blocker", ...texts(answer.blocker)),
+    ...entry("fix", ...fix),
   ];
   return element("dl", { class: "answer" }, ...(answer.sure_first ? [...sure, ...rest] : [...rest, ...sure]));
 }

@@ -1,7 +1,7 @@
 import { colour, hatch, isDark } from "./theme";
 
-/** One colour and one hatch for each cause, wherever it is drawn. Relatives have neighbouring hues: memory red, disk blue, limits
- * orange, file systems purple, locks green. Common causes differ in their hatch. */
+/** One colour and one hatch for each cause, wherever it is drawn. Relatives have neighbouring hues: memory red, disk
+ * blue, limits orange, file systems purple, locks green. Common causes differ in their hatch. */
 const PAINTS: Record<string, [light: string, dark: string, hatch: number]> = {
   direct_reclaim: ["#b3261e", "#ff8a80", 4],
   reclaim_throttle: ["#cc5a4d", "#ffb4a2", 5],

@@ -47,8 +47,23 @@ function base(time: TimeAxis, parts: Part[], unit: string, width: number): uPlot
     height: HEIGHT,
     scales: { x: { time: false, min: time.from, max: time.to, range: (_, min, max) => [min, max] } },
     axes: [
-      { stroke: faint, grid: line, ticks: line, font, size: 30, values: (_, at, __, ___, step) => at.map((t) => moment(t, digitsFor(step))) },
-      { stroke: faint, grid: line, ticks: line, font, size: 74, ...(unit.startsWith("bytes") ? { incrs: BINARY } : {}), values: (_, at) => at.map((v) => (v === null ? "" : value(v, unit))) },
+      {
+        stroke: faint,
+        grid: line,
+        ticks: line,
+        font,
+        size: 30,
+        values: (_, at, __, ___, step) => at.map((t) => moment(t, digitsFor(step))),
+      },
+      {
+        stroke: faint,
+        grid: line,
+        ticks: line,
+        font,
+        size: 74,
+        ...(unit.startsWith("bytes") ? { incrs: BINARY } : {}),
+        values: (_, at) => at.map((v) => (v === null ? "" : value(v, unit))),
+      },
     ],
     series: [{ label: "time", value: (_, at) => (at === null ? "" : moment(at, time.digits())) }],
     legend: { live: true, isolate: true, markers: { width: 3, dash: (u, at) => dashWord(u.series[at].dash) } },
@@ -59,16 +74,20 @@ function base(time: TimeAxis, parts: Part[], unit: string, width: number): uPlot
       sync: { key: "time", filters: { pub: (type: string) => type === "mousemove" || type === "mouseleave" } },
     } as uPlot.Cursor,
     hooks: {
-      setCursor: [(u) => {
-        const left = u.cursor.left ?? -1;
-        time.moved(left < 0 ? null : u.posToVal(left, "x"));
-      }],
-      setSelect: [(u) => {
-        if (u.select.width < 4) return;
-        const [from, to] = [u.posToVal(u.select.left, "x"), u.posToVal(u.select.left + u.select.width, "x")];
-        u.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
-        time.zoom(from, to);
-      }],
+      setCursor: [
+        (u) => {
+          const left = u.cursor.left ?? -1;
+          time.moved(left < 0 ? null : u.posToVal(left, "x"));
+        },
+      ],
+      setSelect: [
+        (u) => {
+          if (u.select.width < 4) return;
+          const [from, to] = [u.posToVal(u.select.left, "x"), u.posToVal(u.select.left + u.select.width, "x")];
+          u.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+          time.zoom(from, to);
+        },
+      ],
       draw: [(u) => parts.forEach((part) => drawMarks(u, part, time))],
       ready: [(u) => u.over.addEventListener("dblclick", () => time.reset())],
     },
@@ -93,7 +112,8 @@ function reach(u: uPlot, series: number, nearest: number): number {
     while (at >= 0 && at < values.length && values[at] === undefined) at += step;
     return at >= 0 && at < values.length ? at : null;
   };
-  const gap = (one: number | null, other: number | null) => (one === null || other === null ? Infinity : times[other] - times[one]);
+  const gap = (one: number | null, other: number | null) =>
+    one === null || other === null ? Infinity : times[other] - times[one];
   const at = there(nearest, -1) ?? there(nearest, 1);
   if (at === null) return 0;
   const apart = Math.min(gap(there(at - 1, -1), at), gap(at, there(at + 1, 1)));
@@ -156,7 +176,14 @@ function drawMarks(u: uPlot, part: Part, time: TimeAxis): void {
   pen.restore();
 }
 
-function upright(pen: CanvasRenderingContext2D, x: number, top: number, height: number, ink: string, dash: number[]): void {
+function upright(
+  pen: CanvasRenderingContext2D,
+  x: number,
+  top: number,
+  height: number,
+  ink: string,
+  dash: number[],
+): void {
   pen.strokeStyle = ink;
   pen.lineWidth = 1;
   pen.setLineDash(dash);
@@ -175,7 +202,8 @@ function drawLines(time: TimeAxis, parts: Part[], place: HTMLElement, width: num
   options.scales!.y = log
     ? { distr: 3, range: (_, min, max) => uPlot.rangeLog(Math.max(min ?? 1, 1), Math.max(max ?? 10, 10), 10, true) }
     : { range: (_, __, max) => [0, (highest ?? max ?? 1) * 1.06 || 1] };
-  if (log) options.axes![1].filter = (_, splits) => splits.map((v) => (v !== null && Math.log10(v) % 1 === 0 ? v : null));
+  if (log)
+    options.axes![1].filter = (_, splits) => splits.map((v) => (v !== null && Math.log10(v) % 1 === 0 ? v : null));
   options.series[0].label = parts.length > 1 ? "time since the measurement began" : "time";
   const tables: uPlot.AlignedData[] = [];
   parts.forEach((part, which) => {
@@ -187,15 +215,28 @@ function drawLines(time: TimeAxis, parts: Part[], place: HTMLElement, width: num
       const label = parts.length > 1 ? `${part.name} ${line.name}` : line.name;
       const dash = parts.length > 1 ? DASHES[which % DASHES.length] : DASHES[at % DASHES.length];
       options.series.push({
-        label: printable(label), stroke: paint, width: 1.6, dash, spanGaps: parts.length > 1, points: { show: false },
+        label: printable(label),
+        stroke: paint,
+        width: 1.6,
+        dash,
+        spanGaps: parts.length > 1,
+        points: { show: false },
         value: (_, v) => inLegend(v, chart.unit),
       });
       if (line.lo !== undefined && line.hi !== undefined) {
-        for (const [edge, name] of [[line.lo, "lowest"], [line.hi, "highest"]] as const) {
+        for (const [edge, name] of [
+          [line.lo, "lowest"],
+          [line.hi, "highest"],
+        ] as const) {
           columns.push(edge);
           options.series.push({
-            label: printable(`${label}, ${name}`), stroke: paint, width: 0.5, alpha: 0.5, points: { show: false },
-            spanGaps: parts.length > 1, value: (_, v) => inLegend(v, chart.unit),
+            label: printable(`${label}, ${name}`),
+            stroke: paint,
+            width: 0.5,
+            alpha: 0.5,
+            points: { show: false },
+            spanGaps: parts.length > 1,
+            value: (_, v) => inLegend(v, chart.unit),
           });
         }
       }
@@ -220,20 +261,26 @@ function drawStack(time: TimeAxis, part: Part, place: HTMLElement, width: number
     columns.push(sums[at]);
     const words = part.data.causes.find(([name]) => name === line.name)?.[1] ?? line.name;
     options.series.push({
-      label: printable(words), stroke: causeColour(line.name), fill: () => causeHatch(line.name) as string, width: 1, points: { show: false },
+      label: printable(words),
+      stroke: causeColour(line.name),
+      fill: () => causeHatch(line.name) as string,
+      width: 1,
+      points: { show: false },
       paths: uPlot.paths.stepped!({ align: -1 }),
       value: (_, __, ___, step) => (step === null ? "" : inLegend(values[at][step], chart.unit)),
     });
   }
   options.hooks!.draw!.push((u) => drawLongest(u, part));
-  options.hooks!.ready!.push((u) => u.root.querySelectorAll(".u-series").forEach((entry, series) => {
-    const mark = element("canvas", { width: "12", height: "12", class: "hatch" });
-    const pen = mark.getContext("2d");
-    if (series === 0 || pen === null) return;
-    pen.fillStyle = causeHatch(chart.series[chart.series.length - series].name);
-    pen.fillRect(0, 0, 12, 12);
-    entry.querySelector(".u-marker")?.replaceWith(mark);
-  }));
+  options.hooks!.ready!.push((u) =>
+    u.root.querySelectorAll(".u-series").forEach((entry, series) => {
+      const mark = element("canvas", { width: "12", height: "12", class: "hatch" });
+      const pen = mark.getContext("2d");
+      if (series === 0 || pen === null) return;
+      pen.fillStyle = causeHatch(chart.series[chart.series.length - series].name);
+      pen.fillRect(0, 0, 12, 12);
+      entry.querySelector(".u-marker")?.replaceWith(mark);
+    }),
+  );
   return new uPlot(options, columns as uPlot.AlignedData, place);
 }
 
@@ -253,7 +300,8 @@ function drawLongest(u: uPlot, part: Part): void {
   u.ctx.fillStyle = css("--ink");
   longest.forEach((row, place) => {
     const [from, to] = [x(starts[row]), x(starts[row] + list.duration[row])];
-    if (to > left && from < left + width) u.ctx.fillRect(from, top + (1 + place * 4) * dot, Math.max(to - from, 2 * dot), 2 * dot);
+    if (to > left && from < left + width)
+      u.ctx.fillRect(from, top + (1 + place * 4) * dot, Math.max(to - from, 2 * dot), 2 * dot);
   });
   u.ctx.restore();
 }
@@ -283,7 +331,13 @@ export function rangeOf(charts: Heat[]): Range {
   return range;
 }
 
-function drawHeat(time: TimeAxis, part: Part, place: HTMLElement, width: number, { lowest, highest, most }: Range): uPlot {
+function drawHeat(
+  time: TimeAxis,
+  part: Part,
+  place: HTMLElement,
+  width: number,
+  { lowest, highest, most }: Range,
+): uPlot {
   const chart = part.chart as Heat;
   const columns = new Map<number, Column>();
   let at = 0;
@@ -302,37 +356,50 @@ function drawHeat(time: TimeAxis, part: Part, place: HTMLElement, width: number,
   const options = base(time, [part], "count", width);
   options.scales!.y = { range: () => [Math.floor(lowest / 4) * 4, highest + 2] };
   options.cursor!.hover = { prox: (u) => Math.max(pixels(u, step / 2) * 1.01, 1), skip: [undefined] };
-  const decades = Array.from({ length: 14 }, (_, power) => 10 ** power).filter((ns) => rowOf(ns) >= lowest - 4 && rowOf(ns) <= highest + 2);
+  const decades = Array.from({ length: 14 }, (_, power) => 10 ** power).filter(
+    (ns) => rowOf(ns) >= lowest - 4 && rowOf(ns) <= highest + 2,
+  );
   options.axes![1].splits = () => decades.map(rowOf);
   options.axes![1].values = () => decades.map(duration);
   options.series.push({
-    label: "finished", stroke: shade(0.7), points: { show: false }, paths: () => null,
+    label: "finished",
+    stroke: shade(0.7),
+    points: { show: false },
+    paths: () => null,
     value: (u, _, __, index) => {
       const column = index === null || index === undefined ? undefined : columns.get(keys[index]);
       if (column === undefined) return "";
       const top = u.cursor.top ?? -1;
       const row = top < 0 ? -1 : Math.floor(u.posToVal(top, "y"));
-      const here = row < lowest || row > highest ? "" : `; here, ≥ ${duration(low(row))}: ${column.cells.get(row) ?? 0}`;
+      const here =
+        row < lowest || row > highest ? "" : `; here, ≥ ${duration(low(row))}: ${column.cells.get(row) ?? 0}`;
       return `${value(column.total, "count")}, slowest ≥ ${duration(low(column.top))}${here}`;
     },
   });
-  options.hooks!.drawAxes = [(u) => {
-    const pen = u.ctx;
-    pen.save();
-    pen.beginPath();
-    pen.rect(u.bbox.left, u.bbox.top, u.bbox.width, u.bbox.height);
-    pen.clip();
-    for (const [key, column] of columns) {
-      const [left, right] = [key * step + first, (key + 1) * step + first].map((t) => u.valToPos(t, "x", true));
-      if (right < u.bbox.left || left > u.bbox.left + u.bbox.width) continue;
-      for (const [row, count] of column.cells) {
-        const [bottom, top] = [row, row + 1].map((y) => u.valToPos(y, "y", true));
-        pen.fillStyle = shade(most > 1 ? 0.15 + (0.85 * Math.log(count)) / Math.log(most) : 1);
-        pen.fillRect(Math.floor(left), Math.floor(top), Math.max(Math.ceil(right - left), 1), Math.max(Math.ceil(bottom - top), 1));
+  options.hooks!.drawAxes = [
+    (u) => {
+      const pen = u.ctx;
+      pen.save();
+      pen.beginPath();
+      pen.rect(u.bbox.left, u.bbox.top, u.bbox.width, u.bbox.height);
+      pen.clip();
+      for (const [key, column] of columns) {
+        const [left, right] = [key * step + first, (key + 1) * step + first].map((t) => u.valToPos(t, "x", true));
+        if (right < u.bbox.left || left > u.bbox.left + u.bbox.width) continue;
+        for (const [row, count] of column.cells) {
+          const [bottom, top] = [row, row + 1].map((y) => u.valToPos(y, "y", true));
+          pen.fillStyle = shade(most > 1 ? 0.15 + (0.85 * Math.log(count)) / Math.log(most) : 1);
+          pen.fillRect(
+            Math.floor(left),
+            Math.floor(top),
+            Math.max(Math.ceil(right - left), 1),
+            Math.max(Math.ceil(bottom - top), 1),
+          );
+        }
       }
-    }
-    pen.restore();
-  }];
+      pen.restore();
+    },
+  ];
   const data = [keys.map((key) => (key + 0.5) * step + first), keys.map(() => null)] as uPlot.AlignedData;
   return new uPlot(options, data, place);
 }
@@ -354,7 +421,8 @@ export class Drawing {
     const width = Math.max(this.place.clientWidth, 240);
     const [part] = this.parts;
     this.place.textContent = "";
-    if (part.chart.kind === "heat") this.drawn = drawHeat(this.time, part, this.place, width, this.range ?? rangeOf([part.chart]));
+    if (part.chart.kind === "heat")
+      this.drawn = drawHeat(this.time, part, this.place, width, this.range ?? rangeOf([part.chart]));
     else if (part.chart.kind === "stack") this.drawn = drawStack(this.time, part, this.place, width, this.highest);
     else this.drawn = drawLines(this.time, this.parts, this.place, width, this.highest);
     this.time.charts.add(this.drawn);

@@ -15,11 +15,19 @@ export function detail(run: Run, stall: Stall, from: number): HTMLElement[] {
   const who = `${stall.operation} by ${stall.task}${stall.path === null ? "" : ` of ${stall.path}`}`;
   const end = `${stall.finished ? "" : ", still blocked at the end"}${stall.began_before ? ", having begun before the recording" : ""}`;
   const causes = stall.causes.map((one) => [
-    words(run, one.cause), duration(one.time_ns), share(one.time_ns / stall.duration_ns), EVIDENCE[one.evidence] ?? one.evidence, one.detail ?? "",
+    words(run, one.cause),
+    duration(one.time_ns),
+    share(one.time_ns / stall.duration_ns),
+    EVIDENCE[one.evidence] ?? one.evidence,
+    one.detail ?? "",
   ]);
   const parts = [
     element("h3", {}, who),
-    element("p", {}, `${stall.finished ? "took" : "blocked for at least"} ${duration(stall.duration_ns)} from ${moment(from, 3)}${end}${stall.cgroup === null ? "" : ` · cgroup ${stall.cgroup}`}`),
+    element(
+      "p",
+      {},
+      `${stall.finished ? "took" : "blocked for at least"} ${duration(stall.duration_ns)} from ${moment(from, 3)}${end}${stall.cgroup === null ? "" : ` · cgroup ${stall.cgroup}`}`,
+    ),
     lanesOf(run, stall),
     table(["cause", "time", "share", "evidence", "longest"], causes, "wide"),
   ];
@@ -35,7 +43,10 @@ export function detail(run: Run, stall: Stall, from: number): HTMLElement[] {
   }
   const request = stall.request;
   if (request !== null) {
-    const kinds = (counts: Record<string, number>) => Object.entries(counts).map(([kind, number]) => `${number} ${kind}`).join(", ");
+    const kinds = (counts: Record<string, number>) =>
+      Object.entries(counts)
+        .map(([kind, number]) => `${number} ${kind}`)
+        .join(", ");
     const facts = [
       `${request.rwbs} on ${request.device_name ?? request.device}, ${bytes(request.bytes)} from sector ${request.sector}, submitted by ${request.task}`,
       request.throttled ? "throttled by its cgroup" : "",
@@ -44,14 +55,19 @@ export function detail(run: Run, stall: Stall, from: number): HTMLElement[] {
       kinds(request.in_flight) === "" ? "" : `in flight on arrival: ${kinds(request.in_flight)}`,
       kinds(request.overtaken_by) === "" ? "" : `overtaken by ${kinds(request.overtaken_by)}`,
     ];
-    parts.push(element("h4", {}, "Request that ended the wait"), element("p", {}, facts.filter((one) => one !== "").join("; ")), ...users(stall));
+    parts.push(
+      element("h4", {}, "Request that ended the wait"),
+      element("p", {}, facts.filter((one) => one !== "").join("; ")),
+      ...users(stall),
+    );
   }
   return parts;
 }
 
 function linkWords(run: Run, link: Link, at: number): string {
   const holds: Record<string, string> = { yes: "held by ", perhaps: "held by readers, such as " };
-  if (link.stopped_it) return `← ${link.waits_for === "frozen" ? "frozen" : "stopped"} by ${link.task ?? "unknown task"}`;
+  if (link.stopped_it)
+    return `← ${link.waits_for === "frozen" ? "frozen" : "stopped"} by ${link.task ?? "unknown task"}`;
   const who = `${at === 0 ? "" : "← "}${holds[link.holds_lock ?? ""] ?? ""}${link.task ?? "unknown task"}`;
   return `${who}: ${duration(link.time_ns)} ${words(run, link.waits_for)}${link.detail === null ? "" : `: ${link.detail}`}`;
 }
@@ -60,7 +76,8 @@ function linkWords(run: Run, link: Link, at: number): string {
 function holderAt(link: Link): HTMLElement[] {
   const kernel = (link.kernel_stack ?? []).join(" < ");
   const parts: HTMLElement[] = [];
-  if (kernel !== "" && !(link.detail ?? "").includes(kernel)) parts.push(element("div", { class: "faint" }, `asleep in ${kernel}`));
+  if (kernel !== "" && !(link.detail ?? "").includes(kernel))
+    parts.push(element("div", { class: "faint" }, `asleep in ${kernel}`));
   if (link.user_stack !== null) {
     const place = link.user_stack_at === "release" ? "where it released the lock" : "where it was in its own code";
     parts.push(element("div", { class: "faint" }, place), frames(link.user_stack));
@@ -86,29 +103,59 @@ export function around(requests: Requests, fromMs: number, toMs: number, zero: n
     const inserted = requests.inserted[row];
     const queue = issued === null || inserted === null ? "–" : duration((issued - inserted) * 1000);
     return [
-      moment(begin / 1e6 - zero, toMs - fromMs < 10_000 ? 3 : 1), life(begin / 1000, requests.throttled[row] === 1, inserted, issued, took, fromMs, toMs), name(requests.kind), name(requests.device),
-      bytes(requests.bytes[row]), duration(took * 1000), queue, issued === null ? "–" : duration((took - issued) * 1000),
-      requests.throttled[row] === 1 ? "throttled" : "", name(requests.overtaken), name(requests.task),
+      moment(begin / 1e6 - zero, toMs - fromMs < 10_000 ? 3 : 1),
+      life(begin / 1000, requests.throttled[row] === 1, inserted, issued, took, fromMs, toMs),
+      name(requests.kind),
+      name(requests.device),
+      bytes(requests.bytes[row]),
+      duration(took * 1000),
+      queue,
+      issued === null ? "–" : duration((took - issued) * 1000),
+      requests.throttled[row] === 1 ? "throttled" : "",
+      name(requests.overtaken),
+      name(requests.task),
     ];
   });
   const more = found.length > shown.length ? `; the ${most} longest of ${count(found.length)} requests` : "";
-  return element("div", {},
+  return element(
+    "div",
+    {},
     element("p", { class: "faint" }, `Bars: before the queue, in the queue, at the device${more}.`),
-    table(["start", "", "kind", "device", "size", "total", "queue", "device", "cgroup", "overtaken by", "task"], rows, "wide"));
+    table(
+      ["start", "", "kind", "device", "size", "total", "queue", "device", "cgroup", "overtaken by", "task"],
+      rows,
+      "wide",
+    ),
+  );
 }
 
 /** Draws a request's life within the interval. */
-function life(beginMs: number, throttled: boolean, inserted: number | null, issued: number | null, done: number, from: number, to: number): HTMLElement {
+function life(
+  beginMs: number,
+  throttled: boolean,
+  inserted: number | null,
+  issued: number | null,
+  done: number,
+  from: number,
+  to: number,
+): HTMLElement {
   const picture = element("div", { class: "life", "aria-hidden": "true" });
   const x = (us: number) => Math.min(Math.max((beginMs + us / 1000 - from) / Math.max(to - from, 1e-3), 0), 1) * 100;
   const queued = inserted ?? issued ?? done;
   const stages: [number, number, string, string][] = [
-    [0, queued, throttled ? "io_throttle" : "request_wait", "3px"], [queued, issued ?? done, "scheduler_queue", "7px"], [issued ?? done, done, "device", "11px"],
+    [0, queued, throttled ? "io_throttle" : "request_wait", "3px"],
+    [queued, issued ?? done, "scheduler_queue", "7px"],
+    [issued ?? done, done, "device", "11px"],
   ];
   for (const [begin, end, cause, height] of stages) {
     if (end <= begin) continue;
     const bar = element("i");
-    Object.assign(bar.style, { left: `${x(begin)}%`, width: `max(${x(end) - x(begin)}%, 1px)`, background: causeColour(cause), height });
+    Object.assign(bar.style, {
+      left: `${x(begin)}%`,
+      width: `max(${x(end) - x(begin)}%, 1px)`,
+      background: causeColour(cause),
+      height,
+    });
     picture.append(bar);
   }
   return picture;

@@ -1,6 +1,6 @@
 /**
- * Elements. Names come from the recorded machine and may contain anything. They become text nodes here; this program never
- * makes HTML from a string.
+ * Elements. Names come from the recorded machine and may contain anything. They become text nodes here; this program
+ * never makes HTML from a string.
  */
 type Child = Node | string | null | undefined;
 
@@ -22,14 +22,33 @@ export function element<K extends keyof HTMLElementTagNameMap>(
 
 /** Shows control characters and those that change the direction of text as escapes. */
 export function printable(text: string): string {
-  return text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g,
-    (c) => `\\u{${c.charCodeAt(0).toString(16)}}`);
+  return text.replace(
+    /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g,
+    (c) => `\\u{${c.charCodeAt(0).toString(16)}}`,
+  );
 }
 
 export function table(head: string[], rows: Child[][], classes = ""): HTMLElement {
-  const line = (cells: Child[], tag: "th" | "td") => element("tr", {}, ...cells.map((cell, at) =>
-    element(tag, tag === "th" ? { scope: "col", class: at === 0 ? "" : "n" } : { class: at === 0 ? "" : "n" }, cell)));
-  return element("div", { class: "scroll" }, element("table", { class: classes },
-    element("thead", {}, line(head, "th")),
-    element("tbody", {}, ...rows.map((cells) => line(cells, "td")))));
+  const line = (cells: Child[], tag: "th" | "td") =>
+    element(
+      "tr",
+      {},
+      ...cells.map((cell, at) =>
+        element(
+          tag,
+          tag === "th" ? { scope: "col", class: at === 0 ? "" : "n" } : { class: at === 0 ? "" : "n" },
+          cell,
+        ),
+      ),
+    );
+  return element(
+    "div",
+    { class: "scroll" },
+    element(
+      "table",
+      { class: classes },
+      element("thead", {}, line(head, "th")),
+      element("tbody", {}, ...rows.map((cells) => line(cells, "td"))),
+    ),
+  );
 }

@@ -17,17 +17,36 @@ function scaled(value: number, steps: [number, string][]): string {
 }
 
 export function duration(ns: number): string {
-  if (ns >= 600e9) return scaled(ns, [[3600e9, "h"], [60e9, "min"]]);
-  return scaled(ns, [[1e9, "s"], [1e6, "ms"], [1e3, "µs"], [1, "ns"]]);
+  if (ns >= 600e9)
+    return scaled(ns, [
+      [3600e9, "h"],
+      [60e9, "min"],
+    ]);
+  return scaled(ns, [
+    [1e9, "s"],
+    [1e6, "ms"],
+    [1e3, "µs"],
+    [1, "ns"],
+  ]);
 }
 
 export function bytes(value: number): string {
-  return scaled(value, [[2 ** 40, "TiB"], [2 ** 30, "GiB"], [2 ** 20, "MiB"], [2 ** 10, "KiB"], [1, "B"]]);
+  return scaled(value, [
+    [2 ** 40, "TiB"],
+    [2 ** 30, "GiB"],
+    [2 ** 20, "MiB"],
+    [2 ** 10, "KiB"],
+    [1, "B"],
+  ]);
 }
 
 export function count(value: number): string {
   if (Number.isInteger(value) && Math.abs(value) < 1e7) return value.toLocaleString("en");
-  return scaled(value, [[1e9, "G"], [1e6, "M"], [1, ""]]).trim();
+  return scaled(value, [
+    [1e9, "G"],
+    [1e6, "M"],
+    [1, ""],
+  ]).trim();
 }
 
 export function share(value: number): string {
@@ -39,13 +58,20 @@ export function share(value: number): string {
 export function value(amount: number | null | undefined, unit: string): string {
   if (amount === null || amount === undefined) return "–";
   switch (unit) {
-    case "ns": return duration(amount);
-    case "bytes": return bytes(amount);
-    case "bytes/s": return `${bytes(amount)}/s`;
-    case "share": return share(amount);
-    case "/s": return `${count(amount)}/s`;
-    case "s": return duration(amount * 1e9);
-    default: return count(amount);
+    case "ns":
+      return duration(amount);
+    case "bytes":
+      return bytes(amount);
+    case "bytes/s":
+      return `${bytes(amount)}/s`;
+    case "share":
+      return share(amount);
+    case "/s":
+      return `${count(amount)}/s`;
+    case "s":
+      return duration(amount * 1e9);
+    default:
+      return count(amount);
   }
 }
 

@@ -32,7 +32,9 @@ function lost(run: Run): number {
 
 /** Of each configuration the run with the median of lost time. */
 export function typical(runs: Run[]): number[] {
-  return groupsOf(runs).map((group) => [...group.runs].sort((a, b) => lost(runs[a]) - lost(runs[b]))[Math.floor((group.runs.length - 1) / 2)]);
+  return groupsOf(runs).map(
+    (group) => [...group.runs].sort((a, b) => lost(runs[a]) - lost(runs[b]))[Math.floor((group.runs.length - 1) / 2)],
+  );
 }
 
 /** The document with only these runs. */
@@ -57,16 +59,46 @@ export function sourceOf(source: Source, shown: number[]): Source {
 export function groupTables(runs: Run[], shown: number[], choose: (shown: number[]) => void): HTMLElement {
   const groups = groupsOf(runs);
   const tables = groups.map((group, at) => {
-    const rows = group.runs.map((number) => line(runs[number], shown[at] === number, `configuration-${at}`,
-      () => choose(shown.map((one, place) => (place === at ? number : one)))));
+    const rows = group.runs.map((number) =>
+      line(runs[number], shown[at] === number, `configuration-${at}`, () =>
+        choose(shown.map((one, place) => (place === at ? number : one))),
+      ),
+    );
     const letter = groups.length > 1 ? element("span", { class: "letter" }, String.fromCharCode(65 + (at % 26))) : null;
-    const head = ["run", "slow operations", "lost", "longest", "main cause"].map((word, column) => element("th", { scope: "col", class: column > 0 ? "n" : "" }, word));
-    return element("section", {}, element("h3", {}, letter, ` ${group.name}: ${count(group.runs.length)} ${group.runs.length === 1 ? "run" : "runs"}`),
-      element("div", { class: "scroll" }, element("table", {}, element("thead", {}, element("tr", {}, ...head)), element("tbody", {}, ...rows))));
+    const head = ["run", "slow operations", "lost", "longest", "main cause"].map((word, column) =>
+      element("th", { scope: "col", class: column > 0 ? "n" : "" }, word),
+    );
+    return element(
+      "section",
+      {},
+      element(
+        "h3",
+        {},
+        letter,
+        ` ${group.name}: ${count(group.runs.length)} ${group.runs.length === 1 ? "run" : "runs"}`,
+      ),
+      element(
+        "div",
+        { class: "scroll" },
+        element("table", {}, element("thead", {}, element("tr", {}, ...head)), element("tbody", {}, ...rows)),
+      ),
+    );
   });
-  return element("div", { class: "groups" }, element("h2", {}, `${count(runs.length)} runs of ${count(groups.length)} ${groups.length === 1 ? "configuration" : "configurations"}`),
-    element("p", { class: "faint" }, "The selected run of each configuration is shown below: at first the one with the median of lost time."),
-    element("div", { class: "columns" }, ...tables));
+  return element(
+    "div",
+    { class: "groups" },
+    element(
+      "h2",
+      {},
+      `${count(runs.length)} runs of ${count(groups.length)} ${groups.length === 1 ? "configuration" : "configurations"}`,
+    ),
+    element(
+      "p",
+      { class: "faint" },
+      "The selected run of each configuration is shown below: at first the one with the median of lost time.",
+    ),
+    element("div", { class: "columns" }, ...tables),
+  );
 }
 
 function line(run: Run, isShown: boolean, name: string, choose: () => void): HTMLElement {
@@ -76,8 +108,15 @@ function line(run: Run, isShown: boolean, name: string, choose: () => void): HTM
   const pick = element("input", { type: "radio", name, checked: isShown });
   pick.addEventListener("change", choose);
   const cells = [
-    found === null ? "–" : count(found.slow_operations), found === null ? "–" : duration(found.wall_ns),
-    longest === undefined ? "–" : duration(longest * 1000), main === undefined ? "–" : words(run, main.cause),
+    found === null ? "–" : count(found.slow_operations),
+    found === null ? "–" : duration(found.wall_ns),
+    longest === undefined ? "–" : duration(longest * 1000),
+    main === undefined ? "–" : words(run, main.cause),
   ];
-  return element("tr", {}, element("td", {}, element("label", {}, pick, ` ${run.name}`)), ...cells.map((cell) => element("td", { class: "n" }, cell)));
+  return element(
+    "tr",
+    {},
+    element("td", {}, element("label", {}, pick, ` ${run.name}`)),
+    ...cells.map((cell) => element("td", { class: "n" }, cell)),
+  );
 }

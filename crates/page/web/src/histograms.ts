@@ -16,8 +16,10 @@ function rows(histogram: Histogram): [string, number][] {
   }
   const first = Math.min(...powers.keys());
   const last = Math.max(...powers.keys());
-  return Array.from({ length: last - first + 1 }, (_, at) => first + at)
-    .map((power) => [`${duration(2 ** power)} to ${duration(2 ** (power + 1))}`, powers.get(power) ?? 0]);
+  return Array.from({ length: last - first + 1 }, (_, at) => first + at).map((power) => [
+    `${duration(2 ** power)} to ${duration(2 ** (power + 1))}`,
+    powers.get(power) ?? 0,
+  ]);
 }
 
 function bar(part: number): HTMLElement {
@@ -34,15 +36,24 @@ function bar(part: number): HTMLElement {
 export function histograms(found: Histogram[]): HTMLElement | null {
   const filled = found.filter((histogram) => histogram.rows.some(([, amount]) => amount > 0));
   if (filled.length === 0) return null;
-  return element("section", { class: "histograms" }, ...filled.map((histogram) => {
-    const all = rows(histogram);
-    const total = all.reduce((sum, [, amount]) => sum + amount, 0);
-    const most = Math.max(...all.map(([, amount]) => amount));
-    let soFar = 0;
-    const lines = all.map(([label, amount]) => {
-      soFar += amount;
-      return [label, bar(amount / most), count(amount), share(amount / total), share(soFar / total)];
-    });
-    return element("div", {}, element("h3", {}, histogram.name), table(["", "", "count", "share", "cumulative"], lines));
-  }));
+  return element(
+    "section",
+    { class: "histograms" },
+    ...filled.map((histogram) => {
+      const all = rows(histogram);
+      const total = all.reduce((sum, [, amount]) => sum + amount, 0);
+      const most = Math.max(...all.map(([, amount]) => amount));
+      let soFar = 0;
+      const lines = all.map(([label, amount]) => {
+        soFar += amount;
+        return [label, bar(amount / most), count(amount), share(amount / total), share(soFar / total)];
+      });
+      return element(
+        "div",
+        {},
+        element("h3", {}, histogram.name),
+        table(["", "", "count", "share", "cumulative"], lines),
+      );
+    }),
+  );
 }

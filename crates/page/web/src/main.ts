@@ -35,7 +35,9 @@ async function open(): Promise<void> {
       if (now !== state) {
         state = now;
         const grown: Document = await data.document();
-        const further = page.memory().further.map(async (one) => ({ ...one, ...(await data.series(shown[one.run], one.metric)) }));
+        const further = page
+          .memory()
+          .further.map(async (one) => ({ ...one, ...(await data.series(shown[one.run], one.metric)) }));
         const again = await Promise.all(further);
         whole = grown;
         page = draw({ ...page.memory(), further: again });

@@ -71,9 +71,16 @@ export class Page {
   /** The last row requested, for each run: responses may arrive in another order. */
   private readonly requested: number[] = [];
 
-  constructor(place: HTMLElement, private readonly source: Source, private readonly data: Document, groups: HTMLElement | null = null, memory?: Memory) {
+  constructor(
+    place: HTMLElement,
+    private readonly source: Source,
+    private readonly data: Document,
+    groups: HTMLElement | null = null,
+    memory?: Memory,
+  ) {
     const runs = data.runs;
-    const measured = (run: Run) => run.marks.find((mark) => mark.kind === "phase" && !mark.text.endsWith("(not measured)"));
+    const measured = (run: Run) =>
+      run.marks.find((mark) => mark.kind === "phase" && !mark.text.endsWith("(not measured)"));
     this.zeros = runs.map((run) => (runs.length > 1 ? (measured(run)?.from ?? 0) / 1000 : 0));
     const first = Math.min(...this.zeros.map((zero) => -zero));
     this.time = new TimeAxis(first, Math.max(...runs.map((run, at) => run.span_ms / 1000 - this.zeros[at]), first + 1));
@@ -85,14 +92,26 @@ export class Page {
     this.searches = source.served ? runs.map((run, at) => this.search(run, at, memory)) : [];
     document.title = `${runs.map((run) => run.title).join(", ")} – Stallscope`;
     if (runs.length > 1) this.overviews.className = "side-by-side";
-    place.replaceChildren(this.toolbar(), element("main", {}, this.notice, groups,
-      this.overviews,
-      ...data.comparisons.map((found) => comparison(found, runs[0])),
-      ...runs.map((run, at) => this.stalls(run, at, memory)),
-      element("div", { class: runs.length > 1 ? "side-by-side" : "" }, ...runs.map((run) => figures(run))),
-      ...this.searches.map((search) => search.place),
-      element("h2", {}, "Over time"), legendOfMarks(runs.flatMap((run) => run.marks)) ?? "", this.charts, this.flat, this.undrawn,
-      this.footer()));
+    place.replaceChildren(
+      this.toolbar(),
+      element(
+        "main",
+        {},
+        this.notice,
+        groups,
+        this.overviews,
+        ...data.comparisons.map((found) => comparison(found, runs[0])),
+        ...runs.map((run, at) => this.stalls(run, at, memory)),
+        element("div", { class: runs.length > 1 ? "side-by-side" : "" }, ...runs.map((run) => figures(run))),
+        ...this.searches.map((search) => search.place),
+        element("h2", {}, "Over time"),
+        legendOfMarks(runs.flatMap((run) => run.marks)) ?? "",
+        this.charts,
+        this.flat,
+        this.undrawn,
+        this.footer(),
+      ),
+    );
     this.drawOverviews();
     this.time.listen(() => this.updateReadout());
     this.drawCharts();
@@ -109,8 +128,15 @@ export class Page {
   memory(): Memory {
     const whole = this.time.from === this.time.first && this.time.to === this.time.last;
     return {
-      zoom: whole ? null : [this.time.from, this.time.to], overlaid: this.overlaid, whole: this.whole, scroll: scrollY, focus: document.activeElement,
-      searches: this.searches, lists: this.lists.map((list) => list?.kept() ?? null), chosen: this.chosen, further: this.further,
+      zoom: whole ? null : [this.time.from, this.time.to],
+      overlaid: this.overlaid,
+      whole: this.whole,
+      scroll: scrollY,
+      focus: document.activeElement,
+      searches: this.searches,
+      lists: this.lists.map((list) => list?.kept() ?? null),
+      chosen: this.chosen,
+      further: this.further,
     };
   }
 
@@ -118,10 +144,14 @@ export class Page {
   private restore(memory: Memory): void {
     this.chosen.forEach((chosen, run) => chosen !== null && this.time.choose(run, chosen.from, chosen.to));
     const chart = memory.focus?.getAttribute("data-chart");
-    const list = memory.lists.findIndex((kept) => kept !== null && memory.focus !== null && kept.place.contains(memory.focus));
-    if (chart !== null && chart !== undefined) document.querySelector<HTMLElement>(`[data-chart="${CSS.escape(chart)}"]`)?.focus({ preventScroll: true });
+    const list = memory.lists.findIndex(
+      (kept) => kept !== null && memory.focus !== null && kept.place.contains(memory.focus),
+    );
+    if (chart !== null && chart !== undefined)
+      document.querySelector<HTMLElement>(`[data-chart="${CSS.escape(chart)}"]`)?.focus({ preventScroll: true });
     else if (list >= 0) this.lists[list]?.focusLike(memory.focus!);
-    else if (this.searches.some((search) => search.place.contains(memory.focus))) (memory.focus as HTMLElement).focus({ preventScroll: true });
+    else if (this.searches.some((search) => search.place.contains(memory.focus)))
+      (memory.focus as HTMLElement).focus({ preventScroll: true });
     scrollTo(0, memory.scroll);
   }
 
@@ -133,10 +163,18 @@ export class Page {
 
   private drawOverviews(): void {
     const { runs } = this.data;
-    this.overviews.replaceChildren(...runs.map((run, at) => {
-      const scope = this.scope(at);
-      return overview(run, this.letter(at), scope, this.switches(run), runs.length > 1 || scope === null ? null : this.pictures(run, scope));
-    }));
+    this.overviews.replaceChildren(
+      ...runs.map((run, at) => {
+        const scope = this.scope(at);
+        return overview(
+          run,
+          this.letter(at),
+          scope,
+          this.switches(run),
+          runs.length > 1 || scope === null ? null : this.pictures(run, scope),
+        );
+      }),
+    );
   }
 
   /** Buttons for the command and the whole machine, where both have something to say. */
@@ -172,14 +210,22 @@ export class Page {
       made.addEventListener("click", act);
       return made;
     };
-    const both = this.data.runs.length > 1
-      ? button("Overlay", "Overlay the runs, or show them side by side", () => {
-          this.overlaid = !this.overlaid;
-          this.drawCharts();
-        })
-      : "";
-    return element("header", {}, element("strong", {}, "Stallscope"), this.readout,
-      element("nav", { "aria-label": "view" }, both,
+    const both =
+      this.data.runs.length > 1
+        ? button("Overlay", "Overlay the runs, or show them side by side", () => {
+            this.overlaid = !this.overlaid;
+            this.drawCharts();
+          })
+        : "";
+    return element(
+      "header",
+      {},
+      element("strong", {}, "Stallscope"),
+      this.readout,
+      element(
+        "nav",
+        { "aria-label": "view" },
+        both,
         button("−", "Zoom out (key −)", () => this.time.scale(2)),
         button("+", "Zoom in (key +)", () => this.time.scale(0.5)),
         button("All", "Show the whole run (key 0)", () => this.time.reset()),
@@ -187,7 +233,9 @@ export class Page {
           choose(isDark() ? "light" : "dark");
           this.repaint();
         }),
-        button("Print", "Print", () => print())));
+        button("Print", "Print", () => print()),
+      ),
+    );
   }
 
   /** Shows the time under the cursor and the marks there, or the zoomed interval. */
@@ -199,7 +247,9 @@ export class Page {
       return;
     }
     const words = this.data.runs.flatMap((run, number) => {
-      const marks = marksAt(run.marks, at + this.zeros[number], (to - from) / 300).slice(0, 4).map((mark) => mark.text);
+      const marks = marksAt(run.marks, at + this.zeros[number], (to - from) / 300)
+        .slice(0, 4)
+        .map((mark) => mark.text);
       return marks.length === 0 ? [] : [`${this.letter(number)} ${marks.join("; ")}`.trim()];
     });
     this.readout.textContent = [moment(at, this.time.digits()), ...words].join(" · ");
@@ -227,23 +277,29 @@ export class Page {
     this.seen?.disconnect();
     this.drawings = [];
     const pending = new Map<Element, Drawing>();
-    this.seen = new IntersectionObserver((changes) => {
-      for (const change of changes) {
-        if (!change.isIntersecting) continue;
-        pending.get(change.target)?.show();
-        this.seen?.unobserve(change.target);
-      }
-    }, { rootMargin: "300px" });
+    this.seen = new IntersectionObserver(
+      (changes) => {
+        for (const change of changes) {
+          if (!change.isIntersecting) continue;
+          pending.get(change.target)?.show();
+          this.seen?.unobserve(change.target);
+        }
+      },
+      { rootMargin: "300px" },
+    );
     const rows = this.rows();
     const isEmpty = (row: { of: (Chart | undefined)[] }) => !row.of.some(isDrawn);
-    const never = (row: { of: (Chart | undefined)[] }) => !isEmpty(row) && row.of.every((chart) => !isDrawn(chart) || isFlat(chart));
+    const never = (row: { of: (Chart | undefined)[] }) =>
+      !isEmpty(row) && row.of.every((chart) => !isDrawn(chart) || isFlat(chart));
     const shown = this.scope(0)?.chart;
     const leads = (row: { id: string }) => this.data.runs.length === 1 && row.id === shown;
     // One of the charts by cause is enough.
     const isOther = (row: { id: string }) => isOfCauses(row.id) && row.id !== shown;
     const figures = (these: typeof rows) => these.map((row) => this.row(row, pending));
     this.first.replaceChildren(...figures(rows.filter((row) => leads(row) && !isEmpty(row))));
-    this.charts.replaceChildren(...figures(rows.filter((row) => !leads(row) && !isOther(row) && !isEmpty(row) && !never(row))));
+    this.charts.replaceChildren(
+      ...figures(rows.filter((row) => !leads(row) && !isOther(row) && !isEmpty(row) && !never(row))),
+    );
     this.fold(rows.filter(never), figures);
     this.undrawn.replaceChildren(...this.why(rows.filter((row) => isEmpty(row) && !isOther(row))));
     for (const place of pending.keys()) this.seen.observe(place);
@@ -252,8 +308,10 @@ export class Page {
   /** Charts that never change, as one line that opens. */
   private fold<Row extends { title: string }>(rows: Row[], figures: (rows: Row[]) => HTMLElement[]): void {
     this.flat.hidden = rows.length === 0;
-    this.flat.replaceChildren(element("summary", {}, `Without a change: ${rows.map((row) => row.title).join("; ")}.`),
-      element("div", { class: "charts" }, ...figures(rows)));
+    this.flat.replaceChildren(
+      element("summary", {}, `Without a change: ${rows.map((row) => row.title).join("; ")}.`),
+      element("div", { class: "charts" }, ...figures(rows)),
+    );
   }
 
   /** Charts without data, and why they have none. */
@@ -273,10 +331,14 @@ export class Page {
     return element("div", { class: "first" }, waitGraph(run, scope, find), this.first);
   }
 
-  private row(row: { id: string; title: string; of: (Chart | undefined)[] }, pending: Map<Element, Drawing>): HTMLElement {
+  private row(
+    row: { id: string; title: string; of: (Chart | undefined)[] },
+    pending: Map<Element, Drawing>,
+  ): HTMLElement {
     const parts: Part[] = [];
     row.of.forEach((chart, run) => {
-      if (isDrawn(chart)) parts.push({ run, name: this.letter(run), data: this.data.runs[run], chart, zero: this.zeros[run] });
+      if (isDrawn(chart))
+        parts.push({ run, name: this.letter(run), data: this.data.runs[run], chart, zero: this.zeros[run] });
     });
     const highest = parts.length > 1 ? highestOf(parts.map((part) => part.chart)) : null;
     const heats = parts.map((part) => part.chart).filter((chart) => chart.kind === "heat");
@@ -300,8 +362,12 @@ export class Page {
         cells.push(element("div", { class: "absent" }, name, element("p", {}, why)));
       }
     });
-    const figure = element("figure", { tabindex: "0", "aria-label": row.title, "data-chart": row.id },
-      element("figcaption", {}, row.title), element("div", { class: "cells" }, ...cells));
+    const figure = element(
+      "figure",
+      { tabindex: "0", "aria-label": row.title, "data-chart": row.id },
+      element("figcaption", {}, row.title),
+      element("div", { class: "cells" }, ...cells),
+    );
     figure.querySelector<HTMLElement>(".cells")!.style.setProperty("--cells", String(cells.length));
     return figure;
   }
@@ -327,7 +393,8 @@ export class Page {
   private search(run: Run, number: number, memory?: Memory): Search {
     const add = (metric: number, chart: Chart, axis: Axis) => {
       run.axes.samples = axis;
-      if (!this.further.some((one) => one.run === number && one.chart.id === chart.id)) this.further.unshift({ run: number, metric, chart, axis });
+      if (!this.further.some((one) => one.run === number && one.chart.id === chart.id))
+        this.further.unshift({ run: number, metric, chart, axis });
       this.drawCharts();
     };
     const bound = { run, zero: this.zeros[number], time: this.time, add };
@@ -340,21 +407,45 @@ export class Page {
     this.lists[number] = null;
     if (run.stalls === null || run.stalls.seen === 0) {
       const why = run.stalls === null ? "Slow operations are unknown: the run has no trace." : "No operation was slow.";
-      return element("section", {}, element("h3", {}, `${this.letter(number)} Slow operations`.trim()), element("p", {}, why));
+      return element(
+        "section",
+        {},
+        element("h3", {}, `${this.letter(number)} Slow operations`.trim()),
+        element("p", {}, why),
+      );
     }
-    const shown = element("div", { class: "detail", tabindex: "-1" }, element("p", { class: "faint" }, "Select a slow operation to see its chain of waits and concurrent requests."));
-    const failed = (error: unknown) => this.notify(`The server does not respond: ${error instanceof Error ? error.message : String(error)}`);
-    const list = new StallList(run, this.zeros[number], this.time,
-      (row, [from, to]) => void this.choose(run, number, row, from, to, shown).catch(failed), this.scope(number)?.own ?? false, memory?.lists[number] ?? null);
+    const shown = element(
+      "div",
+      { class: "detail", tabindex: "-1" },
+      element("p", { class: "faint" }, "Select a slow operation to see its chain of waits and concurrent requests."),
+    );
+    const failed = (error: unknown) =>
+      this.notify(`The server does not respond: ${error instanceof Error ? error.message : String(error)}`);
+    const list = new StallList(
+      run,
+      this.zeros[number],
+      this.time,
+      (row, [from, to]) => void this.choose(run, number, row, from, to, shown).catch(failed),
+      this.scope(number)?.own ?? false,
+      memory?.lists[number] ?? null,
+    );
     this.lists[number] = list;
     this.show(number, shown);
-    if (this.letter(number) !== "") list.place.querySelector("h3")?.prepend(element("span", { class: "letter" }, this.letter(number)), " ");
+    if (this.letter(number) !== "")
+      list.place.querySelector("h3")?.prepend(element("span", { class: "letter" }, this.letter(number)), " ");
     list.place.append(shown);
     requestAnimationFrame(() => list.draw());
     return list.place;
   }
 
-  private async choose(run: Run, number: number, row: number, from: number, to: number, shown: HTMLElement): Promise<void> {
+  private async choose(
+    run: Run,
+    number: number,
+    row: number,
+    from: number,
+    to: number,
+    shown: HTMLElement,
+  ): Promise<void> {
     this.time.choose(number, from, to);
     this.requested[number] = row;
     const list = run.stalls!;
@@ -365,13 +456,29 @@ export class Page {
     const [fromMs, toMs] = [(from - slack + zero) * 1000, (to + slack + zero) * 1000];
     const stall = list.full[String(place)] ?? (await this.source.stall(number, place));
     const requests = this.source.served ? await this.source.requests(number, fromMs, toMs, "") : run.requests;
-    const details = stall === null
-      ? [element("h3", {}, `${list.names[list.operation[row]]} by ${list.names[list.task[row]]}`),
-         element("p", {}, `took ${duration(list.duration[row] * 1000)} from ${moment(from)}; ${list.share[row]} %: ${run.causes[list.cause[row]][1]}`),
-         element("p", { class: "note" }, `This file holds the chains of the ${Object.keys(list.full).length} longest only; 'stallscope view RUN' shows all.`)]
-      : detail(run, stall, from);
+    const details =
+      stall === null
+        ? [
+            element("h3", {}, `${list.names[list.operation[row]]} by ${list.names[list.task[row]]}`),
+            element(
+              "p",
+              {},
+              `took ${duration(list.duration[row] * 1000)} from ${moment(from)}; ${list.share[row]} %: ${run.causes[list.cause[row]][1]}`,
+            ),
+            element(
+              "p",
+              { class: "note" },
+              `This file holds the chains of the ${Object.keys(list.full).length} longest only; 'stallscope view RUN' shows all.`,
+            ),
+          ]
+        : detail(run, stall, from);
     if (this.requested[number] !== row) return;
-    this.chosen[number] = { details, requests: [element("h4", {}, "Concurrent requests"), around(requests, fromMs, toMs, zero)], from, to };
+    this.chosen[number] = {
+      details,
+      requests: [element("h4", {}, "Concurrent requests"), around(requests, fromMs, toMs, zero)],
+      from,
+      to,
+    };
     this.show(number, shown);
   }
 
@@ -400,8 +507,19 @@ export class Page {
   }
 
   private footer(): HTMLElement {
-    return element("footer", { class: "faint" },
-      element("p", {}, "Keys on a chart: ← → move the cursor, + − zoom, Shift ← → pan, 0 shows the whole run. Drag to zoom, double-click to reset. In the list: ↑ ↓."),
-      element("p", {}, "Made by Stallscope (MIT). Charts: uPlot © 2022 Leon Sorokin, MIT licence. Colours after Okabe and Ito."));
+    return element(
+      "footer",
+      { class: "faint" },
+      element(
+        "p",
+        {},
+        "Keys on a chart: ← → move the cursor, + − zoom, Shift ← → pan, 0 shows the whole run. Drag to zoom, double-click to reset. In the list: ↑ ↓.",
+      ),
+      element(
+        "p",
+        {},
+        "Made by Stallscope (MIT). Charts: uPlot © 2022 Leon Sorokin, MIT licence. Colours after Okabe and Ito.",
+      ),
+    );
   }
 }

@@ -16,7 +16,12 @@ export interface Scope {
   own: boolean;
 }
 
-const NAMES: Record<string, string> = { command: "command", load: "load", selection: "selection", machine: "whole machine" };
+const NAMES: Record<string, string> = {
+  command: "command",
+  load: "load",
+  selection: "selection",
+  machine: "whole machine",
+};
 const ALL = "causes";
 /** The chart of the recorded command's time by cause. */
 export const OF_COMMAND = "causes.command";
@@ -31,16 +36,28 @@ export function scopesOf(run: Run): Scope[] {
   const found = run.explanation;
   if (found === null) return [];
   const whole: Scope = {
-    name: NAMES[run.answer?.machine === null ? run.answer.scope : "machine"] ?? NAMES.machine, answer: run.answer?.machine ?? run.answer ?? null, chart: ALL, operations: found.slow_operations,
-    wall_ns: found.wall_ns, causes: found.causes, classes: found.classes, culprits: found.culprits, blamed: run.blamed ?? {}, own: false,
+    name: NAMES[run.answer?.machine === null ? run.answer.scope : "machine"] ?? NAMES.machine,
+    answer: run.answer?.machine ?? run.answer ?? null,
+    chart: ALL,
+    operations: found.slow_operations,
+    wall_ns: found.wall_ns,
+    causes: found.causes,
+    classes: found.classes,
+    culprits: found.culprits,
+    blamed: run.blamed ?? {},
+    own: false,
   };
   const { command } = found;
   if (run.answer === undefined || run.answer.machine === null) return [whole];
   const has = run.charts.some((chart) => chart.id === OF_COMMAND && chart.kind !== "absent");
   const part: Scope = {
-    ...whole, name: run.answer.scope === "machine" ? "hang" : NAMES[run.answer.scope] ?? run.answer.scope, answer: run.answer, chart: has ? OF_COMMAND : ALL,
+    ...whole,
+    name: run.answer.scope === "machine" ? "hang" : (NAMES[run.answer.scope] ?? run.answer.scope),
+    answer: run.answer,
+    chart: has ? OF_COMMAND : ALL,
     own: run.answer.scope !== "machine" && run.stalls !== null && run.stalls.own.includes(1),
-    ...(command === null ? {} : command), blamed: run.blamed_of_command ?? run.blamed ?? {},
+    ...(command === null ? {} : command),
+    blamed: run.blamed_of_command ?? run.blamed ?? {},
   };
   return [part, whole];
 }

@@ -19,12 +19,24 @@ export class Search {
   readonly place: HTMLElement;
   private readonly found = element("div", { class: "found", role: "status" });
   private readonly listed = element("div");
-  private readonly counters = element("input", { type: "search", placeholder: "any counter: pgscan, loop0, xfs.log …", "aria-label": "find counters" });
-  private readonly find = element("input", { type: "search", placeholder: "requests: kind, device, task, sector", "aria-label": "find requests" });
+  private readonly counters = element("input", {
+    type: "search",
+    placeholder: "any counter: pgscan, loop0, xfs.log …",
+    "aria-label": "find counters",
+  });
+  private readonly find = element("input", {
+    type: "search",
+    placeholder: "requests: kind, device, task, sector",
+    "aria-label": "find requests",
+  });
   private metrics: Promise<[number, string][]> | null = null;
   private bound: Bound;
 
-  constructor(private readonly source: Source, private readonly number: number, bound: Bound) {
+  constructor(
+    private readonly source: Source,
+    private readonly number: number,
+    bound: Bound,
+  ) {
     this.bound = bound;
     const submit = element("button", { type: "submit" }, "Requests in the zoomed interval");
     const form = element("form", { class: "bar-of-tools" }, this.find, submit);
@@ -33,8 +45,15 @@ export class Search {
       event.preventDefault();
       this.requests().catch((error: unknown) => failed(this.listed, error));
     });
-    this.place = element("section", { class: "search" }, element("h3", {}, `Search ${bound.run.name}`),
-      element("div", { class: "bar-of-tools" }, this.counters), this.found, form, this.listed);
+    this.place = element(
+      "section",
+      { class: "search" },
+      element("h3", {}, `Search ${bound.run.name}`),
+      element("div", { class: "bar-of-tools" }, this.counters),
+      this.found,
+      form,
+      this.listed,
+    );
   }
 
   /** Moves the search to a newer page. A search without results is repeated: there may be more counters now. */
@@ -51,15 +70,26 @@ export class Search {
   private async fitting(): Promise<void> {
     this.metrics ??= this.source.metrics(this.number);
     const all = await this.metrics;
-    const wanted = this.counters.value.toLowerCase().split(/\s+/).filter((word) => word !== "");
-    const fitting = wanted.length === 0 ? [] : all.filter(([, name]) => wanted.every((word) => name.toLowerCase().includes(word)));
+    const wanted = this.counters.value
+      .toLowerCase()
+      .split(/\s+/)
+      .filter((word) => word !== "");
+    const fitting =
+      wanted.length === 0 ? [] : all.filter(([, name]) => wanted.every((word) => name.toLowerCase().includes(word)));
     const buttons = fitting.slice(0, SHOWN).map(([metric, name]) => {
       const button = element("button", { type: "button" }, name);
-      button.addEventListener("click", () => void this.draw(metric).catch((error: unknown) => failed(this.found, error)));
+      button.addEventListener(
+        "click",
+        () => void this.draw(metric).catch((error: unknown) => failed(this.found, error)),
+      );
       return button;
     });
-    const none = wanted.length > 0 && fitting.length === 0 ? [element("span", { class: "faint" }, "no counter name contains this")] : [];
-    const more = fitting.length > SHOWN ? [element("span", { class: "faint" }, `and ${fitting.length - SHOWN} more`)] : [];
+    const none =
+      wanted.length > 0 && fitting.length === 0
+        ? [element("span", { class: "faint" }, "no counter name contains this")]
+        : [];
+    const more =
+      fitting.length > SHOWN ? [element("span", { class: "faint" }, `and ${fitting.length - SHOWN} more`)] : [];
     this.found.replaceChildren(...buttons, ...none, ...more);
   }
 
@@ -72,11 +102,20 @@ export class Search {
     const { time, zero } = this.bound;
     const [from, to] = [(time.from + zero) * 1000, (time.to + zero) * 1000];
     const requests = await this.source.requests(this.number, from, to, this.find.value.trim());
-    const left = (requests.left_out ?? 0) > 0 ? element("p", { class: "note" }, `${requests.left_out} shorter requests are left out; zoom in.`) : "";
+    const left =
+      (requests.left_out ?? 0) > 0
+        ? element("p", { class: "note" }, `${requests.left_out} shorter requests are left out; zoom in.`)
+        : "";
     this.listed.replaceChildren(left, around(requests, from, to, zero, 200));
   }
 }
 
 function failed(place: HTMLElement, error: unknown): void {
-  place.replaceChildren(element("p", { class: "note" }, `The server does not respond: ${error instanceof Error ? error.message : String(error)}`));
+  place.replaceChildren(
+    element(
+      "p",
+      { class: "note" },
+      `The server does not respond: ${error instanceof Error ? error.message : String(error)}`,
+    ),
+  );
 }

@@ -6,13 +6,26 @@ const SHOWN = 8;
 
 /** A program's own functions, innermost first. */
 export function frames(stack: UserFrame[]): HTMLElement {
-  const line = (frame: UserFrame) => frame === null
-    ? element("li", { class: "faint" }, "its callers are unknown")
-    : element("li", { title: frame.module ?? "" }, functionOf(frame), " ", element("span", { class: "faint" }, placeOf(frame)));
+  const line = (frame: UserFrame) =>
+    frame === null
+      ? element("li", { class: "faint" }, "its callers are unknown")
+      : element(
+          "li",
+          { title: frame.module ?? "" },
+          functionOf(frame),
+          " ",
+          element("span", { class: "faint" }, placeOf(frame)),
+        );
   const list = (part: UserFrame[]) => element("ol", { class: "frames" }, ...part.map(line));
   const rest = stack.slice(SHOWN);
-  return element("div", {}, list(stack.slice(0, SHOWN)),
-    rest.length === 0 ? null : element("details", {}, element("summary", {}, `${rest.length} callers more`), list(rest)));
+  return element(
+    "div",
+    {},
+    list(stack.slice(0, SHOWN)),
+    rest.length === 0
+      ? null
+      : element("details", {}, element("summary", {}, `${rest.length} callers more`), list(rest)),
+  );
 }
 
 function base(path: string): string {

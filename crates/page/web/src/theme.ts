@@ -47,13 +47,31 @@ export function hatch(paint: string, pattern: number): CanvasPattern | string {
   };
   const ways: (() => void)[] = [
     () => {},
-    () => { line(-2, 12, 12, -2); line(-7, 7, 7, -7); line(3, 17, 17, 3); },
-    () => { pen.fillStyle = pen.strokeStyle; pen.fillRect(2, 2, 2.5, 2.5); pen.fillRect(7, 7, 2.5, 2.5); },
+    () => {
+      line(-2, 12, 12, -2);
+      line(-7, 7, 7, -7);
+      line(3, 17, 17, 3);
+    },
+    () => {
+      pen.fillStyle = pen.strokeStyle;
+      pen.fillRect(2, 2, 2.5, 2.5);
+      pen.fillRect(7, 7, 2.5, 2.5);
+    },
     () => line(0, 5, 10, 5),
-    () => { line(-2, -2, 12, 12); line(3, -7, 17, 7); line(-7, 3, 7, 17); },
+    () => {
+      line(-2, -2, 12, 12);
+      line(3, -7, 17, 7);
+      line(-7, 3, 7, 17);
+    },
     () => line(5, 0, 5, 10),
-    () => { line(0, 5, 10, 5); line(5, 0, 5, 10); },
-    () => { line(-2, 12, 12, -2); line(-2, -2, 12, 12); },
+    () => {
+      line(0, 5, 10, 5);
+      line(5, 0, 5, 10);
+    },
+    () => {
+      line(-2, 12, 12, -2);
+      line(-2, -2, 12, 12);
+    },
   ];
   ways[pattern % ways.length]();
   return pen.createPattern(tile, "repeat") ?? paint;
@@ -62,8 +80,22 @@ export function hatch(paint: string, pattern: number): CanvasPattern | string {
 /** The shade of a count, from 0 to 1: lightness changes monotonically, so the scale works without colour. */
 export function shade(share: number): string {
   const stops = isDark()
-    ? [[22, 40, 76], [58, 82, 122], [112, 119, 124], [168, 156, 112], [222, 196, 84], [255, 234, 70]]
-    : [[206, 222, 240], [150, 190, 222], [92, 150, 200], [44, 104, 168], [16, 62, 124], [4, 26, 70]];
+    ? [
+        [22, 40, 76],
+        [58, 82, 122],
+        [112, 119, 124],
+        [168, 156, 112],
+        [222, 196, 84],
+        [255, 234, 70],
+      ]
+    : [
+        [206, 222, 240],
+        [150, 190, 222],
+        [92, 150, 200],
+        [44, 104, 168],
+        [16, 62, 124],
+        [4, 26, 70],
+      ];
   const at = Math.min(Math.max(share, 0), 1) * (stops.length - 1);
   const low = Math.min(Math.floor(at), stops.length - 2);
   const mixed = stops[low].map((part, which) => Math.round(part + (stops[low + 1][which] - part) * (at - low)));

@@ -12,7 +12,10 @@ export class TimeAxis {
   private listeners: (() => void)[] = [];
   private zooming = false;
 
-  constructor(readonly first: number, readonly last: number) {
+  constructor(
+    readonly first: number,
+    readonly last: number,
+  ) {
     this.from = first;
     this.to = last;
   }

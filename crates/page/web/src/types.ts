@@ -227,7 +227,13 @@ export interface Sleeps {
   count: number;
   total_ns: number;
   longest: {
-    task: string; call: string | null; duration_ns: number; unfinished: boolean; cpu_quota: string | null; stack: string | null; waker: string | null;
+    task: string;
+    call: string | null;
+    duration_ns: number;
+    unfinished: boolean;
+    cpu_quota: string | null;
+    stack: string | null;
+    waker: string | null;
     other_ends: { task: string; certain: boolean; state: string | null }[];
   }[];
 }
@@ -299,7 +305,11 @@ export interface Explanation {
   command: CommandPart | null;
   convoys: Convoy[];
   sleeps: Sleeps;
-  losses: { lost: Record<string, number>; tables: { table: string; why: string }[]; missing: { what: string; why: string | null; remedy: string | null }[] };
+  losses: {
+    lost: Record<string, number>;
+    tables: { table: string; why: string }[];
+    missing: { what: string; why: string | null; remedy: string | null }[];
+  };
 }
 
 export interface Histogram {
@@ -374,7 +384,13 @@ export interface Run {
   damage: { file: string; table: string | null; rows: number | null; why: string }[];
   lost: { what: string; count: number | null; why: string | null }[];
   /** Sources that the answer would rest on. */
-  untraced: { subject: string; words: string; why: string | null; remedy: string | null; unexplained_ns: number | null }[];
+  untraced: {
+    subject: string;
+    words: string;
+    why: string | null;
+    remedy: string | null;
+    unexplained_ns: number | null;
+  }[];
   configuration: string | null;
   started_wall_ms: number;
   span_ms: number;

@@ -42,11 +42,17 @@ export function users(stall: Stall): HTMLElement[] {
     return `${count(one.requests)}, ${bytes(one.bytes)}${all > 0 ? ` (${share(one.bytes / all)})` : ""}`;
   };
   const found = merged(columns.map((one) => one.list));
-  const rows = found.slice(0, SHOWN).map((user) => [user.name, user.cgroup, ...user.amounts.map((one, at) => cell(one, columns[at].all))]);
+  const rows = found
+    .slice(0, SHOWN)
+    .map((user) => [user.name, user.cgroup, ...user.amounts.map((one, at) => cell(one, columns[at].all))]);
   const more = found.length > rows.length ? `; ${count(found.length - rows.length)} more processes` : "";
   return [
     element("h4", {}, "Whose requests"),
-    element("p", { class: "faint" }, `By process: requests and bytes. In flight and overtaking: those that tasks waited for${served === null ? "" : "; served: approximate, sums of half seconds"}${more}.`),
+    element(
+      "p",
+      { class: "faint" },
+      `By process: requests and bytes. In flight and overtaking: those that tasks waited for${served === null ? "" : "; served: approximate, sums of half seconds"}${more}.`,
+    ),
     table(["process", "cgroup", ...columns.map((one) => one.head)], rows, "wide"),
   ];
 }
@@ -54,8 +60,11 @@ export function users(stall: Stall): HTMLElement[] {
 /** The convoy that the stall was part of: tasks that waited at once for one holder. */
 export function convoy(run: Run, stall: Stall): HTMLElement[] {
   const end = stall.start_ns + stall.duration_ns;
-  const isOf = (one: Convoy) => one.start_ns < end && one.end_ns > stall.start_ns
-    && stall.causes.some((cause) => cause.cause === one.cause) && one.longest.some((victim) => victim.task === stall.task);
+  const isOf = (one: Convoy) =>
+    one.start_ns < end &&
+    one.end_ns > stall.start_ns &&
+    stall.causes.some((cause) => cause.cause === one.cause) &&
+    one.longest.some((victim) => victim.task === stall.task);
   const found = run.explanation?.convoys.find(isOf);
   if (found === undefined) return [];
   const holder = found.holder === null ? "one holder" : found.holder;

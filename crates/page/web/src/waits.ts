@@ -42,29 +42,38 @@ interface Flow {
   ns: number;
 }
 
-/** Flows of the explanation: for each class of operations, the root blockers of each cause. What no root blocker is known for ends
- * at the cause. */
+/** Flows of the explanation: for each class of operations, the root blockers of each cause. What no root blocker is
+ * known for ends at the cause. */
 function flows(run: Run, found: Scope): Flow[] {
-  return found.classes.flatMap((of) => of.causes.flatMap(({ cause, time_ns: ns }) => {
-    const start = [of.operation, words(run, cause)];
-    const known = (found.blamed[of.operation] ?? []).filter((one) => one.cause === cause).map((one) => {
-      const on = one.device === null ? [] : [`${one.device}${one.file_system === null ? "" : ` ${one.file_system}`}`];
-      return { names: [...start, one.task ?? one.place ?? "unknown", ...on], cause, ns: one.time_ns };
-    });
-    const rest = ns - known.reduce((sum, one) => sum + one.ns, 0);
-    return [...known, { names: start, cause, ns: Math.max(rest, 0) }].filter((one) => one.ns > 0);
-  }));
+  return found.classes.flatMap((of) =>
+    of.causes.flatMap(({ cause, time_ns: ns }) => {
+      const start = [of.operation, words(run, cause)];
+      const known = (found.blamed[of.operation] ?? [])
+        .filter((one) => one.cause === cause)
+        .map((one) => {
+          const on =
+            one.device === null ? [] : [`${one.device}${one.file_system === null ? "" : ` ${one.file_system}`}`];
+          return { names: [...start, one.task ?? one.place ?? "unknown", ...on], cause, ns: one.time_ns };
+        });
+      const rest = ns - known.reduce((sum, one) => sum + one.ns, 0);
+      return [...known, { names: start, cause, ns: Math.max(rest, 0) }].filter((one) => one.ns > 0);
+    }),
+  );
 }
 
 /** The largest nodes of each column keep their names. */
 function shortened(all: Flow[]): Flow[] {
   const kept = COLUMNS.map((_, column) => {
     const sums = new Map<string, number>();
-    for (const flow of all) if (flow.names[column] !== undefined) sums.set(flow.names[column], (sums.get(flow.names[column]) ?? 0) + flow.ns);
+    for (const flow of all)
+      if (flow.names[column] !== undefined) sums.set(flow.names[column], (sums.get(flow.names[column]) ?? 0) + flow.ns);
     const order = [...sums].sort((a, b) => b[1] - a[1]).map(([name]) => name);
     return new Set(order.length > MOST ? order.slice(0, MOST - 1) : order);
   });
-  return all.map((flow) => ({ ...flow, names: flow.names.map((name, column) => (kept[column].has(name) ? name : OTHERS)) }));
+  return all.map((flow) => ({
+    ...flow,
+    names: flow.names.map((name, column) => (kept[column].has(name) ? name : OTHERS)),
+  }));
 }
 
 function layout(run: Run, all: Flow[], height: number): { columns: Map<string, Node>[]; links: Link[] } {
@@ -84,10 +93,15 @@ function layout(run: Run, all: Flow[], height: number): { columns: Map<string, N
       links.set(key, link);
     });
   }
-  const total = Math.max(all.reduce((sum, flow) => sum + flow.ns, 0), 1);
+  const total = Math.max(
+    all.reduce((sum, flow) => sum + flow.ns, 0),
+    1,
+  );
   const room = height - LABEL * MOST;
   columns.forEach((column, at) => {
-    const sorted = new Map([...column].sort(([, a], [, b]) => Number(a.name === OTHERS) - Number(b.name === OTHERS) || b.ns - a.ns));
+    const sorted = new Map(
+      [...column].sort(([, a], [, b]) => Number(a.name === OTHERS) - Number(b.name === OTHERS) || b.ns - a.ns),
+    );
     let top = LABEL;
     for (const node of sorted.values()) {
       [node.top, node.height] = [top, Math.max((node.ns / total) * room, 1.5)];
@@ -107,7 +121,11 @@ function shorten(name: string, ns: number, most: number): string {
   return `${brief.length > room ? `${brief.slice(0, room - 1)}…` : brief} ${time}`;
 }
 
-function drawn(name: string, attributes: Record<string, string | number>, ...children: (SVGElement | string)[]): SVGElement {
+function drawn(
+  name: string,
+  attributes: Record<string, string | number>,
+  ...children: (SVGElement | string)[]
+): SVGElement {
   const made = document.createElementNS(SVG, name);
   for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, String(value));
   made.append(...children);
@@ -131,27 +149,63 @@ export function waitGraph(run: Run, found: Scope, find: (text: string) => void):
     const [start, end] = [x(link.column - 1) + BAR, x(link.column)];
     const bend = (start + end) / 2;
     const text = `${link.from} → ${link.to}: ${words(run, link.cause)}, ${duration(link.ns)}, ${share(link.ns / total)}`;
-    return drawn("path", { d: `M${start},${y} C${bend},${y} ${bend},${z} ${end},${z}`, stroke: causeColour(link.cause), "stroke-width": Math.max(thick, 1), fill: "none", opacity: 0.4 },
-      drawn("title", {}, printable(text)));
+    return drawn(
+      "path",
+      {
+        d: `M${start},${y} C${bend},${y} ${bend},${z} ${end},${z}`,
+        stroke: causeColour(link.cause),
+        "stroke-width": Math.max(thick, 1),
+        fill: "none",
+        opacity: 0.4,
+      },
+      drawn("title", {}, printable(text)),
+    );
   });
-  const nodes = columns.slice(0, used).flatMap((column, at) => [...column.values()].map((node) => {
-    const last = at === used - 1 && used > 1;
-    const cause = at === 1 ? run.causes.find(([, words]) => words === node.name)?.[0] : undefined;
-    const label = `${node.name} ${duration(node.ns)}`;
-    // Labels of the last two columns share a column's width.
-    const short = shorten(node.name, node.ns, at < used - 2 || used < 3 ? 32 : used === 3 ? 24 : 17);
-    const group = drawn("g", node.find === null ? {} : { class: "findable", tabindex: 0, role: "button", "aria-label": `${label}: list them` },
-      drawn("rect", { x: x(at), y: node.top, width: BAR, height: node.height, fill: cause === undefined ? "var(--faint)" : causeColour(cause) }),
-      drawn("text", { x: last ? WIDTH : x(at), y: node.top - 3, "text-anchor": last ? "end" : "start" }, printable(short)),
-      drawn("title", {}, printable(`${label}, ${share(node.ns / total)}`)));
-    const act = () => node.find !== null && find(node.find);
-    group.addEventListener("click", act);
-    group.addEventListener("keydown", (event) => {
-      if ((event as KeyboardEvent).key === "Enter") act();
-    });
-    return group;
-  }));
+  const nodes = columns.slice(0, used).flatMap((column, at) =>
+    [...column.values()].map((node) => {
+      const last = at === used - 1 && used > 1;
+      const cause = at === 1 ? run.causes.find(([, words]) => words === node.name)?.[0] : undefined;
+      const label = `${node.name} ${duration(node.ns)}`;
+      // Labels of the last two columns share a column's width.
+      const short = shorten(node.name, node.ns, at < used - 2 || used < 3 ? 32 : used === 3 ? 24 : 17);
+      const group = drawn(
+        "g",
+        node.find === null
+          ? {}
+          : { class: "findable", tabindex: 0, role: "button", "aria-label": `${label}: list them` },
+        drawn("rect", {
+          x: x(at),
+          y: node.top,
+          width: BAR,
+          height: node.height,
+          fill: cause === undefined ? "var(--faint)" : causeColour(cause),
+        }),
+        drawn(
+          "text",
+          { x: last ? WIDTH : x(at), y: node.top - 3, "text-anchor": last ? "end" : "start" },
+          printable(short),
+        ),
+        drawn("title", {}, printable(`${label}, ${share(node.ns / total)}`)),
+      );
+      const act = () => node.find !== null && find(node.find);
+      group.addEventListener("click", act);
+      group.addEventListener("keydown", (event) => {
+        if ((event as KeyboardEvent).key === "Enter") act();
+      });
+      return group;
+    }),
+  );
   const bottom = Math.max(...columns.flatMap((column) => [...column.values()].map((node) => node.top + node.height)));
-  const picture = drawn("svg", { viewBox: `0 0 ${WIDTH} ${Math.ceil(bottom + 4)}`, role: "group", "aria-label": "wait graph" }, ...ribbons, ...nodes);
-  return element("figure", { class: "waits" }, element("figcaption", {}, `Lost time: ${COLUMNS.slice(0, used).join(" → ")}`), picture as unknown as HTMLElement);
+  const picture = drawn(
+    "svg",
+    { viewBox: `0 0 ${WIDTH} ${Math.ceil(bottom + 4)}`, role: "group", "aria-label": "wait graph" },
+    ...ribbons,
+    ...nodes,
+  );
+  return element(
+    "figure",
+    { class: "waits" },
+    element("figcaption", {}, `Lost time: ${COLUMNS.slice(0, used).join(" → ")}`),
+    picture as unknown as HTMLElement,
+  );
 }

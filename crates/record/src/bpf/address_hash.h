@@ -27,9 +27,9 @@ struct {
 	__type(value, struct addresses);
 } addresses SEC(".maps");
 
-/* The verifier allows no arithmetic on a pointer of the kernel; what is read from a map is a number. A function that is not static gets
- * numbers, too, but a call costs more than all else that many programs do. The kernel does not let a program interrupt itself (before
- * Linux 6.1, an interrupt between the two lines would mix up two requests). */
+/* The verifier allows no arithmetic on a pointer of the kernel; what is read from a map is a number. A function that is
+ * not static gets numbers, too, but a call costs more than all else that many programs do. The kernel does not let a
+ * program interrupt itself (before Linux 6.1, an interrupt between the two lines would mix up two requests). */
 static __always_inline u64 address_of(const void *pointer, enum addresser program)
 {
 	u32 zero = 0;
@@ -47,9 +47,9 @@ static __always_inline u64 address_of(const void *pointer, enum addresser progra
 /* Places in a row, as a power of two: a page of slots. */
 #define ROW_BITS 6
 
-/* The first place, in a table of 1 << `bits`. What the kernel allocates together lies 1 << `apart` bytes apart or more, and has
- * neighbouring groups, one for each: all that is in flight takes few pages, whose addresses the CPU still knows at its end. Each
- * row begins anywhere, so that a group overflows as rarely as if all places were random. */
+/* The first place, in a table of 1 << `bits`. What the kernel allocates together lies 1 << `apart` bytes apart or more,
+ * and has neighbouring groups, one for each: all that is in flight takes few pages, whose addresses the CPU still knows
+ * at its end. Each row begins anywhere, so that a group overflows as rarely as if all places were random. */
 static __always_inline u32 first_way_of(u64 address, u32 apart, u32 bits)
 {
 	u32 shift = apart - WAY_BITS;

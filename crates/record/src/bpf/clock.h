@@ -15,8 +15,8 @@ static __always_inline u32 ticks(void)
 	return bpf_jiffies64();
 }
 
-/* Whether what began in that tick may have lasted for the threshold. The CPU that counts ticks may be late by a few: half of the
- * threshold is for that. */
+/* Whether what began in that tick may have lasted for the threshold. The CPU that counts ticks may be late by a few:
+ * half of the threshold is for that. */
 static __always_inline int may_be_slow(u32 began)
 {
 	return (u32)(ticks() - began + 1) * LONGEST_TICK_NS >= settings.slow_ns / 2;
@@ -59,8 +59,8 @@ static __always_inline u64 read_clock(struct reading *reading, u32 tick)
 	return now;
 }
 
-/* The time now, of a request that got its place at that time, by the kernel's clock. Between them its task ran on the CPU, mostly for
- * microseconds: within one tick, that time stands for both. */
+/* The time now, of a request that got its place at that time, by the kernel's clock. Between them its task ran on the
+ * CPU, mostly for microseconds: within one tick, that time stands for both. */
 static __always_inline u64 inserted_at(u64 made)
 {
 	struct reading *reading = last_reading();
@@ -75,8 +75,8 @@ static __always_inline u64 inserted_at(u64 made)
 	return made;
 }
 
-/* The time now, of an operation that begins. Of very many, the last reading within the tick stands for it: the few microseconds before
- * it are nothing beside the threshold. */
+/* The time now, of an operation that begins. Of very many, the last reading within the tick stands for it: the few
+ * microseconds before it are nothing beside the threshold. */
 static __always_inline u64 begun_at(void)
 {
 	struct reading *reading = last_reading();

@@ -1,7 +1,8 @@
-/* Where drivers that may be modules keep what the programs read. The recorder fills it, again when one of them is loaded later.
+/* Where drivers that may be modules keep what the programs read. The recorder fills it, again when one of them is
+ * loaded later.
  *
- * No relocation refers to a driver's type: without its module libbpf cannot resolve it, and the kernel refuses the program if the
- * compiler places the relocation before the check that the type exists. */
+ * No relocation refers to a driver's type: without its module libbpf cannot resolve it, and the kernel refuses the
+ * program if the compiler places the relocation before the check that the type exists. */
 #pragma once
 
 #include "bpf.h"

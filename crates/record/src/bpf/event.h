@@ -38,7 +38,8 @@ enum kind {
 
 enum flags {
 	PASSED_KNOWN = 1,	/* in_flight and overtaken_by are known */
-	PATH_UPWARDS = 2,	/* the path is a file's name, its parent's, and so on, each with its NUL, and another NUL at the end */
+	PATH_UPWARDS = 2,	/* the path is a file's name, its parent's, and so on, each with its NUL,
+			and another NUL at the end */
 	PATH_WHOLE = 4,		/* up to the root of its file system, whose number is the event's state */
 	WATCHED = 8,		/* the task belongs to the recorded command */
 	CUT = 16,		/* it began before the recording: earlier than its begin */
@@ -98,7 +99,8 @@ struct request_note {
 	/* What failed at the device: bits of `enum failures`. 0: nothing, and the fields below mean nothing. */
 	u32 failures;
 	u64 first_issued_ns;	/* of a request that was issued again after it had failed; else 0 */
-	u32 scsi_result;	/* of its last failure: the device's state if it is offline << 16 | the host's code << 8 | the device's status */
+	/* Of its last failure: the device's state if it is offline << 16 | the host's code << 8 | the device's status. */
+	u32 scsi_result;
 	u32 scsi_sense;	/* its sense data: key << 16 | code << 8 | qualifier */
 };
 

@@ -1,9 +1,11 @@
 /* The few kernel structures that the tracer reads. Only the fields named here are looked up in the running kernel's BTF
- * (CO-RE), so that a structure may be laid out differently there; the existence of an optional field is checked first. */
+ * (CO-RE), so that a structure may be laid out differently there; the existence of an optional field is checked first.
+ */
 #pragma once
 
-/* Follows the check that an optional field exists: no use of the field moves before it. The kernel refuses a program that may reach the
- * relocation of a field that it lacks, and clang computes addresses ahead of branches as it likes. */
+/* Follows the check that an optional field exists: no use of the field moves before it. The kernel refuses a program
+ * that may reach the relocation of a field that it lacks, and clang computes addresses ahead of branches as it likes.
+ */
 #define CHECKED() asm volatile("" ::: "memory")
 
 typedef unsigned char u8;

@@ -4,7 +4,8 @@
 #include "bpf.h"
 #include "settings.h"
 
-/* The number of the system call that a task is in, or on its way back from; -1: none. An exception leaves none there. */
+/* The number of the system call that a task is in, or on its way back from; -1: none. An exception leaves none there.
+ */
 static __always_inline s32 call_in_registers(struct task_struct *task)
 {
 	struct pt_regs *regs;

@@ -10,7 +10,8 @@
 
 /* How a system call names its file: `FileArgument` of model. */
 enum names_file {
-	NOT_TIMED = 0,		/* followed from its first wait for storage, because it is very frequent or never expected to stall */
+	NOT_TIMED = 0,		/* followed from its first wait for storage,
+			because it is very frequent or never expected to stall */
 	BY_NOTHING = 1,
 	BY_FD = 2,
 	BY_FIRST = 3,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* Copies a BPF object without what only a debugger reads, by libbpf's own linker: strip INPUT OUTPUT NAMES. It also removes
- * types that occur twice. NAMES gets the names of its types, one on each line. */
+/* Copies a BPF object without what only a debugger reads, by libbpf's own linker: strip INPUT OUTPUT NAMES. It also
+ * removes types that occur twice. NAMES gets the names of its types, one on each line. */
 #include <stdio.h>
 #include <string.h>
 #include <bpf/btf.h>

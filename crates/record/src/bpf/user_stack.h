@@ -1,5 +1,5 @@
-/* Where programs are in their own code when they wait, or when they release a lock. The kernel reads the memory of the running task
- * alone, so the stack of a wait is taken when its system call returns: where it began. */
+/* Where programs are in their own code when they wait, or when they release a lock. The kernel reads the memory of the
+ * running task alone, so the stack of a wait is taken when its system call returns: where it began. */
 #pragma once
 
 #include "bpf.h"
@@ -11,7 +11,8 @@
 
 #define BPF_F_USER_STACK (1ull << 8)
 
-/* Tasks whose stack is still to be taken: without any, the end of a system call that is not followed looks up no task. */
+/* Tasks whose stack is still to be taken: without any, the end of a system call that is not followed looks up no task.
+ */
 s32 owed_user_stacks SEC(".data") = 0;
 
 /* The task waited in a system call: its stack is taken at the call's end. */
@@ -31,7 +32,8 @@ static __always_inline void forget_user_stack(struct task_note *note)
 	__sync_fetch_and_add(&owed_user_stacks, -1);
 }
 
-static __always_inline struct user_stack *begin_user_stack(struct task_struct *task, struct pt_regs *regs, u64 from, u64 until)
+static __always_inline struct user_stack *begin_user_stack(struct task_struct *task, struct pt_regs *regs, u64 from,
+		u64 until)
 {
 	struct user_stack *event = bpf_ringbuf_reserve(&ring, sizeof(*event), 0);
 

@@ -164,7 +164,8 @@ fn counters(object: &Object) -> Result<CallCounts, Error> {
     Ok(CallCounts { begun, ended, filtered, ends_alone, forgotten, no_room, no_group, missed: missed(object) })
 }
 
-/// How often the kernel skipped a program because one of them was running on that CPU. `None`: the kernel does not count it.
+/// How often the kernel skipped a program because one of them was running on that CPU. `None`: the kernel does not
+/// count it.
 fn missed(object: &Object) -> Option<u64> {
     let loaded = object.progs().filter(Program::autoload);
     let ids: Vec<u32> = loaded.filter_map(|program| Program::id_from_fd(program.as_fd()).ok()).collect();

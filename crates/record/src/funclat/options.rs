@@ -25,8 +25,8 @@ pub enum GroupBy {
 pub enum Method {
     /// fentry and fexit: cheap, and no return is missed.
     Fexit,
-    /// kprobe and kretprobe: for more functions and older kernels; the kernel misses returns where very many tasks are in
-    /// the function at once.
+    /// kprobe and kretprobe: for more functions and older kernels; the kernel misses returns where very many tasks are
+    /// in the function at once.
     Kprobe,
 }
 

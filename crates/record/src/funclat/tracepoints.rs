@@ -113,8 +113,8 @@ impl Tracepoints {
         read_text(path).ok()?.trim().parse().ok()
     }
 
-    /// The pair that a user writes. The end may be a whole name, with or without its subsystem, or only the word that replaces
-    /// the last word of the begin.
+    /// The pair that a user writes. The end may be a whole name, with or without its subsystem, or only the word that
+    /// replaces the last word of the begin.
     pub(super) fn pair(&self, text: &str) -> Result<Pair, FunclatError> {
         let malformed = || FunclatError::NotAPair { text: text.to_owned() };
         let (begin, end) = text.split_once("..").ok_or_else(malformed)?;

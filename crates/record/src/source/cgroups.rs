@@ -1,8 +1,8 @@
 //! All cgroups of the machine, of both versions: the busiest in full, the others by one figure each, in turn.
 //!
-//! The cost of a sample does not depend on the number of cgroups. Each sample looks into a bounded number of folders and
-//! reads a bounded number of idle cgroups; what was seen of each decides which are read in full. So are those that limit I/O, even
-//! while they do nothing: perhaps because of the limit.
+//! The cost of a sample does not depend on the number of cgroups. Each sample looks into a bounded number of folders
+//! and reads a bounded number of idle cgroups; what was seen of each decides which are read in full. So are those that
+//! limit I/O, even while they do nothing: perhaps because of the limit.
 
 mod group;
 mod hierarchy;
@@ -49,8 +49,8 @@ pub(crate) struct Cgroups {
     full: Vec<Group>,
     /// The limits of the root cgroup: those on disks of version 1, which has no others, and version 2 none.
     root: Group,
-    /// CPU time that cgroups used while they were not read in full, ns. Only of those without others below, which would count
-    /// twice.
+    /// CPU time that cgroups used while they were not read in full, ns. Only of those without others below, which would
+    /// count twice.
     others_ns: u64,
 }
 
@@ -159,8 +159,8 @@ impl Cgroups {
 }
 
 impl Known {
-    /// A cgroup of several controllers may be idle for one of them, and busy for another: it may have a quota that never holds, and a memory
-    /// limit that does. CPU time says enough.
+    /// A cgroup of several controllers may be idle for one of them, and busy for another: it may have a quota that
+    /// never holds, and a memory limit that does. CPU time says enough.
     fn look_elsewhere(&mut self, now: Instant, hierarchies: &[Hierarchy]) {
         let count = hierarchies.len();
         let mut others = (1..count).map(|step| (self.hierarchy + step) % count);

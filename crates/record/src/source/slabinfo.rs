@@ -1,8 +1,8 @@
 //! /proc/slabinfo: the slab caches that memory pressure can shrink. Readable by root only.
 //!
-//! To answer, the kernel counts the objects of each cache slab by slab, with the cache locked: it costs more than all other files
-//! together. So it is read when shrinkers have run or the caches' memory has changed, which vmstat says for next to nothing, and else
-//! now and then.
+//! To answer, the kernel counts the objects of each cache slab by slab, with the cache locked: it costs more than all
+//! other files together. So it is read when shrinkers have run or the caches' memory has changed, which vmstat says for
+//! next to nothing, and else now and then.
 
 mod schedule;
 

@@ -114,8 +114,8 @@ impl Attachment {
         }
     }
 
-    /// Takes note of modules that were loaded or unloaded: attaches the sources that waited for them. A source that cannot be attached
-    /// becomes a finding, as one that can.
+    /// Takes note of modules that were loaded or unloaded: attaches the sources that waited for them. A source that
+    /// cannot be attached becomes a finding, as one that can.
     pub(super) fn modules_changed(&mut self, kernel: &Kernel, drivers: &Drivers) -> Vec<Finding> {
         drivers.set(self.object());
         let is_waiting = |source: &TraceSource| source.module.is_some_and(|module| kernel.lacks_module(module));
@@ -188,8 +188,8 @@ impl Attachment {
         self.meter.tick(&self.objects, now_ns);
     }
 
-    /// Adds who used what since this was called last, where enough time has passed or it is the `last` time. Reads the clock
-    /// itself: an older moment of the caller would end an interval before it began.
+    /// Adds who used what since this was called last, where enough time has passed or it is the `last` time. Reads the
+    /// clock itself: an older moment of the caller would end an interval before it began.
     pub(super) fn usage(&mut self, last: bool, rows: &mut RowBuilder, traced: &mut Traced) {
         let now_ns = monotonic_ns();
         if last || self.usage.is_due(now_ns) {

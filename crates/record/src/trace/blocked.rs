@@ -1,4 +1,5 @@
-//! Polls /proc for blocked tasks. Without BPF these are all waits that are seen, with BPF those that have not ended yet.
+//! Polls /proc for blocked tasks. Without BPF these are all waits that are seen, with BPF those that have not ended
+//! yet.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -13,7 +14,8 @@ use crate::pace::Pace;
 
 /// Minimum interval between rows of a wait that has not ended.
 const REPEAT_NS: u64 = 1_000_000_000;
-/// The interval grows with the wait, to this fraction of it, up to a maximum: many tasks that hang for hours fill no disk.
+/// The interval grows with the wait, to this fraction of it, up to a maximum: many tasks that hang for hours fill no
+/// disk.
 const REPEAT_FRACTION: u64 = 8;
 const LONGEST_REPEAT_NS: u64 = 30_000_000_000;
 /// Polls may use a 200th of a CPU.
@@ -179,8 +181,9 @@ fn switches(folder: &Path) -> u64 {
     counts.filter_map(|(_, count)| count.trim().parse::<u64>().ok()).sum()
 }
 
-/// Which system call the thread is in, from a line as `74 0x3 0x1 0x0 0x0 0x0 0x0 0x7ffc0f1d5a28 0x7f32c1b13e94`; the last
-/// two are its stack and instruction pointers. `None` if that may not be read, and for calls that are not followed.
+/// Which system call the thread is in, from a line as `74 0x3 0x1 0x0 0x0 0x0 0x0 0x7ffc0f1d5a28 0x7f32c1b13e94`; the
+/// last two are its stack and instruction pointers. `None` if that may not be read, and for calls that are not
+/// followed.
 fn call(folder: &Path) -> Option<Call> {
     let line = read_text(folder.join("syscall")).ok()?;
     let mut words = line.split_whitespace();

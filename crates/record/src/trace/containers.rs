@@ -1,5 +1,5 @@
-//! Names of containers, as their engines leave them on the machine. No engine is asked: its monitor has the name among its arguments, or a file
-//! of its state has it. What is read is of bounded size, and no link is followed.
+//! Names of containers, as their engines leave them on the machine. No engine is asked: its monitor has the name among
+//! its arguments, or a file of its state has it. What is read is of bounded size, and no link is followed.
 
 use std::fs::OpenOptions;
 use std::io::Read;

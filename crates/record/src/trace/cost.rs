@@ -1,5 +1,5 @@
-//! The CPU time of the programs. The kernel measures it on request. Measuring costs time itself, and is thus done only a
-//! part of the time.
+//! The CPU time of the programs. The kernel measures it on request. Measuring costs time itself, and is thus done only
+//! a part of the time.
 
 use std::os::fd::{AsFd, OwnedFd};
 

@@ -29,7 +29,8 @@ impl CpuQuotas {
         CpuQuotas { proc, hierarchies, known: HashMap::new(), cgroups: HashMap::new(), age: 0 }
     }
 
-    /// The tightest quota of the task's cgroup and those above. `None` where the task was gone before it was first asked for.
+    /// The tightest quota of the task's cgroup and those above. `None` where the task was gone before it was first
+    /// asked for.
     pub(super) fn of_task(&mut self, tid: u32) -> Option<CpuQuota> {
         self.look_up(tid);
         let path = self.cgroups.get(&tid)?.clone();
@@ -37,7 +38,8 @@ impl CpuQuotas {
         Some(CpuQuota { cgroup, quota_ns: quota.time_us * 1000, period_ns: quota.period_us * 1000 })
     }
 
-    /// The cgroup of a process, and the one at or above it with the tightest quota. A process that is known is not looked up again.
+    /// The cgroup of a process, and the one at or above it with the tightest quota. A process that is known is not
+    /// looked up again.
     pub(super) fn place_of(&mut self, pid: u32) -> Option<(String, Option<String>)> {
         if !self.cgroups.contains_key(&pid) {
             self.look_up(pid);

@@ -79,8 +79,8 @@ pub(super) fn of_span(
     }
 }
 
-/// A journal commit: its duration in ns, and its phases. Times come in jiffies. The length of a jiffy follows from their
-/// number since boot: the kernel starts the count 300 s before it overflows 32 bits.
+/// A journal commit: its duration in ns, and its phases. Times come in jiffies. The length of a jiffy follows from
+/// their number since boot: the kernel starts the count 300 s before it overflows 32 bits.
 pub(super) fn of_commit(detail: &EventDetail, number: u32, jiffies: u64, now_ns: u64) -> (u64, Detail) {
     let jiffy_ns = jiffy_ns(jiffies, now_ns);
     let [locked, flushing, logging, handles, blocks] = detail.words;

@@ -53,7 +53,8 @@ fn mapper_major(devices: &str) -> u16 {
 mod tests {
     #[test]
     fn the_major_number_of_the_device_mapper_is_that_of_its_block_devices() {
-        let devices = "Character devices:\n 10 misc\n 77 device-mapper\n\nBlock devices:\n  8 sd\n254 device-mapper\n259 blkext\n";
+        let devices = "Character devices:\n 10 misc\n 77 device-mapper\n\nBlock devices:\n  8 sd\n254 \
+                       device-mapper\n259 blkext\n";
         assert_eq!(super::mapper_major(devices), 254);
         assert_eq!(super::mapper_major("Block devices:\n  7 loop\n"), 0);
     }

@@ -1,5 +1,5 @@
-//! Locks of files that tasks already waited for when the recording began: no tracepoint announced those waits. /proc/locks has the
-//! processes that hold a lock or wait for it.
+//! Locks of files that tasks already waited for when the recording began: no tracepoint announced those waits.
+//! /proc/locks has the processes that hold a lock or wait for it.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -25,8 +25,8 @@ impl EarlierLocks {
         EarlierLocks::parse(&read_text(proc.join("locks")).unwrap_or_default())
     }
 
-    /// `1: POSIX  ADVISORY  WRITE 812 07:01:14 0 EOF` is held, and `1: -> POSIX  ADVISORY  WRITE 813 07:01:14 0 EOF` waits for it, or for
-    /// another one that does.
+    /// `1: POSIX ADVISORY WRITE 812 07:01:14 0 EOF` is held, and `1: -> POSIX ADVISORY WRITE 813 07:01:14 0 EOF` waits
+    /// for it, or for another one that does.
     fn parse(text: &str) -> EarlierLocks {
         let mut locks = EarlierLocks::default();
         let mut held = None;
@@ -83,7 +83,8 @@ mod tests {
         let lock = |holder, inode| Some(EarlierLock { holder, inode });
         assert_eq!(locks.of(813, Some("fcntl")), lock(812, 14));
         assert_eq!(locks.of(901, Some("openat")), lock(900, 15));
-        // One of a program that waits for something else, two of one process, one of an open file, and that of a holder.
+        // One of a program that waits for something else, two of one process, one of an open file, and that of a
+        // holder.
         assert_eq!(
             [(813, "read"), (814, "flock"), (902, "fcntl"), (812, "fcntl")]
                 .map(|(pid, call)| locks.of(pid, Some(call))),

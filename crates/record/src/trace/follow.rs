@@ -1,5 +1,5 @@
-//! Tasks that are watched like the recorded command: their processes are looked for in /proc, and their children follow by
-//! themselves.
+//! Tasks that are watched like the recorded command: their processes are looked for in /proc, and their children follow
+//! by themselves.
 
 use std::collections::HashSet;
 use std::convert::Infallible;

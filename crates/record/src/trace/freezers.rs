@@ -33,7 +33,8 @@ impl Freezers {
         Freezers { proc, cgroup: cgroup.to_owned(), seen: BoundedCache::new(KEPT) }
     }
 
-    /// Of a task that is or was frozen: the cgroup that is to be thawed, which may be one above that of the task. Where none is frozen any more, the cgroup of the task.
+    /// Of a task that is or was frozen: the cgroup that is to be thawed, which may be one above that of the task. Where
+    /// none is frozen any more, the cgroup of the task.
     pub(super) fn of_task(&mut self, tid: u32) -> Option<Freezer> {
         let text = read_text(self.proc.join(format!("{tid}/cgroup"))).ok();
         if let Some(found) = text.as_deref().and_then(|text| self.look(text)) {

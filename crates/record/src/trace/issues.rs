@@ -1,9 +1,9 @@
 //! Decides whether the issue of each request must be traced.
 //!
-//! Calling a program costs as much as most programs do themselves. Where requests pass an I/O scheduler, their insertion is
-//! the first event, and where the kernel takes timestamps itself (for writeback throttling, say), their completion has the
-//! issue time. The programs count the requests for which that does not hold; the first few of these are recorded with
-//! fewer moments.
+//! Calling a program costs as much as most programs do themselves. Where requests pass an I/O scheduler, their
+//! insertion is the first event, and where the kernel takes timestamps itself (for writeback throttling, say), their
+//! completion has the issue time. The programs count the requests for which that does not hold; the first few of these
+//! are recorded with fewer moments.
 
 use std::path::Path;
 

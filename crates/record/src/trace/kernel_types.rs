@@ -1,8 +1,8 @@
-//! The kernel's types (BTF, Documentation/bpf/btf.rst), and those of modules, read in one pass: which tracepoints there are, and those types
-//! that the programs refer to.
+//! The kernel's types (BTF, Documentation/bpf/btf.rst), and those of modules, read in one pass: which tracepoints there
+//! are, and those types that the programs refer to.
 //!
-//! To adapt the programs libbpf compares each of their types with every type of the kernel by name, some hundred thousand: most of the
-//! time of a start. From the few types that can match at all it finds the same.
+//! To adapt the programs libbpf compares each of their types with every type of the kernel by name, some hundred
+//! thousand: most of the time of a start. From the few types that can match at all it finds the same.
 
 mod layout;
 mod reader;
@@ -54,8 +54,8 @@ impl KernelTypes {
         self.referred(self.ids().find(is_it)?).map(|arguments| self.count(arguments))
     }
 
-    /// The types that programs refer to by these names, with what lies within them: types for libbpf to adapt the programs by. As libbpf
-    /// does, it looks in modules for what the kernel proper lacks.
+    /// The types that programs refer to by these names, with what lies within them: types for libbpf to adapt the
+    /// programs by. As libbpf does, it looks in modules for what the kernel proper lacks.
     pub(super) fn for_programs(&self, names: &str) -> Vec<u8> {
         let wanted: HashSet<&[u8]> = names.lines().map(|name| essential(name.as_bytes())).collect();
         let can_match = |id: &u32| {
@@ -72,7 +72,8 @@ impl KernelTypes {
     }
 }
 
-/// `file_lock` of `file_lock___old`: what follows exactly three underscores distinguishes variants of a type in the programs.
+/// `file_lock` of `file_lock___old`: what follows exactly three underscores distinguishes variants of a type in the
+/// programs.
 fn essential(name: &[u8]) -> &[u8] {
     let separates = |part: &[u8]| part[0] != b'_' && &part[1..4] == b"___" && part[4] != b'_';
     name.windows(5).rposition(separates).map_or(name, |before| &name[..=before])

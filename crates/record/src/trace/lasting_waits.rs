@@ -1,5 +1,6 @@
-//! What threads still wait for when the recording ends, and while it lasts: a wait that began before the recording and lasts beyond it has
-//! neither a begin nor a waker that the tracer could have seen. /proc shows the object of each such wait, and who has its other end.
+//! What threads still wait for when the recording ends, and while it lasts: a wait that began before the recording and
+//! lasts beyond it has neither a begin nor a waker that the tracer could have seen. /proc shows the object of each such
+//! wait, and who has its other end.
 
 mod call;
 pub(super) mod descriptors;
@@ -113,7 +114,8 @@ impl LastingWaits {
         Walk::new(&self.proc, self.own_pid, &long, now_ns).finish(&std::mem::take(&mut self.asking)).0
     }
 
-    /// Call this when it ends: the waits that have not ended, those of the `first` threads before others, and in any case.
+    /// Call this when it ends: the waits that have not ended, those of the `first` threads before others, and in any
+    /// case.
     pub(super) fn finish(&mut self, first: &[u32], now_ns: u64) -> Vec<BlockedWait> {
         let before = self.begun.get();
         let (rows, is_whole) = Walk::new(&self.proc, self.own_pid, before, now_ns).finish(first);
@@ -258,8 +260,8 @@ impl<'a> Walk<'a> {
         Some(Known { call, frames, state, end, peer, since_ns, ran_ns })
     }
 
-    /// The thread that may work on what a process has asked a server for, of one with a thread for each client none of which waits for what
-    /// that client asks next.
+    /// The thread that may work on what a process has asked a server for, of one with a thread for each client none of
+    /// which waits for what that client asks next.
     fn taken(&mut self, client: u32, end: &mut OtherEnd) -> Option<u32> {
         let (server, asked) = end.peer.zip(end.asked).filter(|_| end.unread == 0)?;
         let threads = self.of_process.get(&server).filter(|threads| threads.len() > 1)?;
@@ -277,8 +279,8 @@ impl<'a> Walk<'a> {
         Some(thread)
     }
 
-    /// Where a server's threads wait for one another, and of its clients that have asked for nothing only one does not wait for it elsewhere:
-    /// its task may hold what they wait for.
+    /// Where a server's threads wait for one another, and of its clients that have asked for nothing only one does not
+    /// wait for it elsewhere: its task may hold what they wait for.
     fn find_idle_holders(&mut self) {
         for (server, served) in std::mem::take(&mut self.sessions) {
             let idle = served.sessions.idle().filter_map(|end| self.machine.client(server, end));
@@ -295,7 +297,8 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// The thread of a process that others wait for: the only one that waits for another process, where there are several.
+    /// The thread of a process that others wait for: the only one that waits for another process, where there are
+    /// several.
     fn thread_of(&self, pid: u32) -> (u32, bool) {
         let Some(threads) = self.of_process.get(&pid).filter(|threads| threads.len() > 1) else { return (pid, false) };
         if self.threads.get(&pid).is_some_and(|seen| b"Tt".contains(&seen.state)) {
@@ -317,7 +320,8 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Of the threads that wait for another one, of those that are waited for, and of those that wait for somebody who does not exist.
+    /// Of the threads that wait for another one, of those that are waited for, and of those that wait for somebody who
+    /// does not exist.
     fn rows(self) -> Vec<BlockedWait> {
         let peers: HashSet<u32> = self.known.values().filter_map(|known| Some(known.peer?.0)).collect();
         let Walk { machine, threads, known, now_ns, .. } = self;

@@ -1,5 +1,5 @@
-//! When the kernel is asked for waits that last. It has their begins, so that asking costs less than a poll of /proc and may be done
-//! more often: who waits now is known soon after the wait has become long.
+//! When the kernel is asked for waits that last. It has their begins, so that asking costs less than a poll of /proc
+//! and may be done more often: who waits now is known soon after the wait has become long.
 
 use super::attachment::Attachment;
 use crate::clock::{monotonic_ns, thread_cpu_ns};

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 /// Names of modules, with underscores.
 pub(super) type Modules = BTreeSet<String>;
 
-/// Reads /proc/modules, which a kernel without support for modules lacks. A module that is still loading has no types and tracepoints yet.
+/// Reads /proc/modules, which a kernel without support for modules lacks. A module that is still loading has no types
+/// and tracepoints yet.
 pub(super) fn loaded(proc: &Path) -> Modules {
     let text = std::fs::read(proc.join("modules")).unwrap_or_default();
     let text = String::from_utf8_lossy(&text);
@@ -17,7 +18,8 @@ pub(super) fn loaded(proc: &Path) -> Modules {
     text.lines().filter_map(live).collect()
 }
 
-/// Notices that modules were loaded or unloaded: their functions have addresses, their types and tracepoints are there, from then on.
+/// Notices that modules were loaded or unloaded: their functions have addresses, their types and tracepoints are there,
+/// from then on.
 pub(super) struct ModuleWatch {
     proc: PathBuf,
     known: Modules,

@@ -1,6 +1,7 @@
-//! Holders of locks that belong to an open file: flock(2), and fcntl(2) with `F_OFD_SETLK`. The kernel notes the process that took the lock. This
-//! process may be gone, or have closed the file: then its children hold the lock, or another process with the same open file (`flock FILE COMMAND &`
-//! whose `flock` is killed; `flock 9` of a shell). It is released when the last of them closes it, or any of them unlocks it.
+//! Holders of locks that belong to an open file: flock(2), and fcntl(2) with `F_OFD_SETLK`. The kernel notes the
+//! process that took the lock. This process may be gone, or have closed the file: then its children hold the lock, or
+//! another process with the same open file (`flock FILE COMMAND &` whose `flock` is killed; `flock 9` of a shell). It
+//! is released when the last of them closes it, or any of them unlocks it.
 
 use std::path::{Path, PathBuf};
 
@@ -43,8 +44,9 @@ impl OpenFileLocks {
     }
 }
 
-/// The process that holds a lock which another process took (`taken_by`; 0: unknown); the latest of several, since a shell may have the file
-/// open beside its children. `None` where the taker still holds the lock or waits for it as well, or no holder is found.
+/// The process that holds a lock which another process took (`taken_by`; 0: unknown); the latest of several, since a
+/// shell may have the file open beside its children. `None` where the taker still holds the lock or waits for it as
+/// well, or no holder is found.
 pub(super) fn other_holder(proc: &Path, taken_by: u32, waiter: Waiter) -> Option<u32> {
     let file = LockedFile::of(proc, taken_by, waiter)?;
     let mut left = MOST;

@@ -18,9 +18,9 @@ pub struct TraceOptions {
 }
 
 impl TraceOptions {
-    /// For operations slower than `slow_ns`. Waits of a hundredth of it are recorded individually, which leaves space in
-    /// a busy machine's ring; never less than 1 ms or more than 10 ms. A task is blocked from `slow_ns` on, and never
-    /// before 100 ms.
+    /// For operations slower than `slow_ns`. Waits of a hundredth of it are recorded individually, which leaves space
+    /// in a busy machine's ring; never less than 1 ms or more than 10 ms. A task is blocked from `slow_ns` on, and
+    /// never before 100 ms.
     pub fn slower_than(slow_ns: u64, all_requests: bool) -> TraceOptions {
         let interval_ns = (slow_ns / 100).clamp(1_000_000, 10_000_000);
         TraceOptions {

@@ -1,4 +1,5 @@
-//! Loading and attaching the programs. Sources are independent: one that this kernel lacks or refuses costs only itself.
+//! Loading and attaching the programs. Sources are independent: one that this kernel lacks or refuses costs only
+//! itself.
 
 use std::collections::{HashMap, HashSet};
 use std::io::Read;
@@ -64,7 +65,8 @@ pub(super) enum Missing {
     NotLoaded(&'static str),
 }
 
-/// Loads the programs whose tracepoints this kernel has, as far as it accepts them; with the maps of those that were loaded `before`.
+/// Loads the programs whose tracepoints this kernel has, as far as it accepts them; with the maps of those that were
+/// loaded `before`.
 pub(super) fn load(
     sources: &[TraceSource],
     kernel: &Kernel,
@@ -117,8 +119,8 @@ fn load_chosen(
             Err(error) => error,
         };
         let log_text = std::mem::take(&mut *LIBBPF_LOG.lock().unwrap_or_else(PoisonError::into_inner)).concat();
-        // A refused program gives way to the next one of its tracepoint; without any it removes its source. The others are loaded
-        // again.
+        // A refused program gives way to the next one of its tracepoint; without any it removes its source. The others
+        // are loaded again.
         let refused = refused_program(&log_text).and_then(|name| source_of(&sources, name));
         let Some((source, name)) = refused.filter(|(_, name)| wanted.remove(name)) else { return Err(error) };
         if let Some(next) = next_of(source, name, |name| kernel.arguments(name)) {

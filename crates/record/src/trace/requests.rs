@@ -11,8 +11,8 @@ use super::event::{CLASSES, RequestNote};
 use super::programs;
 
 const BUCKETS: usize = REQUEST_BUCKETS as usize;
-/// The first words of `struct device`: its number, three that do not matter here, and the number of each class's histogram
-/// + 1.
+/// The first words of `struct device`: its number, three that do not matter here, and the number of each class's
+/// histogram + 1.
 const DEVICE_WORDS: usize = 4 + CLASSES;
 
 /// The classes that the programs count separately, by `class_of` of `bpf/request/table.h`; other flags are ignored.
@@ -72,7 +72,8 @@ pub(super) fn errno_of(status: u8) -> Option<i32> {
         8 => libc::EILSEQ,
         9 => libc::ENOMEM,
         12 => libc::EAGAIN,
-        // BLK_STS_OFFLINE: since 5.18, and with another number since 6.11. Before and between, of zones and of limits of a command's time.
+        // BLK_STS_OFFLINE: since 5.18, and with another number since 6.11. Before and between, of zones and of limits
+        // of a command's time.
         16 | 17 => libc::ENODEV,
         _ => libc::EIO,
     })

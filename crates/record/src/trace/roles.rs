@@ -1,5 +1,5 @@
-//! What processes of one program are: what they say in their titles (a server's checkpointer, or its child that writes a snapshot), and
-//! what their command line has them do (the script of an interpreter, the subcommand of `git`).
+//! What processes of one program are: what they say in their titles (a server's checkpointer, or its child that writes
+//! a snapshot), and what their command line has them do (the script of an interpreter, the subcommand of `git`).
 
 use std::path::{Path, PathBuf};
 
@@ -74,9 +74,9 @@ fn is_blocked(folder: &Path) -> bool {
     threads.flatten().any(is_blocked)
 }
 
-/// The role in a title, without what changes from moment to moment: `postgres: checkpointer`, `postgres: bob shop [local] UPDATE`,
-/// `nginx: worker process`; a program's name of its own: `redis-rdb-bgsave *:6379`. A title is one argument; a command line has words
-/// without spaces.
+/// The role in a title, without what changes from moment to moment: `postgres: checkpointer`, `postgres: bob shop
+/// [local] UPDATE`, `nginx: worker process`; a program's name of its own: `redis-rdb-bgsave *:6379`. A title is one
+/// argument; a command line has words without spaces.
 fn role(line: &[u8], comm: &str) -> Option<String> {
     let line = shown(line);
     let mut arguments = line.trim_end_matches('\0').split('\0');

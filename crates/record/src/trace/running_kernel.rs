@@ -62,7 +62,8 @@ impl Kernel {
         }
     }
 
-    /// Whether a module is neither loaded nor built in. One that is built in has tracepoints, whose names begin with its own.
+    /// Whether a module is neither loaded nor built in. One that is built in has tracepoints, whose names begin with
+    /// its own.
     pub(super) fn lacks_module(&self, module: &str) -> bool {
         !self.modules.contains(module) && !self.tracepoints.keys().any(|name| name.starts_with(module))
     }

@@ -10,7 +10,8 @@ const THROTTLE_FUNCTION: &str = "blk_throtl_dispatch_work_fn";
 /// The shrinker function of a file system's caches (Linux 3.12 to 6.18).
 const SHRINK_FUNCTION: &str = "super_cache_scan";
 
-/// The ends of direct I/O of file systems, of block devices (twice), of libaio, and of bios split off (Linux 5.12 to 6.18).
+/// The ends of direct I/O of file systems, of block devices (twice), of libaio, and of bios split off (Linux 5.12 to
+/// 6.18).
 const COMPLETIONS: [&str; 5] =
     ["iomap_dio_bio_end_io", "blkdev_bio_end_io", "blkdev_bio_end_io_async", "aio_complete_rw", "bio_chain_endio"];
 /// Calls that submit to libaio, and that wait for its completions.
@@ -71,7 +72,8 @@ impl ProgramSettings {
         (self.slow_ns / 32).clamp(200_000, 50_000_000)
     }
 
-    /// Servers and event loops sleep very often. An eighth of a slow operation is the least that a chain of waits follows.
+    /// Servers and event loops sleep very often. An eighth of a slow operation is the least that a chain of waits
+    /// follows.
     fn await_ns(&self) -> u64 {
         (self.slow_ns / 8).max(self.interval_ns)
     }

@@ -7,8 +7,8 @@ const IF_WAITED: u8 = 16;
 /// `DIRTIES_NOTHING` of the programs.
 const DIRTIES_NOTHING: u8 = 32;
 
-/// One byte for each number: 0, or how the call names its file (`enum names_file` of the programs), whether it counts only if it waited for
-/// storage, and whether it makes no page dirty.
+/// One byte for each number: 0, or how the call names its file (`enum names_file` of the programs), whether it counts
+/// only if it waited for storage, and whether it makes no page dirty.
 pub(super) fn operations() -> [u8; NUMBERS] {
     by_number(|call| {
         let flag = |any, flag| if call.traits.has(any) { flag } else { 0 };

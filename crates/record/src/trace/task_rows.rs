@@ -114,8 +114,8 @@ impl TaskRows {
         };
         self.emit(event.tid, event.pid, name, event.end_ns, traced);
         if event.waker_tid != 0 {
-            // The waker's name dates from the wakeup; the woken task may have run much later. That of a message's sender dates from the
-            // message.
+            // The waker's name dates from the wakeup; the woken task may have run much later. That of a message's
+            // sender dates from the message.
             let (name, seen_ns) = match event.woken_ns {
                 0 => (Name::Remembered(&event.waker), event.end_ns),
                 woken_ns => (Name::Current(&event.waker), woken_ns),
@@ -124,8 +124,8 @@ impl TaskRows {
         }
     }
 
-    /// Emits a thread that was not emitted under this name before, or without who started it and what it is. A missing name is read from
-    /// /proc.
+    /// Emits a thread that was not emitted under this name before, or without who started it and what it is. A missing
+    /// name is read from /proc.
     pub(super) fn emit(&mut self, tid: u32, pid: u32, name: Name, seen_ns: u64, traced: &mut Traced) {
         let mut known = self.known.get(&tid);
         let name = name.newer(known.as_deref(), seen_ns);

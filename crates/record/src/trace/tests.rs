@@ -88,7 +88,8 @@ fn a_waker_is_named_as_of_the_wakeup() {
     assert_eq!((waker.name.as_str(), waker.seen_ns), ("fsfreeze", 5));
 }
 
-/// A runtime's process becomes the container's program. What it did before is sent afterwards, and its older name comes with what it woke:
+/// A runtime's process becomes the container's program. What it did before is sent afterwards, and its older name comes
+/// with what it woke:
 ///
 /// ```text
 ///          2        4        6        8        9
@@ -204,8 +205,8 @@ fn all_loaded(settings: &ProgramSettings) -> Result<Loaded, libbpf_rs::Error> {
     programs::load(&sources, &Kernel::read(&Roots::default(), &sources)?, settings, None)
 }
 
-/// The kernel refuses a program that takes it a million steps to check (BPF_COMPLEXITY_LIMIT_INSNS), and a start, which waits for all
-/// checks, takes a second of CPU time for about 300,000. Compilers differ by some percent.
+/// The kernel refuses a program that takes it a million steps to check (BPF_COMPLEXITY_LIMIT_INSNS), and a start, which
+/// waits for all checks, takes a second of CPU time for about 300,000. Compilers differ by some percent.
 #[test]
 fn the_verifier_checks_the_programs_in_few_steps() {
     let options = TraceOptions::slower_than(1_000_000_000, true);

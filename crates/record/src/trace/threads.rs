@@ -1,5 +1,5 @@
-//! The threads of the machine and their states, from /proc, at minimal cost: a recorder that is always on reads them every
-//! second or so.
+//! The threads of the machine and their states, from /proc, at minimal cost: a recorder that is always on reads them
+//! every second or so.
 
 use std::fmt::Write;
 use std::path::Path;

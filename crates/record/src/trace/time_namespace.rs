@@ -1,5 +1,5 @@
-//! A time namespace with an offset (time_namespaces(7)), where the clock of this process is not the one by which BPF programs stamp
-//! events: what tasks waited for would be looked for at another time, and not be found.
+//! A time namespace with an offset (time_namespaces(7)), where the clock of this process is not the one by which BPF
+//! programs stamp events: what tasks waited for would be looked for at another time, and not be found.
 
 use std::path::Path;
 

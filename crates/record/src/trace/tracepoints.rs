@@ -218,8 +218,8 @@ pub(super) fn all() -> Vec<TraceSource> {
     [TASKS.to_vec(), IO_URING.to_vec(), of_signals(kernel), REQUESTS.to_vec(), modules].concat()
 }
 
-/// The programs of `bpf/early.bpf.c`, by the name of the source that they stand for. They need no more of the kernel than Linux 5.8
-/// and 5.9 brought.
+/// The programs of `bpf/early.bpf.c`, by the name of the source that they stand for. They need no more of the kernel
+/// than Linux 5.8 and 5.9 brought.
 const EARLY: [(&str, &[TracepointProgram]); 7] = [
     (WORKQUEUES, &[program("workqueue_queue_work", "workqueue_queue_work", 3)]),
     (
@@ -258,7 +258,8 @@ pub(super) fn functions() -> impl Iterator<Item = &'static str> {
     programs.filter_map(|program| program.tracepoint.strip_prefix(FUNCTION))
 }
 
-/// The same sources, with programs at functions where the kernel has these, but not the tracepoints. `has` says what it has.
+/// The same sources, with programs at functions where the kernel has these, but not the tracepoints. `has` says what it
+/// has.
 pub(super) fn at_functions(sources: &[TraceSource], has: impl Fn(&str) -> bool) -> Vec<TraceSource> {
     let has_all = |programs: &[TracepointProgram]| programs.iter().all(|program| has(program.tracepoint));
     let instead = |source: &TraceSource| {

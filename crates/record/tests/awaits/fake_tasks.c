@@ -1,5 +1,5 @@
-/* Whom a task waits for, asked in user space with two fake tasks: one that waits, and one that wakes it. A line of numbers on the standard
- * input is a question, a line on the standard output its answer. */
+/* Whom a task waits for, asked in user space with two fake tasks: one that waits, and one that wakes it. A line of
+ * numbers on the standard input is a question, a line on the standard output its answer. */
 #include "bpf.h"
 /* The test sets them. */
 #define const

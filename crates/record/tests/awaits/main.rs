@@ -1,5 +1,5 @@
-//! Whom a task waits for (`wait/awaits.h`) and what it remembers of channels (`channel/table.h`): the programs' own code,
-//! compiled for user space, and asked with two fake tasks.
+//! Whom a task waits for (`wait/awaits.h`) and what it remembers of channels (`channel/table.h`): the programs' own
+//! code, compiled for user space, and asked with two fake tasks.
 
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Write};
@@ -221,7 +221,8 @@ prop_compose! {
     ) -> Scene {
         let exits = waker == "exit_group";
         Scene {
-            call, waker, state, file, waker_file, relation, exits, asked, answered, owed, waker_owed, futex_command, futex_value,
+            call, waker, state, file, waker_file, relation, exits, asked, answered, owed, waker_owed, futex_command,
+                futex_value,
             futex_now, asked_queue, waker_received_from,
         }
     }

@@ -1,4 +1,5 @@
-//! Whom a task waits for is known by the channel that it used, not by the number of a descriptor: a program with hundreds of them.
+//! Whom a task waits for is known by the channel that it used, not by the number of a descriptor: a program with
+//! hundreds of them.
 
 #[path = "../trace_stage/mod.rs"]
 mod trace_stage;
@@ -80,7 +81,8 @@ fn client() {
     });
 }
 
-/// A server has a client's request, sends something to another client, and then waits for what a thread of its own gives it.
+/// A server has a client's request, sends something to another client, and then waits for what a thread of its own
+/// gives it.
 fn server() {
     let [(client, asked), (_idle, other)] = alike(connections(), |(_, server)| server.as_raw_fd());
     let (mut result, mut worker) = std::io::pipe().unwrap();

@@ -1,4 +1,5 @@
-//! File systems on loop devices for the tracer's tests, and the tracer around a command. All of it is removed afterwards.
+//! File systems on loop devices for the tracer's tests, and the tracer around a command. All of it is removed
+//! afterwards.
 #![allow(dead_code)] // Not every test file uses all of it.
 
 use std::path::PathBuf;

@@ -35,8 +35,8 @@ fn write(setting: &Setting, target: &Target, limit: Option<KnownLimit>) -> Optio
     }
 }
 
-/// A command as lines of at most so many columns: a shell reads them as one. A line breaks at a blank, or within a word that is longer than a
-/// line.
+/// A command as lines of at most so many columns: a shell reads them as one. A line breaks at a blank, or within a word
+/// that is longer than a line.
 pub(super) fn wrapped(command: &str, columns: usize) -> Vec<String> {
     const CONTINUES: &str = " \\";
     let room = columns.saturating_sub(CONTINUES.len()).max(1);
@@ -81,7 +81,8 @@ mod tests {
     proptest! {
         /// What a shell reads is the command: it drops a backslash with the line's end.
         #[test]
-        fn no_line_is_longer_and_nothing_is_lost(command in "[a-z/{}=]{1,40}( [a-z/{}=]{1,120}){0,6}", columns in 20_usize..100) {
+        fn no_line_is_longer_and_nothing_is_lost(command in "[a-z/{}=]{1,40}( \
+             [a-z/{}=]{1,120}){0,6}", columns in 20_usize..100) {
             let lines = wrapped(&command, columns);
             prop_assert!(lines.iter().all(|line| line.chars().count() <= columns), "{lines:?}");
             prop_assert_eq!(lines.join("\n").replace("\\\n", ""), command);

@@ -119,7 +119,8 @@ fn without_command(title: &str, command: Option<&str>) -> String {
     before.unwrap_or(title).to_owned()
 }
 
-/// Where a memory limit evicts what is read again, the choice that raises it, if that may save a third of what the best one does.
+/// Where a memory limit evicts what is read again, the choice that raises it, if that may save a third of what the best
+/// one does.
 fn evicted(advice: &Advice, best: usize) -> Option<&Choice> {
     let least = advice.choices[best].saved() / 3.0;
     let is_of_eviction = |change: &Change| match change {

@@ -1,4 +1,5 @@
-//! A line of an answer: words, and the values that it states. Words are fixed, so that no number gets into a line that is not a value.
+//! A line of an answer: words, and the values that it states. Words are fixed, so that no number gets into a line that
+//! is not a value.
 
 use model::cause::Cause;
 use model::quantity::{Bytes, Nanoseconds};

@@ -1,4 +1,5 @@
-//! One operation in one line, while it lasts or just after it: `psql/7 poll blocked 4.00 s: lock <- postgres/8 <- psql/9`.
+//! One operation in one line, while it lasts or just after it: `psql/7 poll blocked 4.00 s: lock <- postgres/8 <-
+//! psql/9`.
 
 use explain::blame::{Holds, Link, STOPPED, Stall};
 use explain::snapshot::Stuck;

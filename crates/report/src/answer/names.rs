@@ -1,4 +1,5 @@
-//! Names as short as they tell something: of programs as people call them, of cgroups by their unit, container or last component.
+//! Names as short as they tell something: of programs as people call them, of cgroups by their unit, container or last
+//! component.
 
 use explain::blame::{Culprit, TaskId};
 use model::container::Containers;

@@ -37,7 +37,8 @@ pub(super) struct Reason<'a> {
     pub(super) example: Option<&'a Stall>,
 }
 
-/// Time by the cause that chains end with, the most first. `advice` says what is behind waits, of the operations that it is for.
+/// Time by the cause that chains end with, the most first. `advice` says what is behind waits, of the operations that
+/// it is for.
 pub(super) fn ended(part: &Part<'_>, advice: Option<&Advice>) -> Vec<Ended> {
     let mut all: Vec<Ended> = Vec::new();
     let mut add = |cause: Cause, time_ns: u64, through: Option<Cause>| {

@@ -34,7 +34,8 @@ impl EvidenceShares {
 
     fn json(self) -> Value {
         let EvidenceShares { traced, stack, aggregated, unexplained } = self;
-        json!({"traced_share": traced, "stack_share": stack, "aggregated_share": aggregated, "unexplained_share": unexplained})
+        json!({"traced_share": traced, "stack_share": stack, "aggregated_share": aggregated,
+            "unexplained_share": unexplained})
     }
 }
 

@@ -14,7 +14,8 @@ const WORST: usize = 20;
 /// Blanks before a label.
 const MARGIN: &str = "  ";
 
-/// The answer, what of the machine it leaves out under a heading of its own, and what to type next: `run` is the run's directory, if it has one.
+/// The answer, what of the machine it leaves out under a heading of its own, and what to type next: `run` is the run's
+/// directory, if it has one.
 pub fn text(answer: &Answer, run: Option<&str>, style: Style) -> String {
     let columns = columns(style);
     let mut lines: Vec<String> = answer.headline.wrapped(columns).iter().map(|line| style.heading(line)).collect();
@@ -35,8 +36,8 @@ pub fn text(answer: &Answer, run: Option<&str>, style: Style) -> String {
     lines.into_iter().map(|line| format!("{}\n", line.trim_end())).collect()
 }
 
-/// The same without colours and without what comes next, for a screen that has room for so many lines: where they are too few for all, the begin of
-/// each label's lines.
+/// The same without colours and without what comes next, for a screen that has room for so many lines: where they are
+/// too few for all, the begin of each label's lines.
 pub fn lines(answer: &Answer, style: Style, most: usize) -> Vec<String> {
     let plain = Style { color: false, ..style };
     let mut lines = answer.headline.wrapped(style.width);
@@ -85,7 +86,8 @@ fn fix(answer: &Answer, columns: usize, style: Style) -> Vec<String> {
     lines
 }
 
-/// A command, from the first column on where a word of it has no room behind the labels: blanks before the rest of a word would end it.
+/// A command, from the first column on where a word of it has no room behind the labels: blanks before the rest of a
+/// word would end it.
 fn typed(command: &str, columns: usize, style: Style) -> Vec<String> {
     let indented = command::wrapped(command, columns - INDENT);
     let breaks_words = indented.iter().any(|line| line.ends_with('\\') && !line.ends_with(" \\"));

@@ -63,7 +63,8 @@ fn lasted(stall: &Stall) -> Line {
     }
 }
 
-/// `by process: 2.00 s dd/93, 1.00 s tar/94`: nothing for a single one. A client and the server that it waits for both count.
+/// `by process: 2.00 s dd/93, 1.00 s tar/94`: nothing for a single one. A client and the server that it waits for both
+/// count.
 fn by_process(part: &Part<'_>) -> Option<Line> {
     let groups = part.groups();
     let is_large = |group: &&&VictimGroup| part.share_of(group.wall_ns) >= LEAST && group.name.is_some();

@@ -28,7 +28,8 @@ pub fn document(findings: &BlkFindings<'_>) -> Value {
             "phases": phases(&report.phases),
             "overhead": shares(report.devices.iter().map(|device| &device.tables)),
         },
-        "devices": report.devices.iter().map(|report| device(&report.device.to_string(), &report.tables)).collect::<Vec<_>>(),
+        "devices": report.devices.iter().map(|report| device(&report.device.to_string(),
+            &report.tables)).collect::<Vec<_>>(),
         "kinds": report.kinds.iter().map(|(kind, times)| json!({
             "rwbs": kind.to_string(), "bios": times.queued, "bytes": times.queued_bytes,
             "q2c": times_of(&times.q2c), "d2c": times_of(&times.d2c),
@@ -82,7 +83,8 @@ fn damage(findings: &BlkFindings<'_>) -> Value {
     let reading = &findings.reading;
     let counts = reading.damage.iter().filter(|(_, count, _)| *count > 0);
     json!({
-        "counts": counts.map(|(name, count, amount)| ((*name).to_owned(), json!({"count": count, "amount": amount}))).collect::<Map<_, _>>(),
+        "counts": counts.map(|(name, count, amount)| ((*name).to_owned(), json!({"count": count,
+            "amount": amount}))).collect::<Map<_, _>>(),
         "positions": reading.positions.iter().map(|(kind, input, offset, amount)| json!({
             "kind": kind, "input": reading.inputs.get(*input), "offset": offset, "amount": amount,
         })).collect::<Vec<_>>(),
@@ -139,7 +141,8 @@ fn device(name: &str, tables: &DeviceTables) -> Value {
         "request_waits": tables.sleeps,
         "counted_out": counted_out(tables),
         "lost": {"gaps": tables.lost.0, "events": tables.lost.1},
-        "remapped_from": tables.remapped_from.iter().map(|(from, count)| (from.to_string(), json!(count))).collect::<Map<_, _>>(),
+        "remapped_from": tables.remapped_from.iter().map(|(from, count)| (from.to_string(),
+            json!(count))).collect::<Map<_, _>>(),
         "flushes_d2c": times_of(&tables.flushes),
         "passthrough_d2c": times_of(&tables.passthrough),
         "request_sectors": {

@@ -62,7 +62,8 @@ fn damage(findings: &BlkFindings<'_>) -> Vec<String> {
     if reading.gaps > 0 {
         let (lost, gaps) = (grouped(reading.lost_events), grouped(reading.gaps));
         lines.push(format!(
-            "{lost} events are lost, in {gaps} gaps: depths, rates and counts are too low; bios in flight during a gap are \
+            "{lost} events are lost, in {gaps} gaps: depths, rates and counts are too low; bios in flight during a gap \
+             are \
              excluded"
         ));
     }

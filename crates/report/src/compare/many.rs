@@ -40,7 +40,8 @@ pub fn many(baseline: &str, found: &[Comparison], style: Style) -> String {
         text,
         "{}",
         style.faint(
-            " + better, - worse, = the same, ? not enough data, … unfinished or a lower bound; --only NAME shows one configuration"
+            " + better, - worse, = the same, ? not enough data, … unfinished or a lower bound; --only NAME shows one \
+             configuration"
         )
     );
     let by_machine: BTreeSet<String> = found.iter().filter_map(machines::sentence).collect();

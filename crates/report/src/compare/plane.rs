@@ -1,7 +1,7 @@
 //! A metric over a plane of two settings: text, Markdown, CSV, and a heat map.
 //!
-//! The heat map's colours fall monotonically in luminance (stops of the cividis map by Nunez, Anderton and Renslow, 2018,
-//! designed for colour vision deficiency), which also suits print. Each cell shows its number.
+//! The heat map's colours fall monotonically in luminance (stops of the cividis map by Nunez, Anderton and Renslow,
+//! 2018, designed for colour vision deficiency), which also suits print. Each cell shows its number.
 
 use std::fmt::Write as _;
 

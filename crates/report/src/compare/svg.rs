@@ -1,4 +1,5 @@
-//! A chart with a point for each run of each metric: it shows the distribution, outliers and the number of runs, which bars hide.
+//! A chart with a point for each run of each metric: it shows the distribution, outliers and the number of runs, which
+//! bars hide.
 
 use std::fmt::Write as _;
 
@@ -57,7 +58,8 @@ fn legend(first: &Comparison, found: &[Comparison]) -> (String, f64) {
     }
     let _ = writeln!(
         text,
-        "<text x=\"{LEFT}\" y=\"{}\" fill=\"#777\">a point is a run; a bar is the median; each metric has its own scale, \
+        "<text x=\"{LEFT}\" y=\"{}\" fill=\"#777\">a point is a run; a bar is the median; each metric has its own \
+         scale, \
          from zero if that is near; sides from top to bottom as above</text>",
         LINE * (lines + 1.0) + 2.0
     );
@@ -133,7 +135,8 @@ fn points(text: &mut String, y: f64, colour: &str, values: &[f64], axis: &Axis) 
         let middle = axis.x(middle);
         let _ = writeln!(
             text,
-            "<line x1=\"{middle:.1}\" x2=\"{middle:.1}\" y1=\"{:.1}\" y2=\"{:.1}\" stroke=\"{colour}\" stroke-width=\"2\"/>",
+            "<line x1=\"{middle:.1}\" x2=\"{middle:.1}\" y1=\"{:.1}\" y2=\"{:.1}\" stroke=\"{colour}\" \
+             stroke-width=\"2\"/>",
             y - 6.0,
             y + 6.0
         );

@@ -22,7 +22,8 @@ pub(super) fn convoys(text: &mut String, explanation: &Explanation, style: Style
     }
 }
 
-/// `4 threads of fio/12 waited, 3 times, at most 1.96 s each, for neighbour/123: lock: inode lock of a file (rwsem write)`.
+/// `4 threads of fio/12 waited, 3 times, at most 1.96 s each, for neighbour/123: lock: inode lock of a file (rwsem
+/// write)`.
 fn line(convoy: &Convoy) -> String {
     let tasks = match (&convoy.process, convoy.processes) {
         (_, one_each) if one_each == convoy.victims => format!("{} processes", grouped(convoy.victims)),

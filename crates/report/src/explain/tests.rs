@@ -234,8 +234,8 @@ fn json_keeps_its_contract() {
     assert_eq!(value["losses"]["lost"]["slow requests"], 12);
 }
 
-/// Nobody is known for the longest wait: it leads the text and the document, of which the page takes its first entries, and the sentences
-/// say so.
+/// Nobody is known for the longest wait: it leads the text and the document, of which the page takes its first entries,
+/// and the sentences say so.
 #[test]
 fn a_root_blocker_that_nobody_knows_is_not_hidden() {
     let mut blame = Blame::new(None, &description(true));

@@ -54,7 +54,8 @@ fn heading(advice: &Advice) -> &'static str {
 /// What the run does not show: no limit is not the same.
 fn unknown(text: &mut String, advice: &Advice, style: Style) {
     if advice.memory_limit_is_unknown {
-        let line = "unknown: whether a memory limit was reached. Runs sample those of the 16 busiest cgroups, without the root.";
+        let line = "unknown: whether a memory limit was reached. Runs sample those of the 16 busiest cgroups, without \
+                    the root.";
         let _ = writeln!(text, "\n {}", style.remark(line));
     }
 }

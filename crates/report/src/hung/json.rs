@@ -25,7 +25,8 @@ pub fn document(findings: &HungFindings<'_>) -> Value {
             "tasks": root.tasks,
             "tasks_behind": root.behind,
         })).collect::<Vec<_>>(),
-        "signs": dump.signs.iter().map(|sign| json!({"of": sign.of, "message": sign.text, "count": sign.count})).collect::<Vec<_>>(),
+        "signs": dump.signs.iter().map(|sign| json!({"of": sign.of, "message": sign.text,
+            "count": sign.count})).collect::<Vec<_>>(),
         "collect_next": advice,
     })
 }

@@ -14,7 +14,8 @@ pub fn comparison(found: &Comparison) -> Value {
         })).collect::<Vec<_>>(),
         "machines_differ_in": found.machines_differ_in,
         "differences": found.differences.iter().map(|difference| json!({
-            "what": difference.what, "a": difference.a, "b": difference.b, "intended": difference.intended, "follows": difference.implied_by,
+            "what": difference.what, "a": difference.a, "b": difference.b, "intended": difference.intended,
+                "follows": difference.implied_by,
         })).collect::<Vec<_>>(),
         "cautions": found.cautions,
         "metrics": found.metrics.iter().map(metric).collect::<Vec<_>>(),
@@ -36,7 +37,10 @@ pub fn scaling(found: &Scaling) -> Value {
             json!({"runs": cell.runs, "median": cell.median, "ci95": interval})
         })
     };
-    let row = |(value, cells): (&String, &Vec<Option<Cell>>)| json!({"value": value, "cells": cells.iter().map(cell).collect::<Vec<_>>()});
+    let row = |(value, cells): (&String, &Vec<Option<Cell>>)| {
+        json!({"value": value,
+        "cells": cells.iter().map(cell).collect::<Vec<_>>()})
+    };
     json!({
         "metric": found.metric,
         "unit": found.unit,

@@ -10,8 +10,8 @@ use model::stall::KindCounts;
 use model::title::Activity;
 use serde_json::{Map, Value, json};
 
-/// The whole document. `causes` include `running` and `unexplained` and sum exactly to `wall_ns`; those of a stall sum to
-/// its duration.
+/// The whole document. `causes` include `running` and `unexplained` and sum exactly to `wall_ns`; those of a stall sum
+/// to its duration.
 pub fn explanation(run: &str, explanation: &Explanation) -> Value {
     json!({
         "run": run,
@@ -202,7 +202,8 @@ pub(crate) fn culprit(culprit: &Culprit) -> Value {
         "evicts": Some(culprit.evicts).filter(|evicts| *evicts),
         "time_ns": culprit.time_ns,
         "own_ns": culprit.own_ns,
-        "victims": culprit.victims.iter().map(|(task, ns)| json!({"task": task.to_string(), "time_ns": ns})).collect::<Vec<_>>(),
+        "victims": culprit.victims.iter().map(|(task, ns)| json!({"task": task.to_string(),
+            "time_ns": ns})).collect::<Vec<_>>(),
         "victims_total": culprit.victims_count,
         "at_once": Some(culprit.at_once).filter(|tasks| *tasks > 0),
     })
@@ -340,7 +341,8 @@ fn losses(explanation: &Explanation) -> Value {
     json!({
         "lost": losses.lost.iter().map(|(what, count)| (what.clone(), json!(count))).collect::<Map<_, _>>(),
         "tables": losses.tables.iter().map(|(table, why)| json!({"table": table, "why": why})).collect::<Vec<_>>(),
-        "missing": losses.missing.iter().map(|(what, why, remedy)| json!({"what": what, "why": why, "remedy": remedy})).collect::<Vec<_>>(),
+        "missing": losses.missing.iter().map(|(what, why, remedy)| json!({"what": what, "why": why,
+            "remedy": remedy})).collect::<Vec<_>>(),
         "damaged_rows": losses.damaged,
         "damaged_parts": losses.parts,
         "unknown_requests": losses.unknown_requests,

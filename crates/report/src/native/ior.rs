@@ -1,9 +1,10 @@
 //! IOR's table of results and its two lines of maxima.
 //!
-//! Times are defined as in the original (`ReduceIterResults` of its src/ior.c): each of `open(s)`, `wr/rd(s)`, `close(s)` and
-//! `total(s)` is from the first rank's begin to the last rank's end, so the first three overlap where ranks are not in step, and
-//! their sum may exceed the total. fsync belongs to `wr/rd(s)`. `bw` is all bytes over `total(s)`, `IOPS` all transfers over
-//! `wr/rd(s)`, and `Latency(s)` that of the best rank: its own time between open and close over its transfers.
+//! Times are defined as in the original (`ReduceIterResults` of its src/ior.c): each of `open(s)`, `wr/rd(s)`,
+//! `close(s)` and `total(s)` is from the first rank's begin to the last rank's end, so the first three overlap where
+//! ranks are not in step, and their sum may exceed the total. fsync belongs to `wr/rd(s)`. `bw` is all bytes over
+//! `total(s)`, `IOPS` all transfers over `wr/rd(s)`, and `Latency(s)` that of the best rank: its own time between open
+//! and close over its transfers.
 
 use std::fmt::Write as _;
 
@@ -72,7 +73,8 @@ fn seconds(ns: u64) -> f64 {
 }
 
 impl Times {
-    /// From the ranks' own; `None` where a rank could not open its file, and in runs of versions that did not record them.
+    /// From the ranks' own; `None` where a rank could not open its file, and in runs of versions that did not record
+    /// them.
     fn of(ranks: &[Member]) -> Option<Times> {
         let of_each = |time: fn(&Member) -> Option<u64>| ranks.iter().map(time).collect::<Option<Vec<u64>>>();
         let (opened, closing) = (of_each(|rank| rank.opened_ns)?, of_each(|rank| rank.closing_ns)?);

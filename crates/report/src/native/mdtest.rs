@@ -1,7 +1,7 @@
 //! mdtest's table of rates over all iterations.
 //!
-//! A rate is all items of a phase over the time from the common start of all ranks to the end of the last one. As in the original,
-//! the deviation is that of the iterations themselves (not of a sample), and what was not done has zeros.
+//! A rate is all items of a phase over the time from the common start of all ranks to the end of the last one. As in
+//! the original, the deviation is that of the iterations themselves (not of a sample), and what was not done has zeros.
 
 use std::fmt::Write as _;
 

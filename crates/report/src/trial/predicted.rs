@@ -28,8 +28,8 @@ pub struct Tried<'a> {
 }
 
 impl Tried<'_> {
-    /// Each figure that is both predicted and measured, with the predicted ratio: of the operations that are slow, in the
-    /// same time. `None`: too few of the recorded ones are still slow, or the kernel sets the length of pauses.
+    /// Each figure that is both predicted and measured, with the predicted ratio: of the operations that are slow, in
+    /// the same time. `None`: too few of the recorded ones are still slow, or the kernel sets the length of pauses.
     fn figures(&self) -> [(FigureKind, Option<Ratio>); 3] {
         let recorded = &self.choice.prediction.recorded;
         let predicted = &self.choice.prediction.in_same_time;

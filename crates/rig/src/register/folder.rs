@@ -14,8 +14,8 @@ use crate::remove::undo;
 use crate::{Owner, RigError, Roots};
 
 const LOCK_WAIT: Duration = Duration::from_secs(10);
-/// How long a start waits for the files of dead owners: for a tool that outlives its program, and for the kernel, which closes
-/// the files of a program one after another.
+/// How long a start waits for the files of dead owners: for a tool that outlives its program, and for the kernel, which
+/// closes the files of a program one after another.
 const PATIENCE: Duration = Duration::from_secs(2);
 const PAUSE: Duration = Duration::from_millis(10);
 const REMEDY: &str = "remove it, or make it a directory of your own with mode 0700";
@@ -39,8 +39,8 @@ pub(super) fn default_folder() -> PathBuf {
 }
 
 impl RegisterFolder {
-    /// Opens the folder, or creates it. A folder that another user owns or can write to is refused: its files decide what we
-    /// delete.
+    /// Opens the folder, or creates it. A folder that another user owns or can write to is refused: its files decide
+    /// what we delete.
     pub(super) fn open(folder: &Path) -> Result<RegisterFolder, RigError> {
         let refused = |why: String| RigError::Register { path: folder.to_owned(), why, remedy: REMEDY };
         match effect::create_directory(folder, 0o700) {
@@ -94,8 +94,8 @@ impl RegisterFolder {
         journals.any(|path| matches!(Journal::take(&path), Ok(None)))
     }
 
-    /// Removes what that dead owner left. Does not wait for the lock of its file: the kernel frees it only after it has closed
-    /// the owner's files, which takes seconds where BPF programs are among them.
+    /// Removes what that dead owner left. Does not wait for the lock of its file: the kernel frees it only after it has
+    /// closed the owner's files, which takes seconds where BPF programs are among them.
     pub(super) fn sweep_dead(&self, roots: &Roots, owner: &Owner) -> Result<Vec<Removed>, RigError> {
         let mut removed = Vec::new();
         let own = format!("{}-{}-", owner.pid, owner.start_ticks);

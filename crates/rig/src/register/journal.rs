@@ -73,8 +73,8 @@ impl Journal {
         Ok(journal)
     }
 
-    /// The file and its lock for a tool: it stays locked until the tool has ended, even if its owner dies before. A tool that reads
-    /// it finds its end.
+    /// The file and its lock for a tool: it stays locked until the tool has ended, even if its owner dies before. A
+    /// tool that reads it finds its end.
     pub(super) fn held(&self) -> Result<File, RigError> {
         self.file.try_clone().map_err(RigError::io("share", &self.path))
     }

@@ -10,7 +10,8 @@ use crate::outcome::Outcome;
 /// A command that changes a setting takes no longer.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(30);
 
-/// The command, for `sh`. It may be reverted by another process than the one that applied it, so both have the same clean environment.
+/// The command, for `sh`. It may be reverted by another process than the one that applied it, so both have the same
+/// clean environment.
 pub(crate) fn shell(command: &str) -> Command {
     let mut shell = Command::new("sh");
     clean_environment(shell.args(["-c", command]));

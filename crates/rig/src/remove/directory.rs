@@ -21,11 +21,12 @@ const DEADLINE: Duration = Duration::from_secs(120);
 /// Another program holds the directory (flock): a load of ours that uses it.
 pub(super) struct InUse;
 
-/// A killed load's threads hold the directory until the last of them has exited, which on a slowed disk is a moment after
-/// its main thread.
+/// A killed load's threads hold the directory until the last of them has exited, which on a slowed disk is a moment
+/// after its main thread.
 const DYING: Duration = Duration::from_secs(2);
 
-/// Locks the directory against other programs while it is removed. `None` if it cannot be opened; its removal reports that.
+/// Locks the directory against other programs while it is removed. `None` if it cannot be opened; its removal reports
+/// that.
 pub(super) fn hold(path: &Path, patience: Duration) -> Result<Option<File>, InUse> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let Ok(directory) = rustix::fs::open(path, flags, Mode::empty()) else { return Ok(None) };

@@ -1,4 +1,5 @@
-//! Whether a resource is still there. Only the kernel's answer that it is not is one: after any other error it stays registered.
+//! Whether a resource is still there. Only the kernel's answer that it is not is one: after any other error it stays
+//! registered.
 
 use std::fs::{self, Metadata};
 use std::io;

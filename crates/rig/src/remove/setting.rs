@@ -6,8 +6,8 @@ use std::path::Path;
 use crate::effect;
 use crate::outcome::Outcome;
 
-/// The current value of a setting: the word in brackets if it is a list, `none [mq-deadline] bfq`; the rest of a device's line
-/// in a file with a line for each device, and nothing if it has none.
+/// The current value of a setting: the word in brackets if it is a list, `none [mq-deadline] bfq`; the rest of a
+/// device's line in a file with a line for each device, and nothing if it has none.
 pub(crate) fn present(file: &Path, device: Option<&str>) -> std::io::Result<String> {
     let text = fs::read_to_string(file)?;
     let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -19,8 +19,8 @@ pub(crate) fn present(file: &Path, device: Option<&str>) -> std::io::Result<Stri
     Ok(words(chosen.unwrap_or(&text)))
 }
 
-/// Whether a setting has a value. Of `NAME=VALUE` pairs the kernel shows also those that were not written. A device whose line
-/// says nothing has none. `max` of a CPU quota keeps the period (`max 100000`).
+/// Whether a setting has a value. Of `NAME=VALUE` pairs the kernel shows also those that were not written. A device
+/// whose line says nothing has none. `max` of a CPU quota keeps the period (`max 100000`).
 pub(crate) fn has(present: &str, value: &str) -> bool {
     let removes = |word: &str| word == "0" || word == "default" || word.ends_with("=max");
     let is_pairs = !value.is_empty() && value.split(' ').all(|word| word.contains('='));

@@ -1,5 +1,6 @@
-//! Every crash of a small program that makes a setting, a cgroup and a directory and removes them again: before each change and in its
-//! middle. Each next start must remove all that is left, and nothing else, wherever it crashes itself, and the one after it, and so on.
+//! Every crash of a small program that makes a setting, a cgroup and a directory and removes them again: before each
+//! change and in its middle. Each next start must remove all that is left, and nothing else, wherever it crashes
+//! itself, and the one after it, and so on.
 
 mod world;
 
@@ -35,7 +36,8 @@ fn deaths(world: &World) -> BTreeSet<Snapshot> {
     unreachable!("a program ends");
 }
 
-/// Lets the next start die at each moment of each state, until no new state is found. Returns the states and the starts.
+/// Lets the next start die at each moment of each state, until no new state is found. Returns the states and the
+/// starts.
 fn starts(world: &World, first: BTreeSet<Snapshot>, stranger: Stranger) -> (usize, usize) {
     let mut found = first.clone();
     let mut open: Vec<Snapshot> = first.into_iter().collect();

@@ -95,8 +95,8 @@ fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
     }
 }
 
-/// Waits until a process is stuck in the kernel: it stays in uninterruptible sleep for longer than reading a page of its
-/// program takes.
+/// Waits until a process is stuck in the kernel: it stays in uninterruptible sleep for longer than reading a page of
+/// its program takes.
 fn wait_until_stuck(pid: u32) {
     let uninterruptible = || {
         let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();

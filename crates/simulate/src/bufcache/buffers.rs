@@ -107,8 +107,8 @@ impl Buffers {
         self.used -= u64::from(to == State::Absent);
     }
 
-    /// Makes room for one more buffer, and recycles a clean one if necessary: `getnewbuf_scan()`. False: all are dirty or
-    /// busy.
+    /// Makes room for one more buffer, and recycles a clean one if necessary: `getnewbuf_scan()`. False: all are dirty
+    /// or busy.
     pub(super) fn room(&mut self) -> bool {
         // A held buffer is put back once; a process that holds one needs at most one more.
         let mut held = self.files.len();

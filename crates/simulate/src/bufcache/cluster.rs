@@ -31,7 +31,8 @@ pub(super) struct Decision {
 }
 
 impl ClusterState {
-    /// `most`: blocks that may follow the first of a cluster. `ignore`: write a complete cluster whatever its sequential count.
+    /// `most`: blocks that may follow the first of a cluster. `ignore`: write a complete cluster whatever its
+    /// sequential count.
     ///
     /// When a file grows, FreeBSD tries to relocate a started cluster to make it contiguous. Here this always fails.
     pub(super) fn write(&mut self, full: Full, most: u64, ignore: bool) -> Decision {
@@ -68,8 +69,8 @@ impl ClusterState {
 mod tests {
     use super::{ClusterState, Full};
 
-    /// Writes blocks in order, with a break before those marked `|`. Returns for each `-` (stays dirty), `!` (written now),
-    /// or the cluster that is pushed.
+    /// Writes blocks in order, with a break before those marked `|`. Returns for each `-` (stays dirty), `!` (written
+    /// now), or the cluster that is pushed.
     fn written(breaks: &str, most: u64, seqcount: u64, ignore: bool) -> String {
         let mut state = ClusterState::default();
         let decisions = breaks.chars().enumerate().map(|(block, mark)| {

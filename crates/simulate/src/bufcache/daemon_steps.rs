@@ -103,8 +103,8 @@ impl Engine<'_> {
             self.daemon_after(self.config.flush_ns);
             return;
         }
-        // If it flushed nothing, it scans the queue a second time, for buffers with dependencies. It holds the queue's lock
-        // during both scans.
+        // If it flushed nothing, it scans the queue a second time, for buffers with dependencies. It holds the queue's
+        // lock during both scans.
         let nothing = self.daemon.flushed == 0;
         let passes = if nothing { 2 } else { 1 };
         let scan_ns = passes * self.buffers.dirty * self.config.scan_ns;

@@ -47,7 +47,8 @@ impl Device {
         }
     }
 
-    /// Starts a transfer, and fills in its number, times and the requests in flight. Returns its slot, and its completion time.
+    /// Starts a transfer, and fills in its number, times and the requests in flight. Returns its slot, and its
+    /// completion time.
     pub(super) fn start(&mut self, mut transfer: Transfer, bytes: u64, now_ns: u64) -> (usize, u64) {
         let time = if transfer.write { &self.config.write } else { &self.config.read };
         let own_ns = time.draw_ns(&mut self.random);

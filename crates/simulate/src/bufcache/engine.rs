@@ -135,7 +135,8 @@ impl<'o> Engine<'o> {
         }
     }
 
-    /// Handles events until the runtime is over, all tasks have finished, or nothing will ever happen again. Returns that time.
+    /// Handles events until the runtime is over, all tasks have finished, or nothing will ever happen again. Returns
+    /// that time.
     fn run_events(&mut self) -> u64 {
         let runtime_ns = self.config.runtime_ns;
         while let Some(due) = self.agenda.next_due() {

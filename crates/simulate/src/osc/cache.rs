@@ -7,8 +7,8 @@ use super::simulation::{Due, Simulation};
 use super::writer::{Activity, CACHE};
 
 impl Simulation<'_> {
-    /// osc_queue_async_io: adds the page to the writer's active extent, to another that it continues, or to a new one. False
-    /// if the writer sleeps, or writes synchronously.
+    /// osc_queue_async_io: adds the page to the writer's active extent, to another that it continues, or to a new one.
+    /// False if the writer sleeps, or writes synchronously.
     pub(super) fn queue_async_io(&mut self, id: usize) -> bool {
         let (object, page) = (self.writers[id].object, self.writers[id].page);
         let osc = self.objects[object].osc;
@@ -38,8 +38,8 @@ impl Simulation<'_> {
         room
     }
 
-    /// osc_enter_cache: waits while pages are dirty or in flight, since their completion may free room. If none are, no grant
-    /// will come, and the page is written synchronously.
+    /// osc_enter_cache: waits while pages are dirty or in flight, since their completion may free room. If none are, no
+    /// grant will come, and the page is written synchronously.
     fn enter_cache(&mut self, id: usize) -> bool {
         let osc_id = self.objects[self.writers[id].object].osc;
         if self.enter_cache_try(osc_id) {
@@ -66,8 +66,8 @@ impl Simulation<'_> {
         false
     }
 
-    /// osc_wake_cache_waiters: all waiters leave the queue. Those for whom there is room have it; the others must try again.
-    /// Until they run, they do not count as waiters.
+    /// osc_wake_cache_waiters: all waiters leave the queue. Those for whom there is room have it; the others must try
+    /// again. Until they run, they do not count as waiters.
     pub(super) fn wake_cache_waiters(&mut self, osc: usize) {
         while let Some(id) = self.oscs[osc].waiters.pop_front() {
             let entered = self.enter_cache_try(osc);
@@ -177,7 +177,8 @@ impl Simulation<'_> {
         self.objects[object].pending_pages -= pages;
     }
 
-    /// osc_extent_release: the extent may be written from now on. Queues work for ptlrpcd if the object now makes an RPC.
+    /// osc_extent_release: the extent may be written from now on. Queues work for ptlrpcd if the object now makes an
+    /// RPC.
     pub(super) fn release(&mut self, extent: usize) {
         let (object, pages) = (self.extents[extent].object, self.extents[extent].pages);
         self.extents.set_state(extent, State::Cache);

@@ -169,8 +169,8 @@ impl Simulation<'_> {
         }
     }
 
-    /// osc_cache_writeback_range: cached extents in the range are written now, active ones when their writer releases them.
-    /// Returns all extents in the range.
+    /// osc_cache_writeback_range: cached extents in the range are written now, active ones when their writer releases
+    /// them. Returns all extents in the range.
     pub(super) fn writeback_range(&mut self, object: usize, first: u64, last: u64, list: List) -> Vec<usize> {
         let begin = self.objects[object].tree.range(..=first).next_back().map_or(first, |(page, _)| *page);
         let within = self.objects[object].tree.range(begin..=last).map(|(_, extent)| *extent);

@@ -47,7 +47,8 @@ impl Simulation<'_> {
         self.grant_waiting(resource);
     }
 
-    /// Grants requests that conflict neither with a granted lock nor with an earlier request, and revokes conflicting locks.
+    /// Grants requests that conflict neither with a granted lock nor with an earlier request, and revokes conflicting
+    /// locks.
     fn grant_waiting(&mut self, id: usize) {
         let resource = &mut self.resources[id];
         let mut index = 0;

@@ -46,8 +46,8 @@ impl Simulation<'_> {
         self.agenda.at(*free_ns + self.plan.one_way_ns, Due::Replied(id));
     }
 
-    /// brw_interpret: returns grant and dirty room, and wakes their waiters. Before any of them can run, the OSC looks for the
-    /// next RPC.
+    /// brw_interpret: returns grant and dirty room, and wakes their waiters. Before any of them can run, the OSC looks
+    /// for the next RPC.
     pub(super) fn replied(&mut self, id: usize) {
         let rpc = std::mem::take(&mut self.rpcs[id]);
         self.unused_rpcs.push(id);

@@ -135,8 +135,8 @@ impl World<'_> {
         pusher.clusters = clusters;
     }
 
-    /// Dirty pages above which the flushers start, and above which writers pause: dirty_background_ratio, and midway between
-    /// it and dirty_ratio.
+    /// Dirty pages above which the flushers start, and above which writers pause: dirty_background_ratio, and midway
+    /// between it and dirty_ratio.
     pub(super) fn dirty_limits(&self) -> (u64, u64) {
         let dirtyable = self.memory.dirtyable();
         (dirtyable / 10, dirtyable * 3 / 20)

@@ -171,8 +171,8 @@ impl Memory {
         self.chunks[id as usize].next = next;
     }
 
-    /// Scans `most` pages from the old end. Clean pages are reclaimed, the others rotate to the young end. Freed chunks are
-    /// added to `dropped`.
+    /// Scans `most` pages from the old end. Clean pages are reclaimed, the others rotate to the young end. Freed chunks
+    /// are added to `dropped`.
     pub(super) fn scan(&mut self, most: u64, dropped: &mut Vec<u32>) -> Scanned {
         let mut done = Scanned::default();
         for _ in 0..self.list.len() {

@@ -115,7 +115,8 @@ impl World<'_> {
         }
     }
 
-    /// shrink_node_memcg: direct reclaim scans the whole share at the first priority, and later stops when it has enough.
+    /// shrink_node_memcg: direct reclaim scans the whole share at the first priority, and later stops when it has
+    /// enough.
     fn scan_list(&mut self, tid: u32, reclaim: &mut Reclaim) {
         let share = (self.memory.cached() >> reclaim.priority).max(ENOUGH);
         let whole = !reclaim.kswapd && reclaim.priority == PRIORITY;

@@ -158,8 +158,8 @@ impl World<'_> {
         }
     }
 
-    /// Reads an unlocked cluster, and waits for it. Reads up to `most` clusters at once if the following ones are not in memory
-    /// either.
+    /// Reads an unlocked cluster, and waits for it. Reads up to `most` clusters at once if the following ones are not
+    /// in memory either.
     pub(super) fn read_clusters(&mut self, tid: u32, fs: u8, cluster: u32, most: u32) {
         let system = &mut self.systems[usize::from(fs)];
         let following = &mut system.clusters[cluster as usize..];

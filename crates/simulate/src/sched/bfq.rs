@@ -1,5 +1,5 @@
-//! BFQ, after block/bfq-iosched.c and bfq-wf2q.c of Linux 6.x, much simplified: budgets of sectors, served in the order of
-//! virtual finish times, with one queue per task and one for all async requests.
+//! BFQ, after block/bfq-iosched.c and bfq-wf2q.c of Linux 6.x, much simplified: budgets of sectors, served in the order
+//! of virtual finish times, with one queue per task and one for all async requests.
 
 use super::elevator::{Choice, Elevator, Entry, Queue};
 

@@ -1,5 +1,5 @@
-//! CFQ, after block/cfq-iosched.c of Linux 3.9, for tasks of one priority and without groups: a sync queue per task, and one
-//! queue for all async requests.
+//! CFQ, after block/cfq-iosched.c of Linux 3.9, for tasks of one priority and without groups: a sync queue per task,
+//! and one queue for all async requests.
 
 use std::collections::VecDeque;
 

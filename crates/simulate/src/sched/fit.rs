@@ -19,8 +19,8 @@ pub(super) struct Fit {
     pub(super) load_correlation: f64,
 }
 
-/// Finds the number of servers for which service times do not depend on the load of the device. With too few, times shrink
-/// with the load, since overlapping service is taken for queueing; with too many, they grow.
+/// Finds the number of servers for which service times do not depend on the load of the device. With too few, times
+/// shrink with the load, since overlapping service is taken for queueing; with too many, they grow.
 pub(super) fn fit(requests: &[Recorded]) -> Fit {
     let (order, at_issue, depth) = moments(requests);
     let mut best: Option<Fit> = None;

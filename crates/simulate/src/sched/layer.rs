@@ -48,8 +48,8 @@ pub(super) struct Shape {
     pub(super) max_sectors: u32,
     /// Latency from which a request reports which requests overtook it.
     pub(super) slow_ns: u64,
-    /// Time from a freed tag until a woken waiter tries to get one. Until then any submitter may take it, and the waiter goes to
-    /// the end of the queue, as in sbitmap. 0: waiters come first.
+    /// Time from a freed tag until a woken waiter tries to get one. Until then any submitter may take it, and the
+    /// waiter goes to the end of the queue, as in sbitmap. 0: waiters come first.
     pub(super) wake_ns: u64,
 }
 
@@ -239,8 +239,8 @@ impl Layer {
         true
     }
 
-    /// Promotes a task's requests, since another task waits for them: those in the scheduler become sync requests of `owner`,
-    /// and its bio that waits for a tag becomes sync.
+    /// Promotes a task's requests, since another task waits for them: those in the scheduler become sync requests of
+    /// `owner`, and its bio that waits for a tag becomes sync.
     pub(super) fn promote(&mut self, task: u32, owner: u32) {
         self.pool.promote(task);
         let now_ns = self.now_ns();

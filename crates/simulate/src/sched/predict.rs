@@ -28,8 +28,8 @@ pub struct Question<'a> {
     pub depth: Option<u32>,
     /// Requests that the device serves at once. `None`: fitted.
     pub servers: Option<u32>,
-    /// Time from a freed tag until a woken waiter tries to get one; until then others may take it. `None`: estimated. 0: waiters
-    /// come first.
+    /// Time from a freed tag until a woken waiter tries to get one; until then others may take it. `None`: estimated.
+    /// 0: waiters come first.
     pub wake_ns: Option<u64>,
     /// Settings of the schedulers.
     pub settings: &'a Settings,
@@ -38,7 +38,8 @@ pub struct Question<'a> {
 const CLASSES: [&str; 4] = ["read", "sync write", "async write", "other"];
 /// Samples that must lie beyond a percentile for it to be reported.
 const BEYOND: f64 = 10.0;
-/// Per cent of all requests from which a task belongs to the load. When the first of these tasks is done, the load changes.
+/// Per cent of all requests from which a task belongs to the load. When the first of these tasks is done, the load
+/// changes.
 const PART_PERCENT: usize = 1;
 
 fn class(kind: Kind) -> usize {

@@ -16,8 +16,8 @@ pub(super) struct Met {
     pub(super) completed_ns: u64,
 }
 
-/// Replays all arrivals. Returns the times of each request, in the order of the requests. A task submits its requests in
-/// their recorded order, one after another, and sleeps while no request is free.
+/// Replays all arrivals. Returns the times of each request, in the order of the requests. A task submits its requests
+/// in their recorded order, one after another, and sleeps while no request is free.
 pub(super) fn replay(arrivals: &Arrivals, fit: &Fit, shape: Shape, elevator: Box<dyn Elevator>) -> Vec<Option<Met>> {
     let mut replay = Replay::new(arrivals, fit, Layer::new(shape, elevator));
     replay.run();

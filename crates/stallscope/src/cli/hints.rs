@@ -45,8 +45,8 @@ pub fn with_remedy(mut error: Error, words: &[OsString]) -> Error {
     error
 }
 
-/// A negative number where an option has its value: clap takes it for a flag, and advises to write it after `--`, where it
-/// would be a path.
+/// A negative number where an option has its value: clap takes it for a flag, and advises to write it after `--`, where
+/// it would be a path.
 fn negative_value(unknown: &str, words: &[OsString]) -> Option<Error> {
     unknown.strip_prefix('-')?.chars().next().filter(char::is_ascii_digit)?;
     let words: Vec<&str> = words.iter().filter_map(|word| word.to_str()).collect();

@@ -23,7 +23,8 @@ const PROGRESS_BYTES: u64 = 32 << 20;
 /// Options of `blk`.
 #[derive(Debug, Args)]
 pub struct BlkArgs {
-    /// Traces: a file, the NAME of a set NAME.blktrace.*, a directory, or - for standard input; merged by time. Or a run.
+    /// Traces: a file, the NAME of a set NAME.blktrace.*, a directory, or - for standard input; merged by time. Or a
+    /// run.
     #[arg(value_name = "TRACE", required = true)]
     pub traces: Vec<PathBuf>,
     /// Report bios slower than T individually.

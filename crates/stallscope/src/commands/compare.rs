@@ -24,7 +24,8 @@ pub struct CompareArgs {
     // Not `conflicts_with`: clap waives a `requires` whose target conflicts with something given.
     #[arg(value_name = "DIR")]
     pub folder: Option<PathBuf>,
-    /// Baseline runs: run directories, output files of fio (JSON), fs_mark, simoop or bonnie++, or directories of these.
+    /// Baseline runs: run directories, output files of fio (JSON), fs_mark, simoop or bonnie++, or directories of
+    /// these.
     #[arg(long, value_name = "RUN", num_args = 1.., required_unless_present = "folder", requires = "b")]
     pub a: Vec<PathBuf>,
     /// Runs to compare with the baseline.
@@ -86,7 +87,8 @@ fn inputs(args: &CompareArgs) -> Vec<PathBuf> {
 pub fn compare(args: &CompareArgs, screen: &Screen) -> Result<Exit, Failure> {
     if let (Some(folder), Some(side)) = (&args.folder, args.a.first()) {
         return Err(Failure::usage(format_args!(
-            "{} and {}: compare a directory of runs by configuration (compare DIR), or two sides (compare --a RUN... --b \
+            "{} and {}: compare a directory of runs by configuration (compare DIR), or two sides (compare --a RUN... \
+             --b \
              RUN...)",
             folder.display(),
             side.display()

@@ -62,7 +62,8 @@ fn document(findings: &[Finding], leftovers: &[Removed], host: &Host, facts: &Ke
             "cpus": host.cpus,
             "memory_bytes": host.memory_bytes,
             "page_size_bytes": host.page_size_bytes,
-            "sysctl": host.sysctl.iter().map(|(name, value)| (name.clone(), json!(value))).collect::<serde_json::Map<_, _>>(),
+            "sysctl": host.sysctl.iter().map(|(name, value)| (name.clone(), json!(value))).collect::<serde_json::Map<_,
+                _>>(),
         },
         "kernel": {
             "release": host.kernel_release,
@@ -116,7 +117,8 @@ fn answers(findings: &[Finding]) -> Vec<Answer<'_>> {
 
 impl Answer<'_> {
     fn value(&self) -> Value {
-        json!({ "about": self.subject.name(), "complete": self.lacks.is_none(), "lacks": self.lacks.map(|finding| &finding.capability) })
+        json!({ "about": self.subject.name(), "complete": self.lacks.is_none(),
+            "lacks": self.lacks.map(|finding| &finding.capability) })
     }
 
     fn words(&self) -> String {

@@ -16,7 +16,8 @@ const LONGEST: usize = 8 << 10;
 /// Options of `hung`.
 #[derive(Debug, Args)]
 pub struct HungArgs {
-    /// A log with reports of hung tasks or SysRq-w or -t, a collection of /proc/PID/stack, or output of crash; - for standard input.
+    /// A log with reports of hung tasks or SysRq-w or -t, a collection of /proc/PID/stack, or output of crash; - for
+    /// standard input.
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
     /// Print a single JSON document to standard output.
@@ -39,7 +40,8 @@ pub fn hung(args: &HungArgs, screen: &Screen) -> Result<Exit, Failure> {
     let dump = reader.finish();
     if dump.tasks.is_empty() {
         return Err(Failure::usage(format_args!(
-            "{name}: no kernel stack of a task; take dmesg with 'blocked for more than', the log after 'echo w > /proc/sysrq-trigger', \
+            "{name}: no kernel stack of a task; take dmesg with 'blocked for more than', the log after 'echo w > \
+             /proc/sysrq-trigger', \
              'head -n 64 /proc/[0-9]*/stack', or crash's 'foreach UN bt'"
         )));
     }

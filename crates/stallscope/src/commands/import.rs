@@ -22,7 +22,8 @@ use crate::ui::failure::{Exit, Failure};
 use crate::ui::screen::Screen;
 
 /// Stacks hold addresses; functions are named by the kernel that they are of.
-const OTHER_KERNEL: &str = "this kernel is not the one that was recorded, or hides its addresses, so that functions have no names: on that machine, as root, \
+const OTHER_KERNEL: &str = "this kernel is not the one that was recorded, or hides its addresses, so that functions \
+                            have no names: on that machine, as root, \
                             'perf script | stallscope import -' names them";
 
 /// Options of `import`.
@@ -53,7 +54,8 @@ pub fn import(args: &ImportArgs, screen: &Screen) -> Result<Exit, Failure> {
     let contents = TextContents::of(BufReader::new(source.text()?)).map_err(unreadable)?;
     if !contents.has("sched_switch") {
         return Err(Failure::usage(format_args!(
-            "{name}: has no sched_switch events as text of ftrace, 'trace-cmd report' or 'perf script'; record with 'trace-cmd record -e sched -e block' or 'perf record \
+            "{name}: has no sched_switch events as text of ftrace, 'trace-cmd report' or 'perf script'; record with \
+             'trace-cmd record -e sched -e block' or 'perf record \
              -a -g -e sched:sched_switch,sched:sched_waking,block:*', and print it"
         )));
     }

@@ -24,7 +24,8 @@ pub struct LakeArgs {
 /// Actions on a lake.
 #[derive(Debug, Subcommand)]
 pub enum LakeAction {
-    /// Add runs to a lake: a directory of Parquet files for DuckDB, Spark and others. A run that it has is not added again.
+    /// Add runs to a lake: a directory of Parquet files for DuckDB, Spark and others. A run that it has is not added
+    /// again.
     Add(add::AddArgs),
     /// Make one file of the many of each day and host, so that questions open fewer. Readers and writers need not stop.
     Compact(compact::CompactArgs),

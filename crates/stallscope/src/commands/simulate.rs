@@ -1,7 +1,7 @@
 //! `simulate`: discrete-event models of kernel policies, archived as runs.
 //!
-//! The models are in the crate `simulate`, which does no I/O. This command connects them to the command line, the archive
-//! and the screen.
+//! The models are in the crate `simulate`, which does no I/O. This command connects them to the command line, the
+//! archive and the screen.
 
 mod course;
 mod model_run;

@@ -1,8 +1,8 @@
 //! `sweep`: many configurations, run repeatedly in randomized blocks.
 //!
-//! Each run is a separate `stallscope run` process, so a crash affects only that run. Its environment is set up first: a
-//! fresh file system, kernel settings, commands of the user. The register lists each change before it is made, so the next
-//! start of the program cleans up after a killed sweep.
+//! Each run is a separate `stallscope run` process, so a crash affects only that run. Its environment is set up first:
+//! a fresh file system, kernel settings, commands of the user. The register lists each change before it is made, so the
+//! next start of the program cleans up after a killed sweep.
 
 pub mod args;
 mod captured;
@@ -71,7 +71,8 @@ pub fn sweep(args: &SweepArgs) -> Result<Exit, Failure> {
     screen.remark(preview::text(&file, &setups, &mine, planned_ns).trim_end());
     if args.shard.splits_blocks(file.repetitions) {
         screen.warning(
-            "there are more parts than repetitions, so machines run different configurations: differences between machines \
+            "there are more parts than repetitions, so machines run different configurations: differences between \
+             machines \
              will look like differences between configurations",
         );
     }

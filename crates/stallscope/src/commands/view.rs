@@ -1,8 +1,9 @@
 //! `view`: runs in a browser on this machine, with all their data behind the report.
 //!
-//! Runs contain names of files, tasks and hosts, and every process on this machine can connect to the server. So it answers
-//! only clients that know its address: the path contains a secret, and the Host header must be that of the loopback, so a web
-//! site cannot connect by DNS rebinding. Nothing in a request names a file. The server has only the system calls that it needs.
+//! Runs contain names of files, tasks and hosts, and every process on this machine can connect to the server. So it
+//! answers only clients that know its address: the path contains a secret, and the Host header must be that of the
+//! loopback, so a web site cannot connect by DNS rebinding. Nothing in a request names a file. The server has only the
+//! system calls that it needs.
 
 mod advisor;
 mod answers;

@@ -6,8 +6,8 @@ use archive::{ArchiveError, Run};
 
 use crate::ui::failure::Failure;
 
-/// Opens a run, which may still be recording, and compares all its data with their checksums: what a command says of a run
-/// depends on what the run lacks, also of tables that it does not read.
+/// Opens a run, which may still be recording, and compares all its data with their checksums: what a command says of a
+/// run depends on what the run lacks, also of tables that it does not read.
 pub fn open(directory: &Path) -> Result<Run, Failure> {
     let run = open_again(directory)?;
     run.verify();

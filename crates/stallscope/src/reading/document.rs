@@ -147,7 +147,8 @@ pub fn document(runs: &[(&RunDocument, Option<Advice>)]) -> Value {
     page::document(values, compared(&runs.iter().map(|(run, _)| *run).collect::<Vec<_>>()))
 }
 
-/// The document of nodes' runs, each with a line that says which node it is. They are parts of one run, and are not compared.
+/// The document of nodes' runs, each with a line that says which node it is. They are parts of one run, and are not
+/// compared.
 pub fn of_nodes(runs: &[(&RunDocument, Option<Advice>, String)]) -> Value {
     let value = |(run, advice, line): &(&RunDocument, Option<Advice>, String)| {
         let mut value = run.value(advice.as_ref());

@@ -88,7 +88,8 @@ impl<'a> ExplainedSet<'a> {
     }
 }
 
-/// Prints the findings on all nodes of a run that has just ended. `false`: not all of their runs can be read here, or were traced.
+/// Prints the findings on all nodes of a run that has just ended. `false`: not all of their runs can be read here, or
+/// were traced.
 #[cfg(feature = "mpi")]
 pub fn print_brief(directory: &std::path::Path, screen: &Screen) -> bool {
     let Ok(Some(set)) = crate::reading::run_set::open(directory) else { return false };

@@ -79,8 +79,8 @@ impl Integrity {
         self.runs.iter().flat_map(Lack::lacks)
     }
 
-    /// Warns of what is lacking, where no text or document does: with `-q`, or in the format of another tool. Standard output may go
-    /// nowhere.
+    /// Warns of what is lacking, where no text or document does: with `-q`, or in the format of another tool. Standard
+    /// output may go nowhere.
     pub fn warn(&self, screen: &Screen) {
         for run in &self.runs {
             run.lacks().for_each(|lack| screen.warning(&format!("{}: incomplete: {lack}", run.run)));

@@ -87,8 +87,9 @@ impl InOrder {
     }
 }
 
-/// Passes the events of all requests of a run in the order of time; returns how many requests there are. A first pass finds the earliest
-/// event of each batch, so that the second buffers as little as possible. Damaged batches are skipped: a run notes its own damage.
+/// Passes the events of all requests of a run in the order of time; returns how many requests there are. A first pass
+/// finds the earliest event of each batch, so that the second buffers as little as possible. Damaged batches are
+/// skipped: a run notes its own damage.
 pub fn each(run: &Run, mut take: impl FnMut(&BlockEvent)) -> u64 {
     let earliest =
         |rows: &Vec<RequestRecord>| rows.iter().flat_map(of).map(|event| event.time_ns).min().unwrap_or(u64::MAX);

@@ -24,8 +24,8 @@ pub struct ScopeArgs {
     /// Only operations of this process or thread.
     #[arg(long, value_name = "PID")]
     pub pid: Vec<u32>,
-    /// Only operations on this file, or on files below this directory: a path from the root, or a name. `*` matches any part of a
-    /// name.
+    /// Only operations on this file, or on files below this directory: a path from the root, or a name. `*` matches any
+    /// part of a name.
     #[arg(long, value_name = "PATH")]
     pub path: Vec<String>,
     /// Nodes of a set are explained: a disk need not be on each of them.
@@ -34,8 +34,8 @@ pub struct ScopeArgs {
 }
 
 impl ScopeArgs {
-    /// The same for the nodes of a set, by name, and for each disk that only some of them have a sentence on the others. A disk that
-    /// no node has is an error.
+    /// The same for the nodes of a set, by name, and for each disk that only some of them have a sentence on the
+    /// others. A disk that no node has is an error.
     pub fn of_set(&self, nodes: &[(&str, &RunDescription)]) -> Result<(ScopeArgs, Vec<String>), Failure> {
         let mut remarks = Vec::new();
         for device in &self.device {

@@ -34,7 +34,8 @@ pub struct RecordingArgs {
     /// Record every wait of a process, a thread name or a cgroup, and of their children, as of the recorded command.
     ///
     /// A number is a PID; a value starting with / is a cgroup. May be repeated.
-    #[arg(long, value_name = "PID|COMM|CGROUP", value_parser = followed, help_heading = "Recording", conflicts_with = "no_trace")]
+    #[arg(long, value_name = "PID|COMM|CGROUP", value_parser = followed, help_heading = "Recording")]
+    #[arg(conflicts_with = "no_trace")]
     pub follow: Vec<Followed>,
     /// Record the user stacks of waits and of lock releases: functions and source lines.
     #[arg(long, help_heading = "Recording", conflicts_with = "no_trace")]

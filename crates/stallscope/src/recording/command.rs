@@ -26,8 +26,8 @@ pub fn name_of(command: &[OsString]) -> Option<String> {
     Some(name::text(Path::new(command.first()?).file_name()?.as_bytes()))
 }
 
-/// The directories that a command is likely to use: those that the user named; without them the working directory and every
-/// path among the command's words.
+/// The directories that a command is likely to use: those that the user named; without them the working directory and
+/// every path among the command's words.
 pub fn likely_used(command: &[OsString], named: &[PathBuf]) -> Vec<String> {
     let absolute = |path: &PathBuf| path.canonicalize().ok().map(|path| name::text(path.as_os_str().as_bytes()));
     if !named.is_empty() {

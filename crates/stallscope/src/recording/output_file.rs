@@ -1,4 +1,5 @@
-//! Files that a command writes for its user: complete under their name or not there, and never in place of what is recorded.
+//! Files that a command writes for its user: complete under their name or not there, and never in place of what is
+//! recorded.
 
 use std::fs::{self, File, Permissions};
 use std::io::{self, Write as _};
@@ -17,8 +18,8 @@ const PRIVATE: u32 = 0o600;
 /// The same of everybody, as far as the umask lets them.
 const PUBLIC: u32 = 0o666;
 
-/// Refuses a path that a command must not write to: one that another user could replace, a file of a run, a lake or a flight
-/// recorder, or one that the command reads.
+/// Refuses a path that a command must not write to: one that another user could replace, a file of a run, a lake or a
+/// flight recorder, or one that the command reads.
 pub fn refuse(path: &Path, inputs: &[PathBuf]) -> Result<(), Failure> {
     refuse_replaceable(path)?;
     refuse_stored(path)?;
@@ -69,8 +70,8 @@ fn resolved(path: &Path) -> PathBuf {
     }
 }
 
-/// Writes a whole file for a path that was not refused. It is written beside its name and renamed, so that an error leaves what
-/// was there; one that exists keeps its owner and permissions, another is its owner's alone.
+/// Writes a whole file for a path that was not refused. It is written beside its name and renamed, so that an error
+/// leaves what was there; one that exists keeps its owner and permissions, another is its owner's alone.
 pub fn write(path: &Path, bytes: &[u8], inputs: &[PathBuf]) -> Result<(), Failure> {
     refuse(path, inputs)?;
     write_as(path, bytes, PRIVATE)

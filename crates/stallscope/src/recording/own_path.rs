@@ -15,15 +15,16 @@ const REMEDY: &str = "choose a path below directories of root's own, or run as t
 const STICKY: u32 = 0o1000;
 const OTHERS_WRITE: u32 = 0o002;
 
-/// Whether a path belongs to another ordinary user, who could replace what we write below it, and make root write elsewhere by a
-/// link. A path that does not exist belongs to nobody.
+/// Whether a path belongs to another ordinary user, who could replace what we write below it, and make root write
+/// elsewhere by a link. A path that does not exist belongs to nobody.
 pub fn belongs_to_another(path: &Path) -> bool {
     let is_foreign = |metadata: Metadata| !is_trusted(metadata.uid());
     path.symlink_metadata().is_ok_and(is_foreign) || path.metadata().is_ok_and(is_foreign)
 }
 
-/// Refuses, for root, to write to a path that another user could replace by a link to somewhere else: it lies below a directory
-/// of that user, or of one that everybody can write to without the sticky bit. The user who called `sudo` is root already.
+/// Refuses, for root, to write to a path that another user could replace by a link to somewhere else: it lies below a
+/// directory of that user, or of one that everybody can write to without the sticky bit. The user who called `sudo` is
+/// root already.
 pub fn refuse_replaceable(path: &Path) -> Result<(), Failure> {
     if !rustix::process::geteuid().is_root() {
         return Ok(());
@@ -34,8 +35,8 @@ pub fn refuse_replaceable(path: &Path) -> Result<(), Failure> {
     }
 }
 
-/// Makes a directory for files that anybody may read, with those on the way, and checks it again: another user may have made one
-/// since. Returns whether it is new.
+/// Makes a directory for files that anybody may read, with those on the way, and checks it again: another user may have
+/// made one since. Returns whether it is new.
 pub fn make_public_directory(path: &Path) -> Result<bool, Failure> {
     refuse_replaceable(path)?;
     let is_new = !path.exists();
@@ -44,8 +45,8 @@ pub fn make_public_directory(path: &Path) -> Result<bool, Failure> {
     refuse_replaceable(path).map(|()| is_new)
 }
 
-/// Opens a file to append to, for a path that is not refused. Time has passed since it was chosen: in a directory like /tmp
-/// another user may have put a link or a file there, which root does not write to.
+/// Opens a file to append to, for a path that is not refused. Time has passed since it was chosen: in a directory like
+/// /tmp another user may have put a link or a file there, which root does not write to.
 pub fn append(path: &Path) -> Result<File, Failure> {
     refuse_replaceable(path)?;
     open(path, OFlags::APPEND | OFlags::CREATE)

@@ -35,8 +35,8 @@ impl Probes {
         self.tracing.as_ref().is_some_and(Tracing::is_tracing)
     }
 
-    /// Reports that tracing was requested but is unavailable: a note, and with `-q`, which hides notes, a warning. Nothing else says then what the
-    /// recording lacks.
+    /// Reports that tracing was requested but is unavailable: a note, and with `-q`, which hides notes, a warning.
+    /// Nothing else says then what the recording lacks.
     pub fn remark_untraced(&self, screen: &Screen) {
         if self.tracing.is_none() || self.is_tracing() {
             return;

@@ -1,7 +1,7 @@
 //! The recording of one run: a sampler thread, a tracer thread, an archive thread, and a bounded queue between them.
 //!
-//! No thread waits for another. The archive may stall with its disk, and sampling must not stall with it: when the queue
-//! is full, a sample is dropped and counted, and the next sample carries its values.
+//! No thread waits for another. The archive may stall with its disk, and sampling must not stall with it: when the
+//! queue is full, a sample is dropped and counted, and the next sample carries its values.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -115,8 +115,8 @@ impl Recorder {
         })
     }
 
-    /// Requests a rotation: rows from the next sample on can be read without the earlier ones, and the sink starts a new
-    /// slice.
+    /// Requests a rotation: rows from the next sample on can be read without the earlier ones, and the sink starts a
+    /// new slice.
     pub fn rotate(&self) {
         self.rotation.request();
     }
@@ -166,8 +166,8 @@ impl Recorder {
         self.blocked.now()
     }
 
-    /// Ends tracing with a last look at waits that have not ended. Call this before ending the recorded command: its waits would be
-    /// recorded as ended by us. Takes at most `patience`.
+    /// Ends tracing with a last look at waits that have not ended. Call this before ending the recorded command: its
+    /// waits would be recorded as ended by us. Takes at most `patience`.
     pub fn stop_tracing(&self, patience: Duration) {
         self.request_end_of_tracing();
         wait_until(Instant::now() + patience, || self.has_traced_all());
@@ -184,8 +184,8 @@ impl Recorder {
         self.tracer.as_ref().is_none_or(|tracer| tracer.all_sent.load(Ordering::Relaxed))
     }
 
-    /// Ends sampling and tracing, writes what is left, and closes the archive. Waits at most `patience`; it is an error if
-    /// the archive's disk does not respond within it. Returns the last state of the archive.
+    /// Ends sampling and tracing, writes what is left, and closes the archive. Waits at most `patience`; it is an error
+    /// if the archive's disk does not respond within it. Returns the last state of the archive.
     pub fn finish(self, how: Ending, patience: Duration) -> Result<FlushState, Failure> {
         self.stop.store(true, Ordering::Relaxed);
         self.sampler.thread().unpark();

@@ -1,9 +1,9 @@
 //! Rotation of a recording: from one moment on, its rows can be read without the earlier ones.
 //!
-//! A flight recorder's slices are small runs. When one begins, the samplers and the tracer emit everything in full again,
-//! and no row after that moment may refer to one before it. So the tracer goes first: it hands on its rows, emits in full
-//! from then on, and holds its rows back. The sampler waits for it at each tick, then puts the border into the queue and
-//! emits in full as well.
+//! A flight recorder's slices are small runs. When one begins, the samplers and the tracer emit everything in full
+//! again, and no row after that moment may refer to one before it. So the tracer goes first: it hands on its rows,
+//! emits in full from then on, and holds its rows back. The sampler waits for it at each tick, then puts the border
+//! into the queue and emits in full as well.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -24,8 +24,8 @@ pub struct ChosenDirectory {
 }
 
 /// Chooses a run directory. A directory named by the user is used as is. The default is `./stallscope-runs/<UTC
-/// time>-<name>`; if that is on a file system under test, the same below another directory: the archive would add to the
-/// load, and would stall with it.
+/// time>-<name>`; if that is on a file system under test, the same below another directory: the archive would add to
+/// the load, and would stall with it.
 pub fn choose(out: Option<&Path>, name: &str, under_test: &[PathBuf]) -> Result<ChosenDirectory, Failure> {
     if let Some(directory) = out {
         refuse_replaceable(directory)?;

@@ -19,10 +19,12 @@ const OTHERS_WRITE: u32 = 0o022;
 /// Options that share a run.
 #[derive(Debug, Args, Clone, Default, PartialEq, Eq)]
 pub struct SharingArgs {
-    /// Let the members of a group read the run, which holds paths and command lines of all users [default: the owner alone].
+    /// Let the members of a group read the run, which holds paths and command lines of all users [default: the owner
+    /// alone].
     #[arg(long, value_name = "NAME", value_parser = group, help_heading = "Recording")]
     pub group: Option<Group>,
-    /// Permissions of the run directory, in octal; its files get the same without execution [default: 700, with --group 750].
+    /// Permissions of the run directory, in octal; its files get the same without execution [default: 700, with --group
+    /// 750].
     #[arg(long, value_name = "MODE", value_parser = mode, help_heading = "Recording")]
     pub mode: Option<u32>,
 }
@@ -60,8 +62,8 @@ impl SharingArgs {
     }
 }
 
-/// Makes a directory for what is recorded, with those on the way. What was not there when the path was checked, another user may
-/// have made since, in a directory like /tmp: it is checked again. Returns whether it is new.
+/// Makes a directory for what is recorded, with those on the way. What was not there when the path was checked, another
+/// user may have made since, in a directory like /tmp: it is checked again. Returns whether it is new.
 pub fn make_directory(path: &Path, sharing: Sharing) -> Result<bool, Failure> {
     refuse_replaceable(path)?;
     let made = sharing.make_directory(path);

@@ -26,8 +26,8 @@ const EVERY_BEFORE: Duration = Duration::from_millis(100);
 const RESTS: u32 = 20;
 /// And before there is something to say: one long look must not hide the first stall for seconds.
 const RESTS_BEFORE: u32 = 5;
-/// Where nobody sees the line, an operation is named in a message that is this many times as slow as the one before: their number grows
-/// with the logarithm of the slowest.
+/// Where nobody sees the line, an operation is named in a message that is this many times as slow as the one before:
+/// their number grows with the logarithm of the slowest.
 const SLOWER: u64 = 2;
 
 /// Finds the slowest operation of the last seconds.
@@ -71,8 +71,8 @@ impl Slowest {
         self.live.operations(records);
     }
 
-    /// The line, with a line break before it; empty where nothing was slow. Without a terminal it is a message, when the first is seen
-    /// and when one is much slower.
+    /// The line, with a line break before it; empty where nothing was slow. Without a terminal it is a message, when
+    /// the first is seen and when one is much slower.
     pub fn report(&mut self, run: &RunDescription, now_ns: u64, screen: &Screen) -> &str {
         if Instant::now() >= self.due {
             let began = Instant::now();

@@ -14,8 +14,9 @@ pub trait Tap: Send + Sync {
     fn wants_lasting_waits(&self) -> bool {
         false
     }
-    /// What threads wait for that have not been woken, all of it, as far as that is known: rows of the kind `LastingWait`. What was passed
-    /// before is over. The tasks and stacks that the rows name come with [`Tap::traced`].
+    /// What threads wait for that have not been woken, all of it, as far as that is known: rows of the kind
+    /// `LastingWait`. What was passed before is over. The tasks and stacks that the rows name come with
+    /// [`Tap::traced`].
     fn lasting_waits(&self, _rows: Vec<StallRecord>) {}
     /// These tasks are blocked now.
     fn blocked(&self, now_ns: u64, tasks: &[BlockedNow]);

@@ -14,7 +14,8 @@ use crate::recording::row::Row;
 
 /// Maximum memory of rows on their way to the archive. Rows beyond it are dropped and counted.
 const QUEUED_BYTES: usize = 32 << 20;
-/// Maximum batches on their way to the archive: a part of its queue, so samples and events have room when its disk stalls.
+/// Maximum batches on their way to the archive: a part of its queue, so samples and events have room when its disk
+/// stalls.
 const BATCHES: usize = 64;
 /// Empty lists returned by the archive, for reuse.
 const SPARE_LISTS: usize = 4;
@@ -35,8 +36,8 @@ impl TraceQueue {
         TraceQueue { rows, queued: Arc::default(), spare, returned, losses: BTreeMap::new() }
     }
 
-    /// Sends the rows if the archive keeps up, and shows them once. Otherwise they stay; stalls and requests are dropped
-    /// when they take too much memory.
+    /// Sends the rows if the archive keeps up, and shows them once. Otherwise they stay; stalls and requests are
+    /// dropped when they take too much memory.
     pub(super) fn hand_on(&mut self, traced: &mut Traced, show: impl FnOnce(&Traced)) {
         if traced.is_empty() {
             return;

@@ -1,8 +1,8 @@
 //! A process that outlives the program, and restores what it left changed.
 //!
-//! The kernel signals it when the program's main thread dies, however that happens. (The end of a pipe would come seconds
-//! later: the kernel first detaches the tracer's BPF programs.) It then removes what the program's register still holds. After a
-//! regular end that is nothing.
+//! The kernel signals it when the program's main thread dies, however that happens. (The end of a pipe would come
+//! seconds later: the kernel first detaches the tracer's BPF programs.) It then removes what the program's register
+//! still holds. After a regular end that is nothing.
 
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};

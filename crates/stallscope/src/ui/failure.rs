@@ -67,8 +67,8 @@ impl Failure {
         Failure { exit: Exit::Machine, message: in_words(&message.to_string()) }
     }
 
-    /// A path that the command line names. It is wrong (missing, of another type, in the way) or unreadable as what it should
-    /// be: a usage error. Anything else the system refused: permission, space, an I/O error.
+    /// A path that the command line names. It is wrong (missing, of another type, in the way) or unreadable as what it
+    /// should be: a usage error. Anything else the system refused: permission, space, an I/O error.
     pub fn path(error: &io::Error, message: impl fmt::Display) -> Failure {
         use io::ErrorKind as Kind;
         let exit = match error.kind() {

@@ -1,5 +1,5 @@
-//! Capabilities that are given up once they are not needed any more: a defect of a reader, a writer or a load is then not one of
-//! all of root. docs/SECURITY.md has the table. Without root there is nothing to give up.
+//! Capabilities that are given up once they are not needed any more: a defect of a reader, a writer or a load is then
+//! not one of all of root. docs/SECURITY.md has the table. Without root there is nothing to give up.
 
 use rustix::thread::{CapabilitySet, CapabilitySets, capabilities, set_capabilities, set_no_new_privs};
 
@@ -37,8 +37,8 @@ pub fn keep_for_observer() {
     keep(OBSERVER);
 }
 
-/// Gives up all others, for this thread, the threads that it starts, and what it executes. A container may forbid this call;
-/// it has taken what matters already.
+/// Gives up all others, for this thread, the threads that it starts, and what it executes. A container may forbid this
+/// call; it has taken what matters already.
 fn keep(kept: CapabilitySet) {
     let _ = set_no_new_privs(true);
     let Ok(held) = capabilities(None) else { return };

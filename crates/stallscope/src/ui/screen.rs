@@ -26,8 +26,9 @@ impl Screen {
         Screen::on(json, quiet, false)
     }
 
-    /// For a command that shares our streams: standard output is the command's (or the JSON document's), ours is standard
-    /// error, and nothing of ours is shown with `quiet`. No progress is drawn: it would erase what the command writes.
+    /// For a command that shares our streams: standard output is the command's (or the JSON document's), ours is
+    /// standard error, and nothing of ours is shown with `quiet`. No progress is drawn: it would erase what the command
+    /// writes.
     pub fn beside_a_command(quiet: bool) -> Screen {
         Screen::on(true, quiet, true)
     }
@@ -184,7 +185,8 @@ fn style_of(stream: &(impl IsTerminal + AsFd)) -> Style {
         .iter()
         .find_map(|name| std::env::var(name).ok().filter(|value| !value.is_empty()))
         .is_some_and(|locale| locale.to_ascii_lowercase().replace('-', "").contains("utf8"));
-    // A terminal without a size is no window: OpenMPI's launcher reads a rank's output from one, and may write it to a file.
+    // A terminal without a size is no window: OpenMPI's launcher reads a rank's output from one, and may write it to a
+    // file.
     let Some(width) = terminal_width(stream) else { return plain };
     let width = wanted.unwrap_or(width);
     Style { color: !set("NO_COLOR") && !dumb, unicode: utf8 && !dumb, width }

@@ -9,7 +9,8 @@ use crate::program::Program;
 use crate::runs::Corpus;
 use crate::truth::Truths;
 
-/// Adds a recording under a name. The file has its truth, one `[[run]]` as in corpus/truth.toml; the options are those of `anonymize`.
+/// Adds a recording under a name. The file has its truth, one `[[run]]` as in corpus/truth.toml; the options are those
+/// of `anonymize`.
 pub fn add(corpus: &Corpus, name: &str, run: &Path, truth: &Path, options: &[&str]) -> Result<bool, String> {
     let failed = |what: &Path, error: &dyn std::fmt::Display| format!("{}: {error}", what.display());
     let text = fs::read_to_string(truth).map_err(|error| failed(truth, &error))?;

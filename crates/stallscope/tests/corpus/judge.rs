@@ -211,8 +211,8 @@ fn cause(truth: &Truth, part: &Part, mine: &[&Value], times: &[(String, u64)]) -
     }
 }
 
-/// Time in which a stall waited for the log of a file system, whose thread waited for a right cause, as the chain says: it is right, as long as
-/// the log itself is not among the causes.
+/// Time in which a stall waited for the log of a file system, whose thread waited for a right cause, as the chain says:
+/// it is right, as long as the log itself is not among the causes.
 fn through_log_ns(part: &Part, stall: &Value) -> u64 {
     let [first, then @ ..] = list(&stall["chain"]) else { return 0 };
     let log = text(&first["waits_for"]);

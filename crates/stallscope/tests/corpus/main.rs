@@ -1,7 +1,7 @@
 //! The corpus: recordings of stalls of known cause, packed in corpus/runs, which the program explains without a kernel.
 //!
-//! Without a command, each run is explained and compared with corpus/answers.toml, which holds what was accepted; a word chooses among
-//! the runs. corpus/README.md has the commands.
+//! Without a command, each run is explained and compared with corpus/answers.toml, which holds what was accepted; a
+//! word chooses among the runs. corpus/README.md has the commands.
 #![allow(unreachable_pub)]
 
 mod add;
@@ -97,7 +97,8 @@ fn test(corpus: &Corpus, words: &[&str]) -> Result<bool, String> {
     }
     if !failed.is_empty() {
         println!(
-            "'make corpus' accepts the answers; look at each change of corpus/answers.toml, and give its reason in the commit"
+            "'make corpus' accepts the answers; look at each change of corpus/answers.toml, and give its reason in the \
+             commit"
         );
     }
     let is_small = bytes <= MOST_BYTES;

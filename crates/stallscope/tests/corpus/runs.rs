@@ -14,7 +14,8 @@ use crate::truth::Truths;
 
 const SUFFIX: &str = ".run.tar.zst";
 const HEADER: &str = "\
-# What the program answers of each run of the corpus, in short: names with shares in percent. `make corpus` writes it; corpus/README.md.
+# What the program answers of each run of the corpus, in short: names with shares in percent. `make corpus` writes it; \
+corpus/README.md.
 # `verdict` is `right`, or what is wrong by corpus/truth.toml.
 ";
 

@@ -93,7 +93,8 @@ pub struct Part {
     pub causes: Vec<String>,
     #[serde(default)]
     pub least: f64,
-    /// Regular expressions: one fits a line of the longest stall's chain, or one of the first three culprits of the victims' causes.
+    /// Regular expressions: one fits a line of the longest stall's chain, or one of the first three culprits of the
+    /// victims' causes.
     #[serde(default)]
     pub chain: Option<String>,
     #[serde(default)]

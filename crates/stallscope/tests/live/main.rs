@@ -1,6 +1,7 @@
-//! Each run of the corpus, fed row by row as it was recorded: what is said of a stall while the recording goes on is what is said of it
-//! afterwards, its cause and the end of its chain always. Who is to blame for a shared disk or limit is weighed by all who used it in the time that
-//! is known: live that is the window and a few seconds before it, and afterwards the whole run.
+//! Each run of the corpus, fed row by row as it was recorded: what is said of a stall while the recording goes on is
+//! what is said of it afterwards, its cause and the end of its chain always. Who is to blame for a shared disk or limit
+//! is weighed by all who used it in the time that is known: live that is the window and a few seconds before it, and
+//! afterwards the whole run.
 //!
 //!     cargo test -p stallscope --test live
 //!     STALLSCOPE_LIVE=word cargo test -p stallscope --test live -- --nocapture

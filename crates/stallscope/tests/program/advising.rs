@@ -41,7 +41,8 @@ impl Drop for Limited {
     }
 }
 
-/// A file of 16 MiB, read again and again in a memory cgroup of 8 MiB: a faster disk would read it again and again, too.
+/// A file of 16 MiB, read again and again in a memory cgroup of 8 MiB: a faster disk would read it again and again,
+/// too.
 #[test]
 fn a_memory_limit_that_evicts_what_is_read_again_is_advised_to_be_raised() {
     if !is_root("a memory cgroup") || !PathBuf::from(RULES).exists() || !PathBuf::from(MEMORY).exists() {

@@ -15,7 +15,8 @@ use crate::stage::{Running, folder, is_root, run};
 fn recorded(folder: &Path) -> String {
     let (out, data) = (folder.join("whole"), folder.join("acme-ledger"));
     fs::create_dir(&data).unwrap();
-    let load = "run simoop -t 2 -m 4 -M 1 -f 2 -n 4 -T 1 -R 1 -W 1 -C 1 -D 1 -w 0 -i 1 -r 2 --interval 200ms --slower-than 1ms";
+    let load = "run simoop -t 2 -m 4 -M 1 -f 2 -n 4 -T 1 -R 1 -W 1 -C 1 -D 1 -w 0 -i 1 -r 2 --interval 200ms \
+                --slower-than 1ms";
     run(&format!("{load} --out {} {}", out.display(), data.display())).expect_code(0);
     out.display().to_string()
 }

@@ -54,8 +54,8 @@ fn set_wall(ns: i128) {
     clock_settime(ClockId::Realtime, Timespec { tv_sec, tv_nsec }).unwrap();
 }
 
-/// Steps as little as a time service might, which other programs tolerate. With STALLSCOPE_TEST_CLOCK_STEP=1, for a machine
-/// without other programs, the step is an hour.
+/// Steps as little as a time service might, which other programs tolerate. With STALLSCOPE_TEST_CLOCK_STEP=1, for a
+/// machine without other programs, the step is an hour.
 #[test]
 fn a_clock_step_forward_and_back_changes_no_duration() {
     let hour = std::env::var("STALLSCOPE_TEST_CLOCK_STEP").is_ok_and(|value| value == "1");

@@ -59,8 +59,8 @@ fn metric<'a>(document: &'a Value, name: &str) -> &'a Value {
     metrics.iter().find(|metric| metric["name"] == name).unwrap_or_else(|| panic!("no {name} in {document:#}"))
 }
 
-/// Five runs on a disk, five more, and five on the disk limited to 80 % of that, alternating. One comparison in twenty may be
-/// wrong at this confidence, and CPU starvation distorts a short run, so a failure is repeated.
+/// Five runs on a disk, five more, and five on the disk limited to 80 % of that, alternating. One comparison in twenty
+/// may be wrong at this confidence, and CPU starvation distorts a short run, so a failure is repeated.
 #[test]
 fn the_same_is_not_different_and_a_disk_of_80_percent_is_worse() {
     if !is_root("slowing a device") {
@@ -218,8 +218,8 @@ fn a_folder_is_compared_by_configuration_and_the_baseline_again_is_noise() {
     run(&format!("compare --baseline nosuch {}", runs.display())).expect_code(2).error().find("'nosuch'").unwrap();
 }
 
-/// Remains of a killed sweep: a run whose writer died, one that was stopped cleanly because the sweep had ended, one with only
-/// a description, and one that an earlier start moved aside.
+/// Remains of a killed sweep: a run whose writer died, one that was stopped cleanly because the sweep had ended, one
+/// with only a description, and one that an earlier start moved aside.
 #[test]
 fn unfinished_runs_in_a_folder_are_excluded_and_reported() {
     let folder = folder();

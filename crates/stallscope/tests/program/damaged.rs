@@ -1,5 +1,5 @@
-//! Damage of a run directory: each kind of docs/FORMAT.md, done to a real run, is said by every output and sets the exit
-//! code; and what a killed recorder leaves is no damage, but lacks its end.
+//! Damage of a run directory: each kind of docs/FORMAT.md, done to a real run, is said by every output and sets the
+//! exit code; and what a killed recorder leaves is no damage, but lacks its end.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -21,7 +21,8 @@ fn closed(folder: &Path) -> PathBuf {
     out
 }
 
-/// A run whose recorder was killed. It records too little to consolidate its first recent file, whatever runs beside it.
+/// A run whose recorder was killed. It records too little to consolidate its first recent file, whatever runs beside
+/// it.
 fn killed(folder: &Path) -> PathBuf {
     let (out, data) = (folder.join("killed"), folder.join("data-of-killed"));
     fs::create_dir(&data).unwrap();

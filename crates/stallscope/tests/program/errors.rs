@@ -111,8 +111,8 @@ fn short_reads_are_reported_with_file_and_offset() {
     assert!(offset == 100_000 || offset > 100_000 && offset.is_multiple_of(65536), "{offset}");
 }
 
-/// Buffered writes succeed; only fsync reports that they did not reach the disk: with the error of the disk, or of the journal that
-/// could not be written either.
+/// Buffered writes succeed; only fsync reports that they did not reach the disk: with the error of the disk, or of the
+/// journal that could not be written either.
 #[test]
 fn errors_that_only_fsync_reports_are_operations_too() {
     if !is_root("a disk that takes no more") {
@@ -196,7 +196,8 @@ fn a_tree_that_does_not_fit_is_an_error_of_the_preparation() {
     // ext4 takes 10 ms to find that it is full: only the last of the files may not fit.
     let (folder, disk) = (folder(), Disk::ext4(8 << 20));
     let words = format!(
-        "run multi-source --force --no-trace --drop none --seed 1 --files 450 --mails 10 --pack 1m -t 1 --revisions 2 --json --out {} {}",
+        "run multi-source --force --no-trace --drop none --seed 1 --files 450 --mails 10 --pack 1m -t 1 --revisions 2 \
+         --json --out {} {}",
         folder.path().join("run").display(),
         disk.path().display()
     );

@@ -1,5 +1,7 @@
 //! `explain`, on runs of the real kernel: causes sum to the duration, the right cause is found, and gaps are reported.
 
+mod answers;
+
 use std::path::Path;
 
 use archive::{Run, Writer, WriterOptions};
@@ -231,8 +233,8 @@ fn every_request_is_recorded_with_requests_all() {
     let (recorded, events) = count("all");
     let finished = reads_in(&after) - reads_in(&before);
     assert!(finished >= 5000);
-    // The kernel skips a program that interrupts itself, which on a busy machine loses some of thousands. A tracer that is
-    // starved of CPU loses some and reports it.
+    // The kernel skips a program that interrupts itself, which on a busy machine loses some of thousands. A tracer that
+    // is starved of CPU loses some and reports it.
     let lost: u64 = events
         .iter()
         .filter_map(|event| if let RunEvent::Loss { count, .. } = event { Some(count) } else { None })

@@ -63,12 +63,14 @@ fn what_is_no_dump_is_refused_with_what_to_collect() {
 }
 
 const PERF: &str = "\
-dd 7/7 [000] 10.000100: sched:sched_switch: prev_comm=dd prev_pid=7 prev_prio=120 prev_state=D ==> next_comm=swapper/0 next_pid=0 next_prio=120
+dd 7/7 [000] 10.000100: sched:sched_switch: prev_comm=dd prev_pid=7 prev_prio=120 prev_state=D ==> next_comm=swapper/0 \
+next_pid=0 next_prio=120
 \tffffffff821f8b58 __schedule+0x618 ([kernel.kallsyms])
 \tffffffff81a81234 jbd2_log_wait_commit+0x61 ([kernel.kallsyms])
 
 jbd2/sda-8 9/9 [001] 10.700100: sched:sched_waking: comm=dd pid=7 prio=120 target_cpu=000
-swapper 0/0 [000] 10.700200: sched:sched_switch: prev_comm=swapper/0 prev_pid=0 prev_prio=120 prev_state=R ==> next_comm=dd next_pid=7 next_prio=120
+swapper 0/0 [000] 10.700200: sched:sched_switch: prev_comm=swapper/0 prev_pid=0 prev_prio=120 prev_state=R ==> \
+next_comm=dd next_pid=7 next_prio=120
 ";
 
 /// A recording of perf becomes a run that `explain` takes; what it lacks is said.

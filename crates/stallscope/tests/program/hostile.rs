@@ -1,5 +1,5 @@
-//! Names that local users choose (processes, files, cgroups, mounts) reach every output as text and nothing else: no control
-//! sequence, no markup, no line of their own.
+//! Names that local users choose (processes, files, cgroups, mounts) reach every output as text and nothing else: no
+//! control sequence, no markup, no line of their own.
 
 use std::fs;
 use std::os::unix::ffi::OsStrExt as _;

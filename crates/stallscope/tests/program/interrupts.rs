@@ -8,8 +8,8 @@ use serde_json::Value;
 use crate::stage::kernel::cgroups_of;
 use crate::stage::{Disk, Ended, Frozen, Running, SMALL, folder, is_root, number, shown, sweep_until};
 
-/// Far more than the two seconds of an idle machine, and far less than a missed interrupt would take: the file system stays
-/// frozen, and a run lasts ten minutes.
+/// Far more than the two seconds of an idle machine, and far less than a missed interrupt would take: the file system
+/// stays frozen, and a run lasts ten minutes.
 const LIMIT: Duration = Duration::from_secs(60);
 
 fn interrupt(program: Running) -> Ended {

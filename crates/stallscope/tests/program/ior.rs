@@ -6,7 +6,8 @@ use crate::stage::{folder, run};
 fn flags_and_table_are_those_of_the_original() {
     let folder = folder();
     let words = format!(
-        "run ior -a POSIX -w -r -C -e -E -v -F -W -R -G 7 -t 64k -b 256k -s 2 -i 2 -N 3 --no-trace -q --format native --out {} -o {}",
+        "run ior -a POSIX -w -r -C -e -E -v -F -W -R -G 7 -t 64k -b 256k -s 2 -i 2 -N 3 --no-trace -q --format native \
+         --out {} -o {}",
         folder.path().join("run").display(),
         folder.path().join("testFile").display()
     );

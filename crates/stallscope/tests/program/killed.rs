@@ -9,8 +9,8 @@ use serde_json::Value;
 use crate::stage::kernel::{cgroups_of, children_of, is_gone, is_slowed};
 use crate::stage::{Disk, Running, SMALL, checked, folder, is_root, number, run, shown, sweep_until};
 
-/// Kills a run of `seconds` in a memory cgroup on a slowed disk when `due`, which returns the output of `check` shortly before.
-/// Checks the remains before and after the next run.
+/// Kills a run of `seconds` in a memory cgroup on a slowed disk when `due`, which returns the output of `check` shortly
+/// before. Checks the remains before and after the next run.
 fn kill_when(name: &str, seconds: u32, due: impl FnOnce(&mut Running, &Path) -> Value) {
     if !is_root("killing a run in a memory cgroup") {
         return;

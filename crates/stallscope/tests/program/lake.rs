@@ -32,11 +32,13 @@ const READ: &str = "
 import duckdb, json, sys
 lake = sys.argv[1]
 table = lambda name: f\"read_parquet('{lake}/table={name}/**/*.parquet', hive_partitioning = true)\"
-answers = [duckdb.sql(query.replace(\"'lake/\", f\"'{lake}/\")).fetchall() for query in sys.stdin.read().split(';') if query.strip()]
+answers = [duckdb.sql(query.replace(\"'lake/\", f\"'{lake}/\")).fetchall() for query in sys.stdin.read().split(';') if \
+query.strip()]
 one = lambda query: duckdb.sql(query).fetchall()[0]
 print(json.dumps({
     'answers': [len(answer) for answer in answers],
-    'runs': one(f\"select count(*), bool_and(complete), min(host::varchar), sum(stalls), sum(stall_ns) from {table('runs')}\"),
+    'runs': one(f\"select count(*), bool_and(complete), min(host::varchar), sum(stalls), sum(stall_ns) from \
+    {table('runs')}\"),
     'stalls': one(f\"select count(*), sum(duration_ns), count(distinct kernel) from {table('stalls')}\"),
     'counters': one(f\"select count(distinct name), bool_and(min <= mean and mean <= max) from {table('counters')}\"),
 }, default=int))
@@ -99,7 +101,8 @@ const COUNT: &str = "
 import duckdb, sys
 lake = sys.argv[1]
 for table in ['runs', 'counters']:
-    print(duckdb.sql(f\"select count(distinct run), count(*) from read_parquet('{lake}/table={table}/**/*.parquet', hive_partitioning = true)\").fetchall()[0])
+    print(duckdb.sql(f\"select count(distinct run), count(*) from read_parquet('{lake}/table={table}/**/*.parquet', \
+    hive_partitioning = true)\").fetchall()[0])
 ";
 
 #[test]
@@ -172,7 +175,8 @@ import duckdb, json, os, pyarrow.dataset, sys
 lake = sys.argv[1]
 folder = f'{lake}/table=counters'
 def duck():
-    return duckdb.sql(f\"select run, count(*) from read_parquet('{folder}/**/*.parquet', hive_partitioning = true) group by run\").fetchall()
+    return duckdb.sql(f\"select run, count(*) from read_parquet('{folder}/**/*.parquet', hive_partitioning = true) \
+    group by run\").fetchall()
 def arrow():
     rows = pyarrow.dataset.dataset(folder, format='parquet', partitioning='hive').to_table(columns=['run'])
     return [(row['run'], row['run_count']) for row in rows.group_by('run').aggregate([('run', 'count')]).to_pylist()]

@@ -1,5 +1,5 @@
-//! What a recording lost before it was written is said by every output, and sets the exit code: each kind of loss, in a run
-//! that is made for it.
+//! What a recording lost before it was written is said by every output, and sets the exit code: each kind of loss, in a
+//! run that is made for it.
 
 use std::path::Path;
 use std::process::Command;
@@ -119,8 +119,8 @@ fn rows_with_impossible_times_are_excluded_and_said() {
     assert_eq!((&document["losses"]["damaged_rows"], &document["slow_operations"]), (&1.into(), &0.into()));
 }
 
-/// A recording that cannot make its first file of rows gives up tables and goes on. With -q there is no text to say so, and standard
-/// output may go nowhere.
+/// A recording that cannot make its first file of rows gives up tables and goes on. With -q there is no text to say so,
+/// and standard output may go nowhere.
 #[test]
 fn a_quiet_recording_says_what_it_lost_and_its_exit_code_does() {
     let folder = folder();

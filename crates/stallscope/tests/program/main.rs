@@ -20,7 +20,6 @@ mod stage;
 
 mod advising;
 mod anonymizing;
-mod answers;
 mod archive_disk;
 mod bad_input;
 mod bonnie;

@@ -81,7 +81,8 @@ fn no_output_goes_over_a_file_of_a_run_a_lake_or_a_flight_recorder() {
 fn no_output_goes_over_what_the_command_reads() {
     let folder = folder();
     let path = |name: &str| folder.path().join(name);
-    let text = "FSUse%        Count         Size    Files/sec     App Overhead\n     5        10000         4096      200.5            10506\n";
+    let text = "FSUse%        Count         Size    Files/sec     App Overhead\n     5        10000         4096      \
+                200.5            10506\n";
     fs::write(path("a.out"), text).unwrap();
     fs::write(path("b.out"), text).unwrap();
     let (a, b) = (path("a.out").display().to_string(), path("b.out").display().to_string());

@@ -1,4 +1,5 @@
-//! Screenshots of the report: light, dark, printed, and after keys; charts of models. They are kept in a folder for review.
+//! Screenshots of the report: light, dark, printed, and after keys; charts of models. They are kept in a folder for
+//! review.
 //!
 //! `PICTURES_OF=RUN PICTURES=docs/images` makes those of the docs, from that run.
 
@@ -93,7 +94,8 @@ fn the_report_is_legible_light_dark_and_printed() {
     assert_eq!(browser.errors, [""; 0]);
 }
 
-/// Takes a screenshot of an expression's elements, one per run, side by side under the runs' badges; returns its size in bytes.
+/// Takes a screenshot of an expression's elements, one per run, side by side under the runs' badges; returns its size
+/// in bytes.
 fn cut_out(browser: &mut Browser, elements: &str, name: &str) -> usize {
     browser.evaluate(&format!("({elements})[0].scrollIntoView()"));
     browser.wait_for(&format!("({elements}).every(one => one.querySelector('canvas') !== null)"));
@@ -104,7 +106,8 @@ fn cut_out(browser: &mut Browser, elements: &str, name: &str) -> usize {
              place.append(badges[at].cloneNode(true), one);\
              return place;\
          }));\
-         Object.assign(main.style, { display: 'grid', gap: '24px', gridTemplateColumns: `repeat(${picked.length}, 1fr)` });";
+         const gridTemplateColumns = `repeat(${picked.length}, 1fr)`;
+         Object.assign(main.style, { display: 'grid', gap: '24px', gridTemplateColumns });";
     browser.evaluate(&format!("(picked => {{ {alone} scrollTo(0, 0); }})({elements})"));
     let height = browser.evaluate("document.querySelector('main').getBoundingClientRect().bottom").as_f64().unwrap();
     let clip = json!({ "x": 0, "y": 0, "width": WIDTH, "height": height.min(2_000.0), "scale": 1 });

@@ -1,5 +1,5 @@
-//! A run on several nodes is read as one: here a set of two real runs of one machine, each as a node, whose clocks differ by as much
-//! as makes their phases begin together.
+//! A run on several nodes is read as one: here a set of two real runs of one machine, each as a node, whose clocks
+//! differ by as much as makes their phases begin together.
 
 use std::path::{Path, PathBuf};
 

@@ -56,7 +56,8 @@ fn a_simulated_run_reads_like_any_other_and_is_marked_everywhere() {
         browser.open(&format!("file://{}", page.display()));
         let badge = browser.evaluate("document.querySelector('.badge').textContent").to_string();
         assert!(badge.contains("SIMULATED by the model 'osc'"), "{badge}");
-        let charts = "[...document.querySelectorAll('figure[data-chart]')].filter(one => one.dataset.chart.startsWith('own.')).length > 0";
+        let charts = "[...document.querySelectorAll('figure[data-chart]')].filter(one => \
+                      one.dataset.chart.startsWith('own.')).length > 0";
         assert_eq!(browser.evaluate(charts), true);
         assert_eq!(browser.errors, [""; 0]);
     }

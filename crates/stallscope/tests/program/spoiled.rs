@@ -1,5 +1,5 @@
-//! Workloads on disks that are full, read-only or failing, and unsupported requests: the exit code says which, and failures are
-//! named with file and offset.
+//! Workloads on disks that are full, read-only or failing, and unsupported requests: the exit code says which, and
+//! failures are named with file and offset.
 
 use std::process::Command;
 

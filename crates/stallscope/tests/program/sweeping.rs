@@ -210,7 +210,8 @@ fn changes_implied_by_an_axis_are_intended() {
     assert_changes(&command, &["vm.swappiness"]);
 }
 
-/// sync(2) waits for every file system, and the disk of another one may not answer for minutes, as one that is throttled to nothing.
+/// sync(2) waits for every file system, and the disk of another one may not answer for minutes, as one that is
+/// throttled to nothing.
 #[test]
 fn a_sweep_goes_on_beside_a_disk_that_does_not_answer() {
     if !is_root("a file system") || !Path::new("/dev/fuse").exists() {

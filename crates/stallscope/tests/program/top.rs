@@ -193,7 +193,8 @@ fn a_live_sample_shows_stuck_tasks() {
     assert!(frames.contains("mnt_want_write"), "{frames}");
 }
 
-/// A wait before the window names its request, which was read for the window alone: each moment of a whole run seemed incomplete.
+/// A wait before the window names its request, which was read for the window alone: each moment of a whole run seemed
+/// incomplete.
 #[test]
 fn no_moment_of_a_whole_run_is_incomplete() {
     if !is_root("tracing") {

@@ -231,7 +231,8 @@ fn a_trial_is_a_run_and_restores_everything() {
 fn a_lower_limit_shows_in_the_throughput() {
     let Some(throttled) = Throttled::new(8 << 20) else { return };
     let Throttled { bench, file } = &throttled;
-    // One process writes all the time. A dd for each MiB waited for its CPU to start beside other tests, and wrote below the higher limit.
+    // One process writes all the time. A dd for each MiB waited for its CPU to start beside other tests, and wrote
+    // below the higher limit.
     let load = format!(
         "while :; do dd if=/dev/zero of={}/x bs=64k count=640 oflag=direct conv=notrunc 2>/dev/null; done",
         text(bench.disk.path())

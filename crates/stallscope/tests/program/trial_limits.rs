@@ -67,8 +67,8 @@ impl Drop for Limited {
     }
 }
 
-/// The kernel grants a limit in slices of 100 ms: with 8 MiB/s every 13th write waits for the next one, with 128 KiB/s each write
-/// of 64 KiB takes 500 ms.
+/// The kernel grants a limit in slices of 100 ms: with 8 MiB/s every 13th write waits for the next one, with 128 KiB/s
+/// each write of 64 KiB takes 500 ms.
 #[test]
 fn a_guard_on_a_percentile_ends_a_change_for_the_worse() {
     let Some(limited) = Limited::new(8 << 20) else { return };
@@ -110,8 +110,8 @@ fn a_remedy_of_a_run_is_tried_to_the_end() {
     assert!(stall_time["predicted"].is_number() && stall_time["measured"].is_number(), "{stall_time}");
 }
 
-/// The short form of `make whatif-bench`: the kernel serves a limit in slices, so that calls under four times the limit wait for as long, one of four
-/// as often.
+/// The short form of `make whatif-bench`: the kernel serves a limit in slices, so that calls under four times the limit
+/// wait for as long, one of four as often.
 #[test]
 fn what_a_higher_limit_brings_is_predicted() {
     let Some(limited) = Limited::new(2 << 20) else { return };

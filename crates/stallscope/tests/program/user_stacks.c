@@ -1,4 +1,5 @@
-/* One process holds a lock of a file while another one waits for it: the lines of hold() and want() are known to the test. */
+/* One process holds a lock of a file while another one waits for it: the lines of hold() and want() are known to the
+ * test. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -258,7 +258,8 @@ fn the_view_survives_the_growth_of_its_run() {
     let Some(mut browser) = Browser::start() else { return };
     browser.open(&address);
     browser.evaluate(
-        "find = document.querySelector('.search input'); find.value = 'memfree'; find.dispatchEvent(new Event('input')); \
+        "find = document.querySelector('.search input'); find.value = 'memfree'; find.dispatchEvent(new \
+         Event('input')); \
          find.focus()",
     );
     browser.wait_for("document.querySelector('.found button') !== null");

@@ -103,7 +103,8 @@ pub fn ask(words: &[&str], run: &Path) -> Answer {
     answer
 }
 
-/// No command takes longer on a run of less than a mebibyte, or more memory: a build without optimization, beside other work.
+/// No command takes longer on a run of less than a mebibyte, or more memory: a build without optimization, beside other
+/// work.
 const QUICK: Duration = Duration::from_secs(20);
 const MOST_KIB: i64 = 512 << 10;
 
@@ -133,9 +134,9 @@ fn panic_of(stderr: &str) -> Option<String> {
     Some(format!("panicked at {place} {}", frames.join(" < ")))
 }
 
-/// Whether `check` calls what a killed writer left intact, and `show` and `explain` answer without damage, and say of a run that
-/// was cut off that it lacks its end. A directory without a description is no run yet, and one clear error. Returns whether it was
-/// cut off, too.
+/// Whether `check` calls what a killed writer left intact, and `show` and `explain` answer without damage, and say of a
+/// run that was cut off that it lacks its end. A directory without a description is no run yet, and one clear error.
+/// Returns whether it was cut off, too.
 pub fn problems_of_answers(scene: &Scene) -> (Vec<String>, bool) {
     scene.run().map(|run| problems_of_run(&run)).unwrap_or_default()
 }
@@ -161,7 +162,8 @@ pub fn problems_of_run(run: &Path) -> (Vec<String>, bool) {
     (problems, is_cut_off)
 }
 
-/// Whether `check`, `show` and `explain` do not break, and agree about whether the run is whole. Returns what it lacks, too.
+/// Whether `check`, `show` and `explain` do not break, and agree about whether the run is whole. Returns what it lacks,
+/// too.
 pub fn problems_of_any_answers(scene: &Scene) -> (Vec<String>, Option<String>) {
     let Some(run) = scene.run() else { return (Vec::new(), None) };
     let mut problems = Vec::new();

@@ -89,8 +89,8 @@ pub fn find(call: &Call) -> Option<&'static Known> {
     CALLS.iter().find(|known| known.number == call.number)
 }
 
-/// Whether a kill at this call can leave something half done: it changes something, an `openat` creates or writes, and a
-/// `bpf` does not only look something up.
+/// Whether a kill at this call can leave something half done: it changes something, an `openat` creates or writes, and
+/// a `bpf` does not only look something up.
 pub fn is_kill_point(known: &Known, call: &Call) -> bool {
     let writes = (libc::O_WRONLY | libc::O_RDWR | libc::O_CREAT) as u64;
     match known.number {
@@ -100,8 +100,8 @@ pub fn is_kill_point(known: &Known, call: &Call) -> bool {
     }
 }
 
-/// What a call works on, with digits replaced, and without the name of the scene's folder, which is random: the same place of the
-/// program has one name.
+/// What a call works on, with digits replaced, and without the name of the scene's folder, which is random: the same
+/// place of the program has one name.
 pub fn object(tid: i32, known: &Known, call: &Call, folder: &str) -> String {
     let name = match known.object {
         Descriptor(argument) => descriptor(tid, call.arguments[argument]),

@@ -1,5 +1,5 @@
-//! More of everything than a machine usually has: threads, cgroups, disks, slow operations, requests. The recorder's memory is
-//! bounded, it ends in time, and what it lost is said.
+//! More of everything than a machine usually has: threads, cgroups, disks, slow operations, requests. The recorder's
+//! memory is bounded, it ends in time, and what it lost is said.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -26,7 +26,8 @@ const MOST_KIB: i64 = 256 << 10;
 /// And more for each slow operation, where it explains them at the end.
 const EXPLAINED_BYTES: i64 = 512;
 
-/// What is on the machine while it is recorded, removed when it is dropped; the options of `record`; and what was done so far.
+/// What is on the machine while it is recorded, removed when it is dropped; the options of `record`; and what was done
+/// so far.
 struct Ceiling {
     name: &'static str,
     seconds: u64,

@@ -1,5 +1,5 @@
-//! Runs whose rows somebody made up: all checksums are right, and numbers, references and names are not what a recorder writes.
-//! Each command answers or refuses, within bounds of time and memory.
+//! Runs whose rows somebody made up: all checksums are right, and numbers, references and names are not what a recorder
+//! writes. Each command answers or refuses, within bounds of time and memory.
 
 use std::path::Path;
 

@@ -157,7 +157,8 @@ fn misread(answer: &Answer, original: &Answer) -> Option<String> {
     match answer.code {
         Some(0) if answer.stdout != original.stdout => Some("exit code 0, and it differs from the original".into()),
         Some(1) if answer.document()["complete"] != false => Some("exit code 1 without \"complete\": false".into()),
-        // That the end is missing is true of each run that was cut off: it must say which damage, or that it ends earlier.
+        // That the end is missing is true of each run that was cut off: it must say which damage, or that it ends
+        // earlier.
         Some(1) if answer.stdout != original.stdout && !answer.has_damage() && answer.end_ns() >= original.end_ns() => {
             Some("it differs from the original, and no damage is named".into())
         }

@@ -1,7 +1,8 @@
-//! A disk whose writes and flushes are recorded with their data: a FUSE file system of a single file, and a loop device on it.
+//! A disk whose writes and flushes are recorded with their data: a FUSE file system of a single file, and a loop device
+//! on it.
 //!
-//! A flush of the loop device is an fsync of that file. What was written before it is on the disk; of what came later a power cut
-//! may leave any part.
+//! A flush of the loop device is an fsync of that file. What was written before it is on the disk; of what came later a
+//! power cut may leave any part.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{Read, Write};

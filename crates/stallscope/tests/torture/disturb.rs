@@ -1,5 +1,5 @@
-//! What happens to a machine under a recording: the recorder is stopped for a while, its cgroup is removed, the disk of its
-//! archive is unmounted, pulled out, becomes read-only or full; disks and cgroups come and go.
+//! What happens to a machine under a recording: the recorder is stopped for a while, its cgroup is removed, the disk of
+//! its archive is unmounted, pulled out, becomes read-only or full; disks and cgroups come and go.
 
 use std::fs;
 use std::path::Path;

@@ -1,8 +1,9 @@
-//! Truncations at every byte of a run's files, and flips of bits, answered by the program's own readers in this process.
+//! Truncations at every byte of a run's files, and flips of bits, answered by the program's own readers in this
+//! process.
 //!
-//! Each worker has a copy of the run in memory, damages a file of it in place, asks, and restores it. Damage that is named when a run
-//! is opened is in every answer, whose exit code is then 1, since all have it from there; whether they can be made at all is tried at
-//! some of these points.
+//! Each worker has a copy of the run in memory, damages a file of it in place, asks, and restores it. Damage that is
+//! named when a run is opened is in every answer, whose exit code is then 1, since all have it from there; whether they
+//! can be made at all is tried at some of these points.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -281,7 +282,8 @@ fn misread(said: &Said, original: &Said, run: &Path) -> Option<String> {
         0 if differs() => Some("exit code 0, and it differs from the original".to_owned()),
         0 if original.code != 0 => Some("exit code 0 of a run that lacks its end".to_owned()),
         1 if said.document["complete"] != false => Some("exit code 1 without \"complete\": false".to_owned()),
-        // That the end is missing is true of each run that was cut off: it must say which damage, or that it ends earlier.
+        // That the end is missing is true of each run that was cut off: it must say which damage, or that it ends
+        // earlier.
         1 if !has_damage && end_ns(&said.document) >= end_ns(&original.document) && differs() => {
             Some("it differs from the original, and no damage is named".to_owned())
         }

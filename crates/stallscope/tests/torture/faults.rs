@@ -64,8 +64,8 @@ pub fn campaign(plan: &Plan) -> Report {
         let mut random = Random::new(plan.seed);
         for _ in 0..plan.points.min(pairs.len() as u64) {
             let (site, count, fault) = pairs.swap_remove(random.below(pairs.len() as u64) as usize);
-            // The first, or a later one; and only that one, or it and all that follow. A call that is interrupted each time is
-            // rightly made again.
+            // The first, or a later one; and only that one, or it and all that follow. A call that is interrupted each
+            // time is rightly made again.
             let (nth, often) = (sites::choose(count, &mut random), random.below(3) == 0);
             let forever = often && !matches!(fault, Fault::Error(libc::EINTR));
             chosen.push(Attack { victim, known: count.known, site: site.clone(), nth, forever, fault });
@@ -75,8 +75,8 @@ pub fn campaign(plan: &Plan) -> Report {
     report
 }
 
-/// Lets allocations of memory fail: that number of each victim, chosen by the seed. Rust ends a program that gets none, which is
-/// then like a kill.
+/// Lets allocations of memory fail: that number of each victim, chosen by the seed. Rust ends a program that gets none,
+/// which is then like a kill.
 pub fn allocations(plan: &Plan) -> Report {
     let mut report = Report::default();
     let mut chosen = Vec::new();

@@ -1,8 +1,10 @@
-//! Attacks on the program and its archive: `make torture`. Not part of `make test`, since it takes as long as one likes.
+//! Attacks on the program and its archive: `make torture`. Not part of `make test`, since it takes as long as one
+//! likes.
 //!
-//! `cargo test -p stallscope --test torture -- [kill|power|faults|memory|damage|crafted|disturb|ceilings] [VICTIM] [--seed N] [--points N] [--jobs N]`. The seed chooses the
-//! attacks; the same seed chooses the same ones again. `faults --at TEXT` tries those that contain
-//! a text, such as `ENOMEM at statx /dev/shm`. `damage --every-byte [--flips N]` truncates each file at each byte instead. docs/RELIABILITY.md has the figures.
+//! `cargo test -p stallscope --test torture -- [kill|power|faults|memory|damage|crafted|disturb|ceilings] [VICTIM]
+//! [--seed N] [--points N] [--jobs N]`. The seed chooses the attacks; the same seed chooses the same ones again.
+//! `faults --at TEXT` tries those that contain a text, such as `ENOMEM at statx /dev/shm`. `damage --every-byte
+//! [--flips N]` truncates each file at each byte instead. docs/RELIABILITY.md has the figures.
 #![allow(unreachable_pub)]
 #![deny(unsafe_code)]
 

@@ -1,5 +1,5 @@
-//! Points side by side: most of a victim's time is sleep, and each has a folder, cgroups and loop devices of its own. The register
-//! is the machine's, so that starts also meet each other.
+//! Points side by side: most of a victim's time is sleep, and each has a folder, cgroups and loop devices of its own.
+//! The register is the machine's, so that starts also meet each other.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};

@@ -1,5 +1,5 @@
-//! Power cuts: of the writes to the archive's disk, those before the last flush are there; of the later ones some are lost, torn or
-//! reordered. As CrashMonkey does (Mohan et al., OSDI 2018), with a disk of our own.
+//! Power cuts: of the writes to the archive's disk, those before the last flush are there; of the later ones some are
+//! lost, torn or reordered. As CrashMonkey does (Mohan et al., OSDI 2018), with a disk of our own.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -62,8 +62,8 @@ struct Recorded {
 #[derive(Clone)]
 struct Image(BTreeMap<usize, Vec<u8>>);
 
-/// Cuts the power at that number of points of each file system and moment. Those of one recording follow each other: of two file
-/// systems with one id, a kernel mounts one.
+/// Cuts the power at that number of points of each file system and moment. Those of one recording follow each other: of
+/// two file systems with one id, a kernel mounts one.
 pub fn campaign(plan: &Plan) -> Report {
     let mut report = Report::default();
     let moments = [Moment::Any, Moment::Consolidation];

@@ -1,4 +1,5 @@
-//! The program's own readers, compiled into the campaigns: a process for each of hundreds of thousands of points would take hours.
+//! The program's own readers, compiled into the campaigns: a process for each of hundreds of thousands of points would
+//! take hours.
 
 #[path = "../../src/reading/answer.rs"]
 pub mod answer;

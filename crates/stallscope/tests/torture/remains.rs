@@ -45,12 +45,13 @@ fn is_of_the_dead(path: &Path) -> bool {
     boot_id.is_ok_and(|boot_id| !Owner { pid: pid as u32, start_ticks, boot_id }.is_alive(&Roots::default()))
 }
 
-/// Unmounts what is below a folder, and detaches the loop devices of its files: those of a disk that a dead process served, too,
-/// which the kernel answers with errors.
+/// Unmounts what is below a folder, and detaches the loop devices of its files: those of a disk that a dead process
+/// served, too, which the kernel answers with errors.
 fn take_down(folder: &Path) -> String {
     let below = folder.display().to_string();
     let is_served = |kind: &str| kind.starts_with("fuse");
-    // Ends its connection, also if it is in use: a thread of the dead process that waits for its own disk holds it open.
+    // Ends its connection, also if it is in use: a thread of the dead process that waits for its own disk holds it
+    // open.
     for (point, _) in mounts_below(folder).iter().filter(|(_, kind)| is_served(kind)) {
         let _ = tool("umount", &["--force", point]);
     }

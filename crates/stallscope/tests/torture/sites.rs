@@ -1,5 +1,5 @@
-//! Places of a program: a call on a kind of object, such as `fdatasync .../run/recent-N`. A run makes one call a thousand times, and
-//! another once, which is as likely to go wrong.
+//! Places of a program: a call on a kind of object, such as `fdatasync .../run/recent-N`. A run makes one call a
+//! thousand times, and another once, which is as likely to go wrong.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -1,7 +1,7 @@
 //! Stops of a program's system calls, by seccomp and ptrace.
 //!
-//! A filter stops the listed calls of the program and of all processes that it starts, before they are executed. All other
-//! calls run at full speed.
+//! A filter stops the listed calls of the program and of all processes that it starts, before they are executed. All
+//! other calls run at full speed.
 
 use std::io;
 use std::os::unix::process::CommandExt;
@@ -89,7 +89,8 @@ fn filter(calls: &[i64]) -> Vec<sock_filter> {
     filter
 }
 
-/// Waits for the next stop or end of a thread that this thread traces: `None` if none is left. Other threads trace other victims.
+/// Waits for the next stop or end of a thread that this thread traces: `None` if none is left. Other threads trace
+/// other victims.
 pub fn next_stop() -> Option<(i32, Stop)> {
     let mut status = 0;
     // SAFETY: the status is ours.

@@ -115,8 +115,8 @@ impl Scene {
         command
     }
 
-    /// Runs the victim; `judge` decides at each of the calls, with the thread and the process of the program. Other calls run at
-    /// full speed.
+    /// Runs the victim; `judge` decides at each of the calls, with the thread and the process of the program. Other
+    /// calls run at full speed.
     pub fn attack<'a>(
         &self,
         limit: Duration,

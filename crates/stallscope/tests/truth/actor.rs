@@ -544,7 +544,8 @@ pub fn now_ns() -> u64 {
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
 
-/// Writes to a file of the kernel's. The limit of a memory cgroup is refused when so many attempts to reclaim found nothing to free.
+/// Writes to a file of the kernel's. The limit of a memory cgroup is refused when so many attempts to reclaim found
+/// nothing to free.
 fn put(path: &str, text: &str) {
     let mut file = OpenOptions::new().write(true).open(path).unwrap();
     while let Err(error) = file.write_all(text.as_bytes()) {

@@ -1,7 +1,8 @@
 //! The cgroups of a scenario, in either version.
 //!
-//! A limit of a device is for all who use it. In version 1 the root group takes it; in version 2 it cannot, so that each scenario has
-//! a cgroup of its own, with its processes in cgroups below. Threads of the kernel are limited only for what they write for these.
+//! A limit of a device is for all who use it. In version 1 the root group takes it; in version 2 it cannot, so that
+//! each scenario has a cgroup of its own, with its processes in cgroups below. Threads of the kernel are limited only
+//! for what they write for these.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -93,8 +94,8 @@ impl Cgroups {
         own.with_file_name(name())
     }
 
-    /// Limits a device for the scenario: `read_bps`, `write_bps`, `read_iops` or `write_iops`. What must be undone before the device is
-    /// unmounted; limits of version 2 end with the cgroup.
+    /// Limits a device for the scenario: `read_bps`, `write_bps`, `read_iops` or `write_iops`. What must be undone
+    /// before the device is unmounted; limits of version 2 end with the cgroup.
     pub fn slow(&self, device: &str, what: &str, value: u64, register: &Register) -> Option<Entry> {
         match self {
             Cgroups::Version1 { blkio, .. } => {

@@ -1,5 +1,5 @@
-//! Servers of datagrams (UDP), and what their clients send and receive. An address is `udp:PATH`, or `connected_udp:PATH` for a
-//! client that connects its socket; the server writes its port to that file.
+//! Servers of datagrams (UDP), and what their clients send and receive. An address is `udp:PATH`, or
+//! `connected_udp:PATH` for a client that connects its socket; the server writes its port to that file.
 
 use std::fs;
 use std::net::{SocketAddr, UdpSocket};

@@ -1,4 +1,5 @@
-//! Whether what an attempt saw drifts from what earlier runs of its test saw. It only computes: tests/program/drifting.rs has its tests.
+//! Whether what an attempt saw drifts from what earlier runs of its test saw. It only computes:
+//! tests/program/drifting.rs has its tests.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

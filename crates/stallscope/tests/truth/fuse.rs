@@ -1,5 +1,5 @@
-//! A FUSE server with two files of 64 MiB, by the protocol of <linux/fuse.h> (7.31): `file`, which is never cached, and `pages`,
-//! which is read ahead into the page cache. Reads beyond the first 64 KiB are slow.
+//! A FUSE server with two files of 64 MiB, by the protocol of <linux/fuse.h> (7.31): `file`, which is never cached, and
+//! `pages`, which is read ahead into the page cache. Reads beyond the first 64 KiB are slow.
 
 use std::ffi::CString;
 use std::fs::{File, OpenOptions};

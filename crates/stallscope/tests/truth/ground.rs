@@ -1,5 +1,5 @@
-//! Fixtures of a scenario: temporary disks, limits, settings, neighbours. All are removed when dropped, also when the scenario
-//! fails, and by the next run of the program when this one is killed.
+//! Fixtures of a scenario: temporary disks, limits, settings, neighbours. All are removed when dropped, also when the
+//! scenario fails, and by the next run of the program when this one is killed.
 
 use std::cell::RefCell;
 use std::fs;
@@ -153,8 +153,8 @@ impl Ground {
         self.file_system(megabytes, EXT4, "noatime")
     }
 
-    /// A disk for the images of others, which become as slow as [`Ground::slow`] makes this one. A limit on the upper device would
-    /// not do: the kernel exempts metadata from throttling.
+    /// A disk for the images of others, which become as slow as [`Ground::slow`] makes this one. A limit on the upper
+    /// device would not do: the kernel exempts metadata from throttling.
     pub fn base(&self, megabytes: u64) -> Disk {
         self.ext4(megabytes + megabytes / 4 + 64)
     }

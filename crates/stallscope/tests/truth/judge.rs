@@ -12,8 +12,8 @@ const BLAMED: f64 = 0.8;
 const INNOCENT: f64 = 0.02;
 /// Maximum share of the slow time that may stay unexplained.
 const TOO_MUCH_UNEXPLAINED: f64 = 0.1;
-/// Minimum share of the victim's measured time that must be found. Its clock includes time before and after the call: on busy
-/// CPUs a task is preempted as it returns to user space.
+/// Minimum share of the victim's measured time that must be found. Its clock includes time before and after the call:
+/// on busy CPUs a task is preempted as it returns to user space.
 const FOUND: f64 = 0.75;
 /// Causes whose times differ by less may swap ranks.
 const APART: f64 = 1.25;
@@ -146,7 +146,8 @@ fn named(stalls: &[&Value], truth: &Truth) -> Option<String> {
     Some(format!("the victim is called {}", other["task"]))
 }
 
-/// Most of the time that the victim lost to its cause is blamed on the process that used what it lacked, and none on an innocent one.
+/// Most of the time that the victim lost to its cause is blamed on the process that used what it lacked, and none on an
+/// innocent one.
 fn blamed(explanation: &Value, truth: &Truth) -> Option<String> {
     let culprit = truth.culprit?;
     let shares = blamed_shares(explanation, truth);

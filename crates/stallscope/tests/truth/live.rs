@@ -13,8 +13,10 @@ use crate::victim::ANY;
 
 const ACCEPT: &str = "STALLSCOPE_TRUTH_ACCEPT";
 const HEADER: &str = "\
-# What runs of the ground truth saw on a real machine: of each test the lowest share of each true cause, the highest of each other one and of
-# what is unexplained, in percent. `STALLSCOPE_TRUTH_ACCEPT=1 cargo test -p stallscope --test truth` adds a run; corpus/README.md.
+# What runs of the ground truth saw on a real machine: of each test the lowest share of each true cause, the highest \
+of each other one and of
+# what is unexplained, in percent. `STALLSCOPE_TRUTH_ACCEPT=1 cargo test -p stallscope --test truth` adds a run; \
+corpus/README.md.
 ";
 
 #[derive(Debug, Default, Deserialize)]
@@ -76,7 +78,8 @@ impl Live {
             }
             (Use::Compared, Some(accepted)) => accepted.drift(&seen),
             (Use::Compared, None) => vec![format!(
-                "is not in corpus/live.toml: {ACCEPT}=1 STALLSCOPE_TRUTH_REPEAT=3 cargo test -p stallscope --test truth -- {name}"
+                "is not in corpus/live.toml: {ACCEPT}=1 STALLSCOPE_TRUTH_REPEAT=3 cargo test -p stallscope --test \
+                 truth -- {name}"
             )],
         }
     }

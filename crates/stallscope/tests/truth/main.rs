@@ -1,10 +1,11 @@
 //! Ground truth: each test causes a known stall, and the explanation must name it.
 //!
-//! `cargo test -p stallscope --test truth` prints the table of docs/EXPLAIN.md; a word behind `--` chooses among the tests.
-//! A test fails, too, if its shares drift from those of earlier runs, which corpus/live.toml has: `STALLSCOPE_TRUTH_ACCEPT=1` adds this
-//! run to them. `STALLSCOPE_TRUTH_REPEAT=5` runs all of them five times.
-//! With `STALLSCOPE_TRUTH=FOLDER` the recordings are kept there, each with its truth for the corpus. Many tests share one recording, the others need the whole
-//! machine, and this program is also the victim and its neighbours: hence no test harness.
+//! `cargo test -p stallscope --test truth` prints the table of docs/EXPLAIN.md; a word behind `--` chooses among the
+//! tests. A test fails, too, if its shares drift from those of earlier runs, which corpus/live.toml has:
+//! `STALLSCOPE_TRUTH_ACCEPT=1` adds this run to them. `STALLSCOPE_TRUTH_REPEAT=5` runs all of them five times. With
+//! `STALLSCOPE_TRUTH=FOLDER` the recordings are kept there, each with its truth for the corpus. Many tests share one
+//! recording, the others need the whole machine, and this program is also the victim and its neighbours: hence no test
+//! harness.
 #![allow(unreachable_pub)]
 #![deny(unsafe_code)]
 
@@ -171,8 +172,8 @@ fn run_together<'a>(tests: &[&'a Test], at_once: usize, outcome: &mut Outcome<'a
     }
 }
 
-/// A failing test is repeated alone, twice at most: other load can prevent a victim's stall or cause another, and a wrong rule
-/// fails each time. After all others, when what ran beside them has ended.
+/// A failing test is repeated alone, twice at most: other load can prevent a victim's stall or cause another, and a
+/// wrong rule fails each time. After all others, when what ran beside them has ended.
 fn conclude_or_repeat<'a>(test: &'a Test, attempt: Attempt, outcome: &mut Outcome<'a>) {
     let attempt = attempt.compared(test, &mut outcome.live);
     if attempt.complaints.is_empty() {
@@ -236,8 +237,8 @@ impl Attempt {
     }
 }
 
-/// Runs a part of a test: its result, or why it panicked. A part that takes long is announced as by cargo's own harness: should it
-/// never end, scripts/run-test knows its name.
+/// Runs a part of a test: its result, or why it panicked. A part that takes long is announced as by cargo's own
+/// harness: should it never end, scripts/run-test knows its name.
 fn attempt<T>(name: &str, run: impl FnOnce() -> T + UnwindSafe) -> Result<T, String> {
     let (ended, ending) = channel::<()>();
     std::thread::scope(|scope| {

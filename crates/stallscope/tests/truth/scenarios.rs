@@ -21,7 +21,8 @@ use crate::victim::{Truth, Victim};
 /// The file that starts what waits for it.
 const GO: &str = "go";
 
-/// A victim that writes to the file system, which is frozen, once the returned file starts it. It runs these steps first.
+/// A victim that writes to the file system, which is frozen, once the returned file starts it. It runs these steps
+/// first.
 fn writer_of_frozen(ground: &Ground, disk: &Disk, first: &str) -> (Victim, Frozen, String) {
     let (file, go) = (disk.file("victim"), ground.at(GO));
     let script = format!("{first}open {file}\nwrite {file} 0 4k\nawait {go}\nwrite {file} 0 4k");
@@ -41,7 +42,8 @@ pub struct Test {
     pub scenarios: &'static [Scenario],
     /// A test with a recording of its own: the explanation, and what is true.
     pub recorded: Option<fn() -> (Value, Truth)>,
-    /// Whether it may run beside other such tests in one recording: it leaves them the CPUs, and changes nothing of theirs.
+    /// Whether it may run beside other such tests in one recording: it leaves them the CPUs, and changes nothing of
+    /// theirs.
     pub shares: bool,
 }
 
@@ -78,8 +80,8 @@ pub fn tests() -> impl Iterator<Item = &'static Test> {
     .flatten()
 }
 
-/// What scripts/test-vm runs in its emulator: first what depends on the version of cgroups, then one of each mechanism. Not those whose
-/// many short waits the emulator's own time exceeds (`page_fault`, `wbt`, `culprit_of_dirty_pages`).
+/// What scripts/test-vm runs in its emulator: first what depends on the version of cgroups, then one of each mechanism.
+/// Not those whose many short waits the emulator's own time exceeds (`page_fault`, `wbt`, `culprit_of_dirty_pages`).
 const EMULATED: &[&str] = &[
     "io_throttle",
     "limit_above_two_cgroups",

@@ -1,4 +1,5 @@
-//! Unsafe code: memory that maps a file, asynchronous I/O, fanotify, locks of files, futexes, semaphores, message queues.
+//! Unsafe code: memory that maps a file, asynchronous I/O, fanotify, locks of files, futexes, semaphores, message
+//! queues.
 
 mod aio;
 mod fanotify;

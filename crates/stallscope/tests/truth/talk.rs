@@ -138,7 +138,8 @@ impl Client {
         self.connections.insert(address.to_owned(), Stream::to(address));
     }
 
-    /// By a thread that ends. A thread that connects and then waits is one that waits for the server, also where another one asks it.
+    /// By a thread that ends. A thread that connects and then waits is one that waits for the server, also where
+    /// another one asks it.
     pub fn connect_by_thread(&mut self, address: &str) {
         let stream = std::thread::scope(|scope| scope.spawn(|| Stream::to(address)).join());
         self.connections.insert(address.to_owned(), stream.expect("the thread connects"));
@@ -232,7 +233,8 @@ fn wait(stream: &Stream, how: &str) {
     }
 }
 
-/// Does the work for each request, in an event loop, until the actor is killed. `parts`: of an answer; the work precedes the last.
+/// Does the work for each request, in an event loop, until the actor is killed. `parts`: of an answer; the work
+/// precedes the last.
 pub fn serve(address: &str, parts: u32, mut work: impl FnMut()) {
     answer_each(address, |client| {
         (1..parts).for_each(|_| client.send());
@@ -370,8 +372,8 @@ pub fn drain_parent(mut work: impl FnMut()) {
     }
 }
 
-/// A database of one row, with a thread for each client: what a client sends first takes the row, what it sends next, or that it
-/// leaves, gives it back. Who waits for the row looks for deadlocks each time that its patience ends.
+/// A database of one row, with a thread for each client: what a client sends first takes the row, what it sends next,
+/// or that it leaves, gives it back. Who waits for the row looks for deadlocks each time that its patience ends.
 pub fn serve_rows(address: &str, patience: Duration) -> ! {
     let listener = Listener::at(address);
     let row = Arc::new((Mutex::new(false), Condvar::new()));
@@ -428,8 +430,8 @@ pub fn serve_in_turn<Work: FnMut() + Send + 'static>(address: &str, worker: impl
     }
 }
 
-/// Does what asks a child for something, as sshfs does: one thread writes to it, and another one reads its answers. The child's id
-/// goes to that file.
+/// Does what asks a child for something, as sshfs does: one thread writes to it, and another one reads its answers. The
+/// child's id goes to that file.
 pub fn relay(child: &str, report: &str, script: &str) -> impl FnMut() + use<> {
     let mut client = Client::default();
     client.start_child(report, script);

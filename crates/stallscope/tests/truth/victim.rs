@@ -10,8 +10,8 @@ use crate::actor::Done;
 use crate::ground::Ground;
 use crate::program::{Running, run};
 
-/// Shorter operations are no stalls. An explanation lists the longest individually: those of other programs must not displace
-/// a victim's.
+/// Shorter operations are no stalls. An explanation lists the longest individually: those of other programs must not
+/// displace a victim's.
 const SLOW: &str = "40ms";
 const SLOW_NS: u64 = 40_000_000;
 /// For which a server that does not end is left to run.
@@ -194,14 +194,14 @@ impl Victim {
         Truth { tid, spans: spans(&slow), parts, ..Truth::default() }
     }
 
-    /// It was in one call from the begin of these times to their end, and may still be: that call's cause, and how long it
-    /// lasted within the recording.
+    /// It was in one call from the begin of these times to their end, and may still be: that call's cause, and how long
+    /// it lasted within the recording.
     pub fn suffers(&self, cause: &'static str, (from_ns, to_ns): (u64, u64), within_ns: u64) -> Truth {
         Truth { tid: self.pid(), spans: vec![(from_ns, to_ns)], parts: vec![(cause, within_ns)], ..Truth::default() }
     }
 
-    /// It waited for nothing that it had asked for, or for nobody who was stalled: nothing may be reported of it. A server that
-    /// still runs is killed.
+    /// It waited for nothing that it had asked for, or for nobody who was stalled: nothing may be reported of it. A
+    /// server that still runs is killed.
     pub fn idled(mut self) -> Truth {
         let began = Instant::now();
         while self.child.try_wait().unwrap().is_none() && began.elapsed() < PATIENCE {

@@ -19,7 +19,8 @@ fn explained_reads(device: &Path) -> Value {
     let out = folder.path().join("run");
     // fio, since busybox's `dd` lacks O_DIRECT.
     let load = format!(
-        "fio --name=reads --filename={} --readonly --rw=read --bs=4k --direct=1 --ioengine=psync --size={}k --output=/dev/null",
+        "fio --name=reads --filename={} --readonly --rw=read --bs=4k --direct=1 --ioengine=psync --size={}k \
+         --output=/dev/null",
         device.display(),
         READS * 4
     );

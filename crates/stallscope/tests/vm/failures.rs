@@ -89,7 +89,8 @@ fn requests_that_fail_at_a_disk_are_said_to() {
             at_least_ms: 2000,
             failure: "timed out and was tried again",
         },
-        // The last: resets do not help either, and error handling gives the disk up, which may have said that it was reset.
+        // The last: resets do not help either, and error handling gives the disk up, which may have said that it was
+        // reset.
         Failing {
             name: "SCSI: all commands time out after 1 s, until the disk is offline",
             opts: TIMEOUT,

@@ -1,5 +1,5 @@
-//! CPUs that go offline and come back under a recording, and a wall clock that is set: what one does only to a machine without
-//! other programs.
+//! CPUs that go offline and come back under a recording, and a wall clock that is set: what one does only to a machine
+//! without other programs.
 
 use std::fs;
 use std::time::Duration;

@@ -1,5 +1,5 @@
-//! What lies on storage stacks: file systems, overlayfs, loop devices on loop devices, multipath, NBD and swap. Their stalls lead to the
-//! disk at the bottom, or to the server.
+//! What lies on storage stacks: file systems, overlayfs, loop devices on loop devices, multipath, NBD and swap. Their
+//! stalls lead to the disk at the bottom, or to the server.
 
 pub mod file_systems;
 mod nbd;

@@ -7,7 +7,8 @@ use std::process::{Child, Command};
 use crate::scenes::{Scene, is_since, number_of, play, tool};
 use crate::scsi::SlowScsi;
 
-/// Of each request of the server's disk, below the second that is its limit: the emulator's CPU time is little beside it.
+/// Of each request of the server's disk, below the second that is its limit: the emulator's CPU time is little beside
+/// it.
 const DELAY_MS: u64 = 900;
 /// What the server exports, and where the client mounts it, by version.
 const EXPORTED: &str = "/run/exported";
@@ -80,7 +81,8 @@ impl Server {
         let _ = fs::write("/proc/sys/fs/nfs/nlm_grace_period", "1");
         tool("rpc.mountd", &[]);
         tool("rpc.nfsd", &["4"]);
-        // No delegations (Linux 6.6 and newer give them for writing, too): a client that has one does not ask for locks.
+        // No delegations (Linux 6.6 and newer give them for writing, too): a client that has one does not ask for
+        // locks.
         fs::write("/proc/sys/fs/leases-enable", "0").unwrap();
         // Nobody has to reclaim locks of an earlier server.
         let _ = fs::write("/proc/fs/nfsd/v4_end_grace", "Y");

@@ -1,4 +1,5 @@
-//! Known stalls, one after the other in one recording, since loading the tracer takes long here; and what was found of each.
+//! Known stalls, one after the other in one recording, since loading the tracer takes long here; and what was found of
+//! each.
 
 use std::path::Path;
 use std::process::Command;
@@ -171,8 +172,8 @@ fn all_stalls(document: &Value) -> String {
         .collect()
 }
 
-/// The device whose requests ended most of the waits, if they name no other. The emulator is slow enough for some waits not to be
-/// matched with their request.
+/// The device whose requests ended most of the waits, if they name no other. The emulator is slow enough for some waits
+/// not to be matched with their request.
 fn device_of<'a>(stalls: &[&'a Value]) -> &'a str {
     let devices: Vec<&str> = stalls.iter().filter_map(|stall| stall["request"]["device"].as_str()).collect();
     let is_one = devices.windows(2).all(|pair| pair[0] == pair[1]) && devices.len() * 2 >= stalls.len();

@@ -57,7 +57,8 @@ fn scene(
 fn frozen(disk: &Path) -> Scene {
     let disk = disk.display();
     let script = format!(
-        "fsfreeze --freeze {disk}; (sleep 3; fsfreeze --unfreeze {disk}) & dd if=/dev/zero of={disk}/frozen bs=4k count=1; wait"
+        "fsfreeze --freeze {disk}; (sleep 3; fsfreeze --unfreeze {disk}) & dd if=/dev/zero of={disk}/frozen bs=4k \
+         count=1; wait"
     );
     scene(("a frozen file system", "frozen", 900), script, ("openat", "/frozen"))
 }
@@ -92,8 +93,9 @@ fn locked(disk: &Path, group: &Group) -> Scene {
     Scene { waited_for: Some("flock"), ..locked }
 }
 
-/// The buffer of the read is the group's memory, and cannot be reclaimed: there is no swap. It is small, since to fill it takes the
-/// emulator's CPU time beside the throttling. Three programs read, since the kernel may throttle one earlier, while it starts.
+/// The buffer of the read is the group's memory, and cannot be reclaimed: there is no swap. It is small, since to fill
+/// it takes the emulator's CPU time beside the throttling. Three programs read, since the kernel may throttle one
+/// earlier, while it starts.
 fn above_high(disk: &Path, group: &Group) -> Scene {
     let file = disk.join("high");
     let read = group.run(&format!("dd if={} of=/dev/null bs=1M count=1", file.display()));

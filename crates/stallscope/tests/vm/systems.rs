@@ -1,5 +1,5 @@
-//! Each of ext4, XFS and btrfs on each stack of devices that people put one on: what waits for a file leads to the slow disk at the
-//! bottom.
+//! Each of ext4, XFS and btrfs on each stack of devices that people put one on: what waits for a file leads to the slow
+//! disk at the bottom.
 
 use std::any::Any;
 use std::path::Path;

@@ -1,4 +1,5 @@
-//! A kernel that cannot be traced at all: one without its types (BTF). Polls of blocked tasks are what is left, and explain it.
+//! A kernel that cannot be traced at all: one without its types (BTF). Polls of blocked tasks are what is left, and
+//! explain it.
 
 use std::process::Command;
 

@@ -1,13 +1,15 @@
 //! The ratio of two rates of events over strata, each with a rate of its own.
 //!
-//! The estimate is Mantel and Haenszel's (1959; of rates: Rothman, Boice 1979): strata without events on a side need no constant. A run's
-//! expected count is its stratum's rate, times the common ratio on side B. The relative variance d of the rates about that is estimated
-//! from the residuals, as that of one stratum is. The variance of the log ratio follows from those of the counts, m + d m^2.
+//! The estimate is Mantel and Haenszel's (1959; of rates: Rothman, Boice 1979): strata without events on a side need no
+//! constant. A run's expected count is its stratum's rate, times the common ratio on side B. The relative variance d of
+//! the rates about that is estimated from the residuals, as that of one stratum is. The variance of the log ratio
+//! follows from those of the counts, m + d m^2.
 
 use super::{Count, RateRatio, Side, is_poisson};
 
-/// A moment estimate from few runs is too small for skewed rates; [`RateRatio`] has less of it for one stratum. Chosen by simulation: of 2 to
-/// 6 strata of 2 to 5 runs a side and d from 0 to 1, the interval contains the truth in 93 to 97 % of cases.
+/// A moment estimate from few runs is too small for skewed rates; [`RateRatio`] has less of it for one stratum. Chosen
+/// by simulation: of 2 to 6 strata of 2 to 5 runs a side and d from 0 to 1, the interval contains the truth in 93 to 97
+/// % of cases.
 const FEW: f64 = 3.0;
 
 struct Stratum {
@@ -34,8 +36,8 @@ struct Residuals {
 }
 
 impl RateRatio {
-    /// The ratio over strata: the counts of A and of B in each. Strata without runs on a side do not count. `None` where none is left,
-    /// or nothing happened.
+    /// The ratio over strata: the counts of A and of B in each. Strata without runs on a side do not count. `None`
+    /// where none is left, or nothing happened.
     pub fn of_strata(strata: &[(Vec<Count>, Vec<Count>)]) -> Option<RateRatio> {
         let both: Vec<&(Vec<Count>, Vec<Count>)> =
             strata.iter().filter(|(a, b)| !a.is_empty() && !b.is_empty()).collect();

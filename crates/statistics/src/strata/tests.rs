@@ -26,7 +26,8 @@ fn p_of_a_stratum_is_that_of_the_rank_sum_test_also_with_ties_and_unequal_sides(
     assert!(Strata::default().stratum(&[], &[1.0]).is_none());
 }
 
-/// By hand: one of 20 splits of six values puts the larger ones on side B; no other split of so few values scores at the smaller level.
+/// By hand: one of 20 splits of six values puts the larger ones on side B; no other split of so few values scores at
+/// the smaller level.
 #[test]
 fn the_chance_of_strata_that_stand_out_is_exact() {
     let check = |sides: &[(&[f64], &[f64])], expected: f64| {

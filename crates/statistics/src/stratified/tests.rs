@@ -19,7 +19,8 @@ fn one_stratum_has_the_test_and_the_ratio_of_its_sides() {
     assert!(StratifiedRatios::of(&[(vec![5.0], Vec::new())]).is_none());
 }
 
-/// All 20 * 6 = 120 splits of both strata, by hand: the weights are 5/4 of one another's (values + 1: 7 and 5), 4 and 6 steps.
+/// All 20 * 6 = 120 splits of both strata, by hand: the weights are 5/4 of one another's (values + 1: 7 and 5), 4 and 6
+/// steps.
 #[test]
 fn the_test_counts_all_splits_within_the_strata() {
     let strata = [(vec![1.0, 2.0, 4.0], vec![3.0, 5.0, 6.0]), (vec![70.0, 80.0], vec![90.0, 75.0])];

@@ -1,4 +1,5 @@
-//! What `grew` finds in whole fleets, by totals of hosts and days: the goal is 2 % of the hosts with 3 times the stall time.
+//! What `grew` finds in whole fleets, by totals of hosts and days: the goal is 2 % of the hosts with 3 times the stall
+//! time.
 
 use statistics::{Strata, q_values};
 
@@ -9,11 +10,13 @@ const HOSTS: usize = 1000;
 /// Hosts of an event.
 const ALTERED: usize = HOSTS / 50;
 const FACTOR: f64 = 3.0;
-/// Stalls of a host and day, and the chance that a host has the issue. As in the generator, rare issues are on fewer hosts.
+/// Stalls of a host and day, and the chance that a host has the issue. As in the generator, rare issues are on fewer
+/// hosts.
 const ISSUES: [(f64, f64); 6] = [(12.0, 0.8), (6.0, 0.4), (24.0, 0.9), (3.0, 0.25), (18.0, 0.85), (1.5, 0.1)];
 const SEEDS: u64 = 24;
 
-/// A fleet. A fingerprint names a file system and a model of the disk: hosts are of several kinds, with issues of their own.
+/// A fleet. A fingerprint names a file system and a model of the disk: hosts are of several kinds, with issues of their
+/// own.
 #[derive(Clone, Copy)]
 struct Fleet {
     kinds: usize,
@@ -30,7 +33,8 @@ const OF_KINDS: Fleet = Fleet { kinds: 12, is_everywhere: false, events: 5, days
 /// All hosts have all issues, or causes.
 const OF_ONE_KIND: Fleet = Fleet { kinds: 1, is_everywhere: true, events: 3, days: 14 };
 
-/// Sum of a day's stalls, as the generator makes them: load of the day, noise of the issue, bursts, and log-normal durations.
+/// Sum of a day's stalls, as the generator makes them: load of the day, noise of the issue, bursts, and log-normal
+/// durations.
 fn day(random: &mut SplitMix64, load: f64, rate: f64) -> f64 {
     let burst = if random.unit() < 0.01 { 5.0 } else { 1.0 };
     let noise = (0.4 * random.normal()).exp();
@@ -92,7 +96,8 @@ impl Fleet {
         let (precision, recall) = (right as f64 / found as f64, right as f64 / (self.events as u64 * SEEDS) as f64);
         let of_event: Vec<_> = of_event.iter().enumerate().map(|(at, found)| (self.issue(at).1.0, *found)).collect();
         let text = format!(
-            "{SEEDS} seeds, {} issues: precision {precision:.3} ({right} of {found}), recall {recall:.3} (by rate: {of_event:?})",
+            "{SEEDS} seeds, {} issues: precision {precision:.3} ({right} of {found}), recall {recall:.3} (by rate: \
+             {of_event:?})",
             self.kinds * ISSUES.len()
         );
         println!("{text}");

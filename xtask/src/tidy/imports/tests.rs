@@ -54,7 +54,8 @@ fn a_child_imports_its_parent_by_what_that_defines() {
 #[test]
 fn tests_do_not_count() {
     let lib = "mod a;\n#[cfg(test)]\nmod fake;\n";
-    let a = "#[cfg(test)]\nuse crate::fake::F;\n#[cfg(test)]\nmod tests { use crate::fake::F; }\n#[test]\nfn t() { crate::fake::g() }";
+    let a = "#[cfg(test)]\nuse crate::fake::F;\n#[cfg(test)]\nmod tests { use crate::fake::F; }\n\
+        #[test]\nfn t() { crate::fake::g() }";
     assert_eq!(
         imports(&[("lib", lib), ("a", a), ("fake", "use crate::a::A;"), ("a/tests", "use crate::a::A;")]),
         [""; 0]
@@ -63,7 +64,8 @@ fn tests_do_not_count() {
 
 #[test]
 fn inline_modules_belong_to_their_file() {
-    let a = "mod inner { use super::A;\nuse crate::b::B;\npub fn f() { super::super::b::g() } }\npub struct A;\nuse inner::f;";
+    let a = "mod inner { use super::A;\nuse crate::b::B;\npub fn f() { super::super::b::g() } }\npub struct A;\nuse \
+             inner::f;";
     assert_eq!(imports(&[("lib", "mod a;\nmod b;"), ("a", a), ("b", "use crate::a::inner::f;")]), ["a -> b", "b -> a"]);
 }
 

@@ -1,5 +1,5 @@
-//! What a journal and recent files claim of batches, where no writer would: many times the same bytes, or more rows than a batch
-//! can hold. Reading all that they name would take days.
+//! What a journal and recent files claim of batches, where no writer would: many times the same bytes, or more rows
+//! than a batch can hold. Reading all that they name would take days.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,5 @@
-//! The parts of a stall's detail: its type, device, numbers and names are columns. They are written without an allocation per row.
+//! The parts of a stall's detail: its type, device, numbers and names are columns. They are written without an
+//! allocation per row.
 
 use std::sync::Arc;
 

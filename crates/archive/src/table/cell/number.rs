@@ -146,7 +146,8 @@ impl Cell for bool {
     }
 }
 
-/// What may be absent, in a column that came later than the format's first version: absent in every row of an older run.
+/// What may be absent, in a column that came later than the format's first version: absent in every row of an older
+/// run.
 pub(in crate::table) struct Later<T>(PhantomData<T>);
 
 impl<T> Cell for Later<T>

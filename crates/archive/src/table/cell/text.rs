@@ -134,8 +134,8 @@ impl Cell for Option<DeviceNumber> {
     }
 }
 
-/// A column of text that is formatted from each row's value. Nothing is allocated for a row, and a value that repeats is
-/// not formatted again.
+/// A column of text that is formatted from each row's value. Nothing is allocated for a row, and a value that repeats
+/// is not formatted again.
 fn formatted<'a, R, V: PartialEq + 'a>(
     rows: &'a [R],
     value: impl Fn(&'a R) -> &'a V,

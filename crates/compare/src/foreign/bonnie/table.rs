@@ -1,4 +1,5 @@
-//! bonnie++'s table. Its columns are blank where a phase was left out, so a row counts only if it has a word for each column.
+//! bonnie++'s table. Its columns are blank where a phase was left out, so a row counts only if it has a word for each
+//! column.
 
 use super::phases::{BULK, Phases, SMALL, TOOL};
 use crate::figures::Fact;
@@ -51,7 +52,8 @@ pub(super) fn runs(text: &str) -> Runs {
     }
     tables.retain(|table| table.has_row);
     if tables.is_empty() {
-        let why = "its line of comma-separated values is missing, which bonnie++ prints last, and no row of its table has all \
+        let why = "its line of comma-separated values is missing, which bonnie++ prints last, and no row of its table \
+                   has all \
                    columns";
         return Some(Err(malformed(TOOL, why)));
     }

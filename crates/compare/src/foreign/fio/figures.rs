@@ -1,12 +1,12 @@
-//! A report as the figures of a run. Jobs of one name are one load: their rates add up. Percentiles do not, so they are only
-//! taken from a single job, as with `--group_reporting`.
+//! A report as the figures of a run. Jobs of one name are one load: their rates add up. Percentiles do not, so they are
+//! only taken from a single job, as with `--group_reporting`.
 
 use super::report::{Direction, Job, Report};
 use crate::figures::{Better, Fact, Figure, RunFigures};
 
 const PERCENTILES: [(&str, f64); 4] = [("p50", 50.0), ("p95", 95.0), ("p99", 99.0), ("p999", 99.9)];
-/// Middle of the last bucket in which fio counts latencies, ns, and its upper end: since fio 3.0, and before. What took longer is in it,
-/// too (`FIO_IO_U_PLAT_GROUP_NR` and `plat_idx_to_val` of fio's stat.h and stat.c).
+/// Middle of the last bucket in which fio counts latencies, ns, and its upper end: since fio 3.0, and before. What took
+/// longer is in it, too (`FIO_IO_U_PLAT_GROUP_NR` and `plat_idx_to_val` of fio's stat.h and stat.c).
 const LAST_BUCKETS: [(f64, f64); 2] = [(17_112_760_320.0, 17_179_869_184.0), (16_711_680_000.0, 16_777_216_000.0)];
 /// A percentile as printed differs by less than this share from the middle of its bucket.
 const ROUNDING: f64 = 1e-4;

@@ -86,7 +86,8 @@ impl Reader {
         self.is_counted |= ["cpu ", "IO depths", "issued"].iter().any(|begin| line.starts_with(begin));
     }
 
-    /// What follows is of this direction. One that comes again, or after the counts of all, is of a job whose own line is missing.
+    /// What follows is of this direction. One that comes again, or after the counts of all, is of a job whose own line
+    /// is missing.
     fn begin(&mut self, direction: Direction, runtime_ms: Option<u64>) {
         (self.percentiles, self.has_completion) = (None, false);
         let is_again = |job: &&mut Job| job.directions.iter().any(|known| known.class == direction.class);

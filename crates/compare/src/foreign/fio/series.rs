@@ -4,8 +4,8 @@ use super::report::{Job, Report};
 
 /// Two reports of a run may differ by this in the start that they imply: both times are in whole seconds.
 const START_APART_MS: u64 = 2500;
-/// Without a clock or a process id, a report whose jobs ran longer by this share continues the one before. Jobs of one name run
-/// equally long.
+/// Without a clock or a process id, a report whose jobs ran longer by this share continues the one before. Jobs of one
+/// name run equally long.
 pub(super) const LONGER: f64 = 1.05;
 
 /// The last report of each run.

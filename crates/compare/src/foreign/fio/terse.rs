@@ -1,7 +1,8 @@
 //! fio's terse lines (`--minimal`), versions 2 to 5: a line a job. All times are in us.
 //!
-//! A direction is its KiB, rate, operations and runtime, three kinds of latency, 20 percentiles between the second and third, and
-//! bandwidth; version 5 adds samples and operations. Where each direction begins is verified by its percentiles.
+//! A direction is its KiB, rate, operations and runtime, three kinds of latency, 20 percentiles between the second and
+//! third, and bandwidth; version 5 adds samples and operations. Where each direction begins is verified by its
+//! percentiles.
 
 use super::report::{Direction, Found, Job, Report, TOOL};
 use crate::foreign::error::malformed;

@@ -14,9 +14,13 @@ FSUse%        Count         Size    Files/sec     App Overhead
      0         8000         4096     202492.7            10452
 
 # fs_mark -v
-FSUse%        Count         Size    Files/sec     App Overhead        CREAT (Min/Avg/Max)        WRITE (Min/Avg/Max)        FSYNC (Min/Avg/Max)         SYNC (Min/Avg/Max)        CLOSE (Min/Avg/Max)       UNLINK (Min/Avg/Max)
-     0         4000         4096     201522.8              522        1        7       20       60      180      500     1500     4500    14000     0        0        0   40000   120000   350000        0        0        0
-     0         8000         4096     203092.8              523        1        7       20       60      180      500     1500     4500    14000     0        0        0   40000   120000   350000        0        0        0
+FSUse%        Count         Size    Files/sec     App Overhead        CREAT (Min/Avg/Max)        WRITE \
+(Min/Avg/Max)        FSYNC (Min/Avg/Max)         SYNC (Min/Avg/Max)        CLOSE (Min/Avg/Max)       UNLINK \
+(Min/Avg/Max)
+     0         4000         4096     201522.8              522        1        7       20       60      180      \
+     500     1500     4500    14000     0        0        0   40000   120000   350000        0        0        0
+     0         8000         4096     203092.8              523        1        7       20       60      180      \
+     500     1500     4500    14000     0        0        0   40000   120000   350000        0        0        0
 ";
 const NORMAL: &str = include_str!("../samples/fio_normal.txt");
 const TERSE: &str = include_str!("../samples/fio_terse3.txt");

@@ -1,5 +1,5 @@
-//! Tables of IOR, mdtest, sysbench, pgbench, db_bench and filebench. sysbench's, pgbench's, db_bench's and filebench's are in the form of
-//! their documentation.
+//! Tables of IOR, mdtest, sysbench, pgbench, db_bench and filebench. sysbench's, pgbench's, db_bench's and filebench's
+//! are in the form of their documentation.
 
 use super::{close, fact, foreign_runs, names, value};
 

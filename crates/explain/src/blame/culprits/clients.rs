@@ -1,4 +1,5 @@
-//! For whom the threads of a server used a device: its clients, such as a dump beside others that ask the same database.
+//! For whom the threads of a server used a device: its clients, such as a dump beside others that ask the same
+//! database.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +10,8 @@ use crate::blame::facts::run_index::RunIndex;
 use crate::blame::facts::storage::usage::Target;
 use crate::blame::intents::requests::worked_for::clients_within;
 
-/// What a server used for each chain of clients: the process that asked it and, of proxies, who asked these. Empty: for itself.
+/// What a server used for each chain of clients: the process that asked it and, of proxies, who asked these. Empty: for
+/// itself.
 #[derive(Debug, Default)]
 pub(super) struct Clients {
     parts: BTreeMap<Vec<u32>, u128>,

@@ -27,7 +27,8 @@ use crate::blame::intents::requests::worked_for::client_of;
 use crate::hashing::FastMap;
 use crate::waits::Numbers;
 
-/// Ends of chains that are kept. Pieces of one row follow one another, and those of others that lead to it are of about that time.
+/// Ends of chains that are kept. Pieces of one row follow one another, and those of others that lead to it are of about
+/// that time.
 const ENDS_KEPT: usize = 64 << 10;
 
 /// A root blocker.
@@ -92,8 +93,8 @@ pub(super) struct Costs<'a> {
     needs: Numbers<Need>,
     /// For each cause of rows, found once or, of many rows, a few times.
     ends: FastMap<(BlamedRows, Cause), Blamed>,
-    /// Pieces are divided when all are known, those within one interval of the usage together: by need and interval, then by end of chain
-    /// and victim.
+    /// Pieces are divided when all are known, those within one interval of the usage together: by need and interval,
+    /// then by end of chain and victim.
     pending: FastMap<(u32, Interval), FastMap<Piece, u64>>,
     lacked: Lacked,
     reclaimed: Reclaimed,
@@ -170,7 +171,8 @@ impl<'a> Costs<'a> {
         }
     }
 
-    /// A server that works for another client is not to blame: that client is, but for a proxy that asks for the victim.
+    /// A server that works for another client is not to blame: that client is, but for a proxy that asks for the
+    /// victim.
     fn add_running(&mut self, victim: Victim, ran: u32, (from_ns, to_ns): (u64, u64), times: u64) {
         let (index, mut now_ns) = (self.index, from_ns);
         while now_ns < to_ns {
@@ -226,7 +228,8 @@ impl<'a> Costs<'a> {
         self.times.into_iter().map(|(victims, costs)| (victims, named(costs))).collect()
     }
 
-    /// Divides a victim's time among the users of what it lacked. Where none is known, the end of the chain is to blame.
+    /// Divides a victim's time among the users of what it lacked. Where none is known, the end of the chain is to
+    /// blame.
     fn divide(&mut self, (key, victim): Piece, ns: u64, used: &Shares<'_>, keys: &mut KeysOfUsers) {
         if used.users.is_empty() {
             let key = *keys.entry((key, None)).or_insert_with(|| self.key_of_end(key, used.need));
@@ -258,8 +261,9 @@ impl<'a> Costs<'a> {
         self.keys.of(&Key { process, cgroup, device, cause, evicts: matches!(need, Need::Evicted(_)) })
     }
 
-    /// The cgroup of a user: that with the quota; of v1 that of the controller whose limit holds. The root has the requests of workers, and says
-    /// nothing of their beneficiaries: under a limit of its own, a user's cgroup is its own of that controller.
+    /// The cgroup of a user: that with the quota; of v1 that of the controller whose limit holds. The root has the
+    /// requests of workers, and says nothing of their beneficiaries: under a limit of its own, a user's cgroup is its
+    /// own of that controller.
     fn cgroup(&self, need: &Need, pid: u32, at_ns: u64) -> Option<Name> {
         let below_root = |cgroup: &Name| self.index.names.get(*cgroup) != "/";
         let limited = match need {
@@ -297,7 +301,8 @@ fn blamed_rows(index: &RunIndex, segment: &Segment) -> BlamedRows {
     BlamedRows { row, by: segment.row().filter(|by| *by != row), sleep }
 }
 
-/// The process of a row, perhaps a server that works for the victim, if it waits for a read into the page cache that ends its chain.
+/// The process of a row, perhaps a server that works for the victim, if it waits for a read into the page cache that
+/// ends its chain.
 fn reader(index: &RunIndex, row: u32, end: Option<&End<'_>>) -> Option<u32> {
     let is_read = |request: &RequestRecord| request.kind.operation() == BlockOperation::Read;
     let waited = index.row(row);

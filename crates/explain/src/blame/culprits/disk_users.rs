@@ -17,7 +17,8 @@ pub(crate) fn find_disk_users(index: &mut RunIndex, disks: &Disks) {
     know_writers(index, disks);
 }
 
-/// A task that waits for a file to be written out uses its disk, also where all of the requests were submitted before the recording.
+/// A task that waits for a file to be written out uses its disk, also where all of the requests were submitted before
+/// the recording.
 fn know_writers(index: &mut RunIndex, disks: &Disks) {
     let rows = index.rows.iter().filter(|row| index.does(row, traits::SYNCS_FILE));
     let files: HashSet<(Name, u32)> =

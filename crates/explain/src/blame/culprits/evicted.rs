@@ -14,13 +14,14 @@ use crate::waits::is_at_or_below;
 /// Uses below this part of the total have no rows.
 const UNRECORDED: u128 = 256;
 
-/// Which part of what cgroups read they read again, and whether the whole machine can have evicted that: found once for each time.
+/// Which part of what cgroups read they read again, and whether the whole machine can have evicted that: found once for
+/// each time.
 #[derive(Debug, Default)]
 pub(super) struct Evicted(FastMap<(Name, (u64, u64)), (f64, bool)>);
 
 impl Evicted {
-    /// Of a read by a process through the page cache: the part of its time that those are to blame for who filled its memory, and that
-    /// memory. `span`: an interval of the usage.
+    /// Of a read by a process through the page cache: the part of its time that those are to blame for who filled its
+    /// memory, and that memory. `span`: an interval of the usage.
     pub(super) fn part(&mut self, index: &RunIndex, pid: u32, span: (u64, u64)) -> Option<(f64, Need)> {
         let cgroup = index.tasks.cgroup(pid, span.1)?;
         let (part, by_everybody) = *self.0.entry((cgroup, span)).or_insert_with(|| {
@@ -32,8 +33,8 @@ impl Evicted {
     }
 }
 
-/// Whether the machine reclaimed enough by then to have evicted what a cgroup read again. Else somebody dropped it: by drop_caches,
-/// force_empty or fadvise. Without the counters it may have.
+/// Whether the machine reclaimed enough by then to have evicted what a cgroup read again. Else somebody dropped it: by
+/// drop_caches, force_empty or fadvise. Without the counters it may have.
 fn can_be_of_everybody(index: &RunIndex, cgroup: Name, until_ns: u64) -> bool {
     let again = index.memory.refaults.bytes(index.names.get(cgroup), (0, until_ns.saturating_add(SAMPLED_WITHIN_NS)));
     let reclaimed = index.memory.reclaimed_bytes(until_ns.saturating_add(SAMPLED_WITHIN_NS));
@@ -61,8 +62,8 @@ pub(super) fn read_again(index: &RunIndex, cgroup: Name, (from_ns, to_ns): (u64,
     Some(again as f64 / read as f64).filter(|part| *part >= READ_AGAIN_PART).unwrap_or_default()
 }
 
-/// Leaves out those whose cgroup reads again most of what it reads, where another one filled many times as much: they fill memory again
-/// because it was taken from them.
+/// Leaves out those whose cgroup reads again most of what it reads, where another one filled many times as much: they
+/// fill memory again because it was taken from them.
 pub(super) fn acquit(index: &RunIndex, users: &mut Users, span: (u64, u64)) {
     let cgroup = |pid: u32| index.tasks.cgroup(pid, span.1);
     let mut by_cgroup: BTreeMap<Option<Name>, u128> = BTreeMap::new();

@@ -8,8 +8,8 @@ use crate::thresholds::SMALL_PART;
 /// Root blockers that are looked at: those with the most time.
 const MOST: usize = 256;
 
-/// Adds the cost of programs that another root blocker started, for the same cause and disk in the same cgroup, to its own. `starter`: the process
-/// that started one.
+/// Adds the cost of programs that another root blocker started, for the same cause and disk in the same cgroup, to its
+/// own. `starter`: the process that started one.
 pub(super) fn joined(mut groups: Vec<(Key, Cost)>, starter: impl Fn(&Key) -> Option<u32>) -> Vec<(Key, Cost)> {
     groups.sort_by_key(|(_, cost)| Reverse(cost.total_ns));
     let others = groups.split_off(groups.len().min(MOST));

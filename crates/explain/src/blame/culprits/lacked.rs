@@ -26,8 +26,8 @@ impl Lacked {
         self.waits.sort();
     }
 
-    /// Leaves out those that waited for the device for longer than it worked for them, and of whose cgroup another one had many times the use:
-    /// without that one, none of them would have waited.
+    /// Leaves out those that waited for the device for longer than it worked for them, and of whose cgroup another one
+    /// had many times the use: without that one, none of them would have waited.
     pub(super) fn acquit(
         &self,
         index: &RunIndex,
@@ -62,8 +62,8 @@ mod tests {
     const S: u64 = 1_000_000_000;
     const DISK: DeviceNumber = DeviceNumber(7 << 20 | 1);
 
-    /// Of four that use a disk beside a culprit: one that waits in the same way, one that never waits, one in the culprit's cgroup, and one
-    /// that uses much itself.
+    /// Of four that use a disk beside a culprit: one that waits in the same way, one that never waits, one in the
+    /// culprit's cgroup, and one that uses much itself.
     #[test]
     fn a_task_that_waits_and_uses_little_is_a_victim() {
         let mut index = RunIndex::default();

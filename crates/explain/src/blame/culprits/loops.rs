@@ -31,8 +31,8 @@ struct Throttled {
 /// A disk, whether its reads are limited, and the cgroup with the limit.
 type Place = (DeviceNumber, bool, Name);
 
-/// The limits that delayed these operations, or those that hold locks which they wait for, with their loops, and those of threads of which
-/// none is one of `behind`: what a thread does for operations depends on these.
+/// The limits that delayed these operations, or those that hold locks which they wait for, with their loops, and those
+/// of threads of which none is one of `behind`: what a thread does for operations depends on these.
 pub(crate) fn limited(
     (index, disks): (&RunIndex, &Disks),
     operations: &[Operation],
@@ -105,8 +105,8 @@ fn is_whole(operation: &Operation) -> bool {
     operation.finished && !operation.cut
 }
 
-/// A thread's operations as turns: those of the classes that the limit delays. What the recording cuts is none: how long its request was
-/// delayed, and what followed, is unknown.
+/// A thread's operations as turns: those of the classes that the limit delays. What the recording cuts is none: how
+/// long its request was delayed, and what followed, is unknown.
 fn turns(index: &RunIndex, operations: &[&Operation], waits: &[Throttled]) -> Vec<Turn> {
     let within = |operation: &Operation| {
         let from = waits.partition_point(|wait| wait.turn.start_ns < operation.start_ns);
@@ -138,8 +138,8 @@ fn asynchronous_turns(index: &RunIndex, operations: &[&Operation], (device, read
     operations.iter().filter_map(turn).collect()
 }
 
-/// Turns of a thread, which overlap where it has several operations in flight, as loops whose turns do not: as many as are in flight. None where
-/// they do not say how many that are.
+/// Turns of a thread, which overlap where it has several operations in flight, as loops whose turns do not: as many as
+/// are in flight. None where they do not say how many that are.
 fn in_flight(turns: Vec<Turn>) -> Vec<Vec<Turn>> {
     let all = turns.len();
     let mut lanes: Vec<Vec<Turn>> = Vec::new();

@@ -22,7 +22,8 @@ pub(super) enum Need {
     Flush(DeviceNumber),
     /// Bytes of a device within a limit, or requests; `writes`: the limit is one on writes, or one on reads.
     Limit { device: DeviceNumber, writes: Option<bool>, by_count: bool, domain: Domain },
-    /// A CPU, or any where the CPU is not known, that a process waited for; `except`: the victim, which did not run while it waited.
+    /// A CPU, or any where the CPU is not known, that a process waited for; `except`: the victim, which did not run
+    /// while it waited.
     Cpu { cpu: Option<u32>, waiting: u32, except: Option<u32> },
     /// A CPU that the holder of a lock needed, who ran for a part of the time itself.
     CpuOfHolder { cpu: Option<u32>, holder: u32 },
@@ -134,8 +135,8 @@ fn cpu_of(index: &RunIndex, row: u32) -> Need {
     Need::Cpu { cpu: waited.cpu.get(), waiting: pid, except: Some(pid).filter(|pid| behind != Some(*pid)) }
 }
 
-/// What the last task of a chain lacked, if it mostly waited on the run queue: the holder of a lock, or another task, such as a file server,
-/// for half of the wait at least.
+/// What the last task of a chain lacked, if it mostly waited on the run queue: the holder of a lock, or another task,
+/// such as a file server, for half of the wait at least.
 fn without_cpu(index: &RunIndex, row: u32, cause: Cause, end: &End<'_>) -> Option<Need> {
     if index.main_cause(end.row) != Cause::CpuWait {
         return None;
@@ -246,8 +247,9 @@ fn of_request(index: &RunIndex, disks: &Disks, cause: Cause, end: &End<'_>) -> O
     Some(limit(index, disks, end.row, (request.device, is_write(request))))
 }
 
-/// The disk of the limit that a task waits for with a request that had not ended with the recording: that of the wait, if limits delayed
-/// requests there, else the one that the process used where they did. Where none were delayed anywhere, nothing had passed a limit.
+/// The disk of the limit that a task waits for with a request that had not ended with the recording: that of the wait,
+/// if limits delayed requests there, else the one that the process used where they did. Where none were delayed
+/// anywhere, nothing had passed a limit.
 fn limited_device(index: &RunIndex, disks: &Disks, row: u32, pid: u32) -> Option<DeviceNumber> {
     let usage = &index.usage;
     let of_wait = traced_device(index, disks, index.row(row)).or_else(|| device_of_call(index, disks, row));
@@ -255,8 +257,8 @@ fn limited_device(index: &RunIndex, disks: &Disks, row: u32, pid: u32) -> Option
     limited.or(of_wait).or_else(|| usage.only_device_of(pid))
 }
 
-/// Whether `io.cost` or `io.latency` held a task back before it submitted its request: all cgroups share what the disk can do, in both
-/// directions. A limit of its own holds requests that are submitted.
+/// Whether `io.cost` or `io.latency` held a task back before it submitted its request: all cgroups share what the disk
+/// can do, in both directions. A limit of its own holds requests that are submitted.
 fn shares_by_weight(index: &RunIndex, row: u32) -> bool {
     let rule = index.stack(index.row(row).stack.get()).and_then(|stack| stack.rule);
     rule.is_some_and(|rule| rule.cause == Cause::IoThrottle)
@@ -318,14 +320,15 @@ pub(super) fn memory_domain(index: &RunIndex, pid: u32, at_ns: u64) -> Domain {
     if is_meant { domain } else { Domain::Everybody }
 }
 
-/// Pages count for the cgroup of the task that first made the file dirty: its limit also delays a task that syncs the file.
+/// Pages count for the cgroup of the task that first made the file dirty: its limit also delays a task that syncs the
+/// file.
 fn domain_of_others(index: &RunIndex, device: DeviceNumber) -> Domain {
     let only = index.usage.only_throttled(device);
     only.map_or(Domain::Everybody, |(cgroup, limit)| limit.map_or(Domain::Cgroup(cgroup), Domain::Limit))
 }
 
-/// The limit on a disk of a process of which the disk did nothing yet: of its cgroup, or, where limits delayed others alone, of those.
-/// A task outside of a limit used none of it.
+/// The limit on a disk of a process of which the disk did nothing yet: of its cgroup, or, where limits delayed others
+/// alone, of those. A task outside of a limit used none of it.
 fn domain_on(index: &RunIndex, device: DeviceNumber, pid: u32, at_ns: u64) -> Domain {
     let Some(cgroup) = index.tasks.io_cgroup(pid, at_ns) else { return Domain::Everybody };
     match index.usage.limit_of(device, cgroup) {

@@ -13,7 +13,8 @@ pub(crate) struct Waiting<'a> {
     pub(super) timeline: Arc<TaskTimeline>,
 }
 
-/// Visits what they lost: a segment, the part of it, and within how many operations that lies. Time within several counts for each.
+/// Visits what they lost: a segment, the part of it, and within how many operations that lies. Time within several
+/// counts for each.
 pub(super) fn pieces(of: &Waiting<'_>, mut visit: impl FnMut(&Segment, (u64, u64), u64)) {
     let mut borders: Vec<(u64, i64)> =
         of.operations.iter().flat_map(|operation| [(operation.start_ns, 1), (operation.end_ns, -1)]).collect();

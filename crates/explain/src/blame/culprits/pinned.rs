@@ -9,8 +9,8 @@ use crate::blame::facts::storage::usage::Target;
 use crate::blame::operations::Operation;
 use crate::thresholds::{IDLE_CPU_PART, PINNED_WAIT_NS, PINNED_WAITS};
 
-/// Whether all run-queue waits of these operations' tasks were on busy CPUs, while another CPU was idle: the scheduler moves a task that
-/// may run there.
+/// Whether all run-queue waits of these operations' tasks were on busy CPUs, while another CPU was idle: the scheduler
+/// moves a task that may run there.
 pub(crate) fn are_pinned(index: &RunIndex, operations: &[Operation]) -> bool {
     let tids: HashSet<u32> = operations.iter().map(|operation| operation.tid).collect();
     let waits = tids.iter().flat_map(|tid| index.rows_of(*tid)).map(|(_, row)| row);

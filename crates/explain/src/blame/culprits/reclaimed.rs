@@ -25,7 +25,8 @@ impl Reclaimed {
         self.times.sort();
     }
 
-    /// Passes on what processes ran in order to reclaim memory to those that filled it: the share of their CPU time in that interval.
+    /// Passes on what processes ran in order to reclaim memory to those that filled it: the share of their CPU time in
+    /// that interval.
     pub(super) fn pass_on(&self, index: &RunIndex, users: &mut Users, span: (u64, u64)) {
         let reclaimed_ns = |pid: u32| self.times.within(&pid, span);
         let pids: Vec<u32> = users.keys().flatten().copied().filter(|pid| reclaimed_ns(*pid) > 0).collect();
@@ -51,7 +52,8 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
-    /// A process that ran for 8 ms, 6 ms of them to reclaim what others had filled: a quarter of what it delayed stays its own.
+    /// A process that ran for 8 ms, 6 ms of them to reclaim what others had filled: a quarter of what it delayed stays
+    /// its own.
     #[test]
     fn a_task_that_filled_the_memory_made_others_reclaim_it() {
         let mut index = RunIndex::default();

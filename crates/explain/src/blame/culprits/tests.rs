@@ -106,7 +106,8 @@ fn a_worker_writes_what_others_made_dirty_before() {
     check(&Need::Dirty(Some(BASE)), &[&used[..], &[(Dirtied, BASE, 8, 500, 20)]].concat(), &[(9, 100)]);
 }
 
-/// The thread of a mapped device submits what a program gave to it: its cgroup is the root's, the requests count for the program's.
+/// The thread of a mapped device submits what a program gave to it: its cgroup is the root's, the requests count for
+/// the program's.
 #[test]
 fn the_thread_of_a_mapped_device_writes_for_those_who_use_it() {
     use Resource::{DeviceWrite, Dirtied};
@@ -150,7 +151,8 @@ fn the_thread_of_a_mapped_device_writes_for_those_who_use_it() {
     assert_eq!(share_of_mapper("/"), 100, "a resync of an array, for nobody");
 }
 
-/// Parts in percent of the writers to a disk in second 20, where process 7 made 8 KiB dirty and workers, or an unknown process, wrote 150 MiB.
+/// Parts in percent of the writers to a disk in second 20, where process 7 made 8 KiB dirty and workers, or an unknown
+/// process, wrote 150 MiB.
 fn writers(writer: Option<u32>, more: &[UsageRecord]) -> Vec<(Option<u32>, u128)> {
     let mut index = RunIndex::default();
     insert_worker(&mut index);
@@ -546,7 +548,8 @@ fn what_a_limit_below_a_loop_device_delayed_is_of_those_in_its_cgroup_above() {
     assert_eq!(weights, [(Some(7), (10 + 90 / 4) * 1024 + 512), (Some(9), 90 * 1024 * 3 / 4)]);
 }
 
-/// What a loop device writes through the page cache counts for its worker, whatever the cgroup of those that write above.
+/// What a loop device writes through the page cache counts for its worker, whatever the cgroup of those that write
+/// above.
 #[test]
 fn what_comes_down_through_pages_is_of_those_that_write_above() {
     let weights = users_below_loop(&[(BASE, KWORKER, "/", 90), (BASE, 7, "/", 10), (LOOP, 8, "/other", 90)]);

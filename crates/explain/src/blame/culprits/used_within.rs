@@ -106,8 +106,8 @@ impl UsedWithin<'_> {
         users
     }
 
-    /// A flush, and the record of a journal that it precedes, take as long as the device needs to write what is in its cache: their time is of
-    /// those who wrote that.
+    /// A flush, and the record of a journal that it precedes, take as long as the device needs to write what is in its
+    /// cache: their time is of those who wrote that.
     fn of_flush(&self, device: DeviceNumber) -> Users {
         let busy = |used: &Used| used.busy_ns;
         let written = self.of_device(device, Some(true), Used::moved_bytes, Domain::Everybody);
@@ -160,8 +160,8 @@ impl UsedWithin<'_> {
         users
     }
 
-    /// Without those that lacked the CPU themselves, and of whose cgroup another one had many times the time: alone, they would have been
-    /// done before.
+    /// Without those that lacked the CPU themselves, and of whose cgroup another one had many times the time: alone,
+    /// they would have been done before.
     fn without_fellow_victims(&self, mut users: Users) -> Users {
         let cgroup = |pid: u32| self.index.tasks.cgroup(pid, self.to_ns);
         let mut by_cgroup: ByCgroup = BTreeMap::new();
@@ -177,7 +177,8 @@ impl UsedWithin<'_> {
         users
     }
 
-    /// Whether a process waited for longer than it ran, also just before: who ran has waited until then. `ran` is known of it.
+    /// Whether a process waited for longer than it ran, also just before: who ran has waited until then. `ran` is known
+    /// of it.
     fn lacked_cpu(&self, pid: u32, ran: u128) -> bool {
         let time = self.also_before(CPU_USED_WITHIN_NS);
         let waits = self.index.usage.between(Target::RunQueue(pid), time.from_ns, time.to_ns);
@@ -204,8 +205,8 @@ impl UsedWithin<'_> {
         users
     }
 
-    /// What is written back to a device was made dirty there, and what is written later takes the room now. What processes made dirty
-    /// says less: a page counts as all of its large folio, and its device is not known.
+    /// What is written back to a device was made dirty there, and what is written later takes the room now. What
+    /// processes made dirty says less: a page counts as all of its large folio, and its device is not known.
     fn of_dirty_pages(&self, device: Option<DeviceNumber>) -> Users {
         let dirtied = || self.of(Target::Dirtied, |used| used.bytes, Domain::Everybody);
         let Some(device) = device else { return dirtied() };
@@ -264,8 +265,8 @@ impl UsedWithin<'_> {
         users
     }
 
-    /// Writes of metadata, by submitter: of those who filled the journals. Of a file system without a known journal (btrfs) tasks submit what
-    /// they log or commit, and what workers submit is added to their writes.
+    /// Writes of metadata, by submitter: of those who filled the journals. Of a file system without a known journal
+    /// (btrfs) tasks submit what they log or commit, and what workers submit is added to their writes.
     fn add_metadata(&self, device: DeviceNumber, metadata: Users, users: &mut Users, by_workers: &mut u128) {
         let journals = self.of_journals(device);
         if !journals.is_empty() {
@@ -298,7 +299,8 @@ impl UsedWithin<'_> {
         users
     }
 
-    /// Those that a worker may have read for, on behalf of a cgroup: what they read in all, without what they read elsewhere.
+    /// Those that a worker may have read for, on behalf of a cgroup: what they read in all, without what they read
+    /// elsewhere.
     fn readers(&self, device: DeviceNumber, cgroup: Option<Name>) -> Users {
         let mut readers = self.of(Target::Reads, |used| used.bytes, Domain::Everybody);
         readers.retain(|pid, _| pid.is_some_and(|pid| self.index.usage.reads_from(device, cgroup, pid)));
@@ -328,7 +330,8 @@ impl UsedWithin<'_> {
     }
 }
 
-/// Adds what workers did to the users, in proportion to what may have caused it. Where no cause is known, it is of unknown processes.
+/// Adds what workers did to the users, in proportion to what may have caused it. Where no cause is known, it is of
+/// unknown processes.
 fn divide(users: &mut Users, total: u128, causes: &Users) {
     if total == 0 {
         return;

@@ -45,7 +45,8 @@ impl UsedWithin<'_> {
         users
     }
 
-    /// What tasks wrote to one device. What is on it may be served by workers of which only the device above says who wrote.
+    /// What tasks wrote to one device. What is on it may be served by workers of which only the device above says who
+    /// wrote.
     fn written_by_tasks(&self, device: DeviceNumber) -> Users {
         let mut written = Users::new();
         for (used, overlap_ns) in self.index.usage.between(Target::Device(device), self.from_ns, self.to_ns) {
@@ -62,7 +63,8 @@ impl UsedWithin<'_> {
         known_on(self.index, device, self.writers(device, WRITTEN_WITHIN_NS))
     }
 
-    /// Those that made dirty what workers wrote, as far as they are known: what they cannot have written is of unknown processes.
+    /// Those that made dirty what workers wrote, as far as they are known: what they cannot have written is of unknown
+    /// processes.
     pub(super) fn writers_of(&self, device: DeviceNumber, written_bytes: u128) -> Users {
         let total = |users: &Users| users.values().sum::<u128>();
         let lately = self.known_writers(device);
@@ -77,9 +79,9 @@ impl UsedWithin<'_> {
         before
     }
 
-    /// The writers that are known to write to a device in a cgroup; if none is, those that read there in it, else those that are not
-    /// known to use the device in another cgroup: what these wrote counts elsewhere, or is not limited. In the root's, also those that write to
-    /// what lies on a file of the device.
+    /// The writers that are known to write to a device in a cgroup; if none is, those that read there in it, else those
+    /// that are not known to use the device in another cgroup: what these wrote counts elsewhere, or is not limited. In
+    /// the root's, also those that write to what lies on a file of the device.
     pub(super) fn in_cgroup(&self, writers: &Users, device: DeviceNumber, cgroup: Option<Name>) -> Users {
         let (usage, devices) = (&self.index.usage, self.index.usage.on(device));
         let Some(cgroup) = cgroup else { return writers.clone() };

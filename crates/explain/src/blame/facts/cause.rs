@@ -12,7 +12,8 @@ pub(crate) fn is_hidden(cause: Cause, evidence: Evidence) -> bool {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Evidence {
-    /// The kernel recorded it at the time: tracepoints, the scheduler, the lifecycle of the request that ended the wait.
+    /// The kernel recorded it at the time: tracepoints, the scheduler, the lifecycle of the request that ended the
+    /// wait.
     Event,
     /// The kernel stack of the sleep.
     Stack,

@@ -3,8 +3,8 @@
 /// A time that a row covers: start, end, row.
 pub(crate) type Covered = (u64, u64, u32);
 
-/// The innermost row at each moment: of overlapping rows the last to start, and of those the first to end. The result is
-/// in order of time and does not overlap.
+/// The innermost row at each moment: of overlapping rows the last to start, and of those the first to end. The result
+/// is in order of time and does not overlap.
 pub(crate) fn innermost(mut rows: Vec<Covered>) -> Vec<Covered> {
     rows.sort_unstable_by_key(|&(start_ns, end_ns, row)| (start_ns, std::cmp::Reverse(end_ns), row));
     let mut covered: Vec<Covered> = Vec::with_capacity(rows.len());

@@ -18,9 +18,9 @@ pub struct DumpWait {
     pub at: usize,
 }
 
-/// Classifies functions, the innermost first: the innermost match of each rank of rules, in the order of ranks. As in recorded stacks, the
-/// functions of the scheduler and of locks, which put the task to sleep, must be left out: rules on the innermost function mean the
-/// caller of these.
+/// Classifies functions, the innermost first: the innermost match of each rank of rules, in the order of ranks. As in
+/// recorded stacks, the functions of the scheduler and of locks, which put the task to sleep, must be left out: rules
+/// on the innermost function mean the caller of these.
 pub fn waits_of_dump(frames: &[&str]) -> Vec<DumpWait> {
     let of_rank = |rank: &&'static [StackRule]| {
         (0..frames.len()).find_map(|at| {

@@ -22,13 +22,14 @@ pub(crate) enum Free {
 pub(crate) struct KnownTime {
     /// Ordered and disjoint.
     whole: Vec<(u64, u64)>,
-    /// Between two rows with CPU times: begin, end, and the part (of 2^32) of the time that no row covers in which it ran. Ordered and disjoint.
+    /// Between two rows with CPU times: begin, end, and the part (of 2^32) of the time that no row covers in which it
+    /// ran. Ordered and disjoint.
     between: Vec<(u64, u64, u64)>,
 }
 
 impl KnownTime {
-    /// Of a task with these rows, the first of which has that number, whose slow operations lie there. `off` are its rows off the
-    /// CPU.
+    /// Of a task with these rows, the first of which has that number, whose slow operations lie there. `off` are its
+    /// rows off the CPU.
     pub(crate) fn new((rows, first): (&[Row], u32), operations: &[(u64, u64)], off: &[Covered]) -> KnownTime {
         let mut whole = operations.to_vec();
         let mut watched: Option<(u64, u64)> = None;

@@ -85,7 +85,8 @@ pub(crate) struct Row {
 const STOPPED: u32 = 0x4 | 0x8 | 0x8000;
 
 impl Row {
-    /// Whether its task was refused something and sleeps before the next attempt: by a timer of its own, or in a wait for a child that sleeps.
+    /// Whether its task was refused something and sleeps before the next attempt: by a timer of its own, or in a wait
+    /// for a child that sleeps.
     pub(crate) fn is_between_attempts(&self, names: &Names) -> bool {
         let sleeps = traits::SLEEPS | traits::WAITS | traits::WAITS_FOR_CHILD;
         self.announced.is_some() && self.interruptible && self.call.is_some_and(|call| names.traits(call).has(sleeps))

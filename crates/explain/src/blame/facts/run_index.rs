@@ -90,7 +90,8 @@ pub(crate) struct RunIndex {
     pub(crate) rows: Vec<Row>,
     /// What rules conclude of their sleeps.
     pub(crate) intents: Intents,
-    /// For each row, its main cause, and the latest end of this and earlier rows of its task. Chains read both very often.
+    /// For each row, its main cause, and the latest end of this and earlier rows of its task. Chains read both very
+    /// often.
     causes: Vec<Cause>,
     latest_ends_ns: Vec<u64>,
     /// The starts of the rows, for searches: few of them share a line of the cache with others of the task.
@@ -132,7 +133,8 @@ pub(crate) struct RunIndex {
     pub(crate) containers: Containers,
     /// Threads of the recorded command.
     pub(crate) of_command: FastSet<u32>,
-    /// Threads whose waits matter whatever the others do: those of the recorded command, and those that are asked about.
+    /// Threads whose waits matter whatever the others do: those of the recorded command, and those that are asked
+    /// about.
     pub(crate) subjects: FastSet<u32>,
 }
 
@@ -188,8 +190,9 @@ impl RunIndex {
         self.answers = Answers::new(&self.rows, |row| self.intent(row));
     }
 
-    /// Kernel threads that submit what others gave to them: by the cgroup that their writes count for, or, where the kernel does not keep that
-    /// (6.12), because they use what lies below a mapped device that does not pass bios on itself. File systems use the device above.
+    /// Kernel threads that submit what others gave to them: by the cgroup that their writes count for, or, where the
+    /// kernel does not keep that (6.12), because they use what lies below a mapped device that does not pass bios on
+    /// itself. File systems use the device above.
     fn find_submitters(&mut self) {
         let by_cgroup = self.tasks.submitters(self.usage.all_writers(), &self.names);
         let users: FastSet<u32> = self.mappers.lower_devices().flat_map(|disk| self.usage.users_of(disk)).collect();
@@ -199,8 +202,9 @@ impl RunIndex {
         self.tasks.know_submitters(by_cgroup.into_iter().chain(of_mappers));
     }
 
-    /// A task that waits for a device's request is known to use the device, also where a kernel worker submits for it. A request that completes
-    /// with those of another device may be taken for one of these, which is seldom. Its requests also show which disk is below a loop device.
+    /// A task that waits for a device's request is known to use the device, also where a kernel worker submits for it.
+    /// A request that completes with those of another device may be taken for one of these, which is seldom. Its
+    /// requests also show which disk is below a loop device.
     fn find_waiters(&mut self) {
         let waits = self.rows.iter().filter_map(|row| Some((row, self.request(row)?)));
         let mut waiters: FastMap<(u32, DeviceNumber), (u64, bool)> = FastMap::default();

@@ -10,7 +10,8 @@ const COMM_LEN: usize = 15;
 pub struct Scope {
     /// Disks by name, number or identity. An operation matches if its file lies on one, or if what it waited for does.
     pub devices: Vec<String>,
-    /// Cgroups with all below: a path from the root, or a name anywhere. `*` stands for any part of a name, here and below.
+    /// Cgroups with all below: a path from the root, or a name anywhere. `*` stands for any part of a name, here and
+    /// below.
     pub cgroups: Vec<String>,
     /// Names of threads or processes.
     pub comms: Vec<String>,
@@ -65,7 +66,8 @@ pub(crate) fn is_comm(pattern: &str, name: &str) -> bool {
 /// How output shortens what is above a cgroup.
 const SHORTENED: &str = ".../";
 
-/// Whether a path is that of the pattern, or below it. A pattern without `/` at its begin may match anywhere in the path.
+/// Whether a path is that of the pattern, or below it. A pattern without `/` at its begin may match anywhere in the
+/// path.
 pub(crate) fn holds(pattern: &str, path: &str) -> bool {
     let pattern = pattern.strip_prefix(SHORTENED).unwrap_or(pattern);
     let wanted: Vec<&str> = pattern.split('/').filter(|name| !name.is_empty()).collect();

@@ -1,5 +1,5 @@
-//! Time in which the hypervisor ran other machines on a CPU of this one: CPUs by counters of /proc/stat, which tick a hundred
-//! times per second (`USER_HZ`).
+//! Time in which the hypervisor ran other machines on a CPU of this one: CPUs by counters of /proc/stat, which tick a
+//! hundred times per second (`USER_HZ`).
 
 use std::collections::HashMap;
 
@@ -48,7 +48,8 @@ impl Steal {
         self.by_cpu.values().all(Vec::is_empty)
     }
 
-    /// How much of a CPU's time was stolen between two moments, if that matters: the time between two samples is taken to be even.
+    /// How much of a CPU's time was stolen between two moments, if that matters: the time between two samples is taken
+    /// to be even.
     pub(crate) fn within(&self, cpu: u32, from_ns: u64, to_ns: u64) -> Option<u64> {
         let stolen = self.by_cpu.get(&cpu)?;
         let first = stolen.partition_point(|part| part.end_ns <= from_ns);

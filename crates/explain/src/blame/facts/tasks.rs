@@ -99,8 +99,8 @@ impl Tasks {
         TaskId { tid, name: self.at(tid, at_ns).map(|seen| names.get(seen.name).to_owned()) }
     }
 
-    /// The process of a thread; the thread itself where the process is unknown. A thread began after the program that the process
-    /// executes, and may be seen before its leader is under that program's name.
+    /// The process of a thread; the thread itself where the process is unknown. A thread began after the program that
+    /// the process executes, and may be seen before its leader is under that program's name.
     pub(crate) fn process(&self, tid: u32, at_ns: u64, names: &Names) -> TaskId {
         let pid = self.process_of(tid, at_ns);
         let began_ns = self.first_seen_ns(tid, pid).filter(|_| pid != tid).unwrap_or_default();
@@ -133,9 +133,9 @@ impl Tasks {
         self.at(tid, at_ns).map(|seen| seen.name)
     }
 
-    /// Kernel threads that submit what others gave to them, as those of dm-crypt and dm-thin do: no name tells. `writers`: what wrote to devices, and
-    /// the cgroups that this counted for. A request counts for the cgroup of the task that submitted it first; in the root's, no program runs,
-    /// and only a kernel thread can submit it again.
+    /// Kernel threads that submit what others gave to them, as those of dm-crypt and dm-thin do: no name tells.
+    /// `writers`: what wrote to devices, and the cgroups that this counted for. A request counts for the cgroup of the
+    /// task that submitted it first; in the root's, no program runs, and only a kernel thread can submit it again.
     pub(crate) fn submitters(&self, writers: impl Iterator<Item = (u32, Name)>, names: &Names) -> Vec<u32> {
         let is_root = |cgroup: Name| names.get(cgroup) == ROOT;
         let of_others = writers.filter(|(tid, cgroup)| {

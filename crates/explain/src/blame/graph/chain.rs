@@ -69,7 +69,8 @@ pub(crate) fn end(index: &RunIndex, start: Start) -> End<'_> {
     end
 }
 
-/// The program in user space that a file system asked, and that did not answer, whatever it waits for: the last task of a chain.
+/// The program in user space that a file system asked, and that did not answer, whatever it waits for: the last task of
+/// a chain.
 fn server(index: &RunIndex, first: u32, last: u32) -> Option<u32> {
     let Row { tid, end_ns, .. } = *index.row(last);
     (last != first && !index.tasks.is_worker(tid, end_ns, &index.names)).then_some(tid)
@@ -78,8 +79,8 @@ fn server(index: &RunIndex, first: u32, last: u32) -> Option<u32> {
 /// The last holder of a lock in a chain that is to blame.
 struct Holder {
     last: Option<Held>,
-    /// One that waits for its child holds the lock for it: flock(1). So does a server that waits for the rest of what its client
-    /// wants, such as the end of a transaction.
+    /// One that waits for its child holds the lock for it: flock(1). So does a server that waits for the rest of what
+    /// its client wants, such as the end of a transaction.
     passed_on: Option<Held>,
     /// The row of the step before.
     before: u32,
@@ -120,8 +121,8 @@ fn is_for_request(index: &RunIndex, row: &Row) -> bool {
     index.awaits(row) == Some(Awaits::Lock) && index.asked_ns(row).is_some()
 }
 
-/// Whether the holder of a lock that a row waits for is to blame, rather than what it waits for itself: it is not if it works for
-/// others.
+/// Whether the holder of a lock that a row waits for is to blame, rather than what it waits for itself: it is not if it
+/// works for others.
 fn is_to_blame(index: &RunIndex, row: u32, held: &Held) -> bool {
     let makes_room = index.stack(index.row(row).stack.get()).is_some_and(|stack| stack.makes_room);
     !makes_room && !index.tasks.is_worker(held.tid, held.to_ns, &index.names)
@@ -270,7 +271,8 @@ fn is_own_stage(request: &RequestRecord, cause: Cause) -> bool {
     cause != Cause::Device && request::main_cause(request) == cause
 }
 
-/// The row that a segment's chain continues from: the sleep or, where the sleep was for another thread, that thread's row.
+/// The row that a segment's chain continues from: the sleep or, where the sleep was for another thread, that thread's
+/// row.
 pub(crate) fn chain_row(index: &RunIndex, segment: &Segment) -> Option<u32> {
     let is_own = segment.off != NO_ROW && other_thread(index, segment).is_none();
     if is_own { Some(segment.off) } else { segment.row() }

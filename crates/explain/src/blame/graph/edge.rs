@@ -28,8 +28,8 @@ impl Edge {
     }
 }
 
-/// The tasks that a row waited for within a time, in order of time: the holders of a lock, one after the other, else the task that ended it. Empty
-/// where none is known.
+/// The tasks that a row waited for within a time, in order of time: the holders of a lock, one after the other, else
+/// the task that ended it. Empty where none is known.
 pub(crate) fn edges(index: &RunIndex, row: &Row, (from_ns, to_ns): (u64, u64)) -> Vec<Edge> {
     let within = |edge: Edge| {
         let edge = Edge { from_ns: edge.from_ns.max(from_ns), to_ns: edge.to_ns.min(to_ns), ..edge };
@@ -64,7 +64,8 @@ pub(crate) fn ended_by(index: &RunIndex, row: &Row, (from_ns, to_ns): (u64, u64)
     index.waker(row).or_else(|| index.answers.sender(row.tid, from_ns, to_ns).filter(is_other))
 }
 
-/// Whether a wait of that cause has a task to blame that ended it. The task that lets a stopped one go on is not to blame.
+/// Whether a wait of that cause has a task to blame that ended it. The task that lets a stopped one go on is not to
+/// blame.
 pub(crate) fn leads_on(index: &RunIndex, row: &Row, cause: Cause) -> bool {
     // Who will end a wait that lasts is unknown, unless it is for a lock.
     let is_wait = matches!(row.kind, StallKind::OffCpu | StallKind::Asynchronous | StallKind::ServerRequest)

@@ -1,5 +1,5 @@
-//! How waits are followed: from a task's wait to what kept it waiting, to what that task did then, and so on. All who follow waits go this way;
-//! they differ in how far, and in whether the longest wait or all of them matter.
+//! How waits are followed: from a task's wait to what kept it waiting, to what that task did then, and so on. All who
+//! follow waits go this way; they differ in how far, and in whether the longest wait or all of them matter.
 
 use model::stall::RequestRecord;
 
@@ -16,7 +16,8 @@ use crate::thresholds::{CHAIN_TASKS, SMALL_PART};
 pub(crate) struct Bounds {
     /// Waits in one line.
     pub(crate) waits: usize,
-    /// Of the tasks that a wait was for, one after the other, and of what each of them did then, all is followed, not the longest alone.
+    /// Of the tasks that a wait was for, one after the other, and of what each of them did then, all is followed, not
+    /// the longest alone.
     pub(crate) all: bool,
 }
 
@@ -61,13 +62,15 @@ pub(crate) trait Follower<'a> {
     fn wait(&self, did: &Self::Did) -> Option<Wait>;
     /// Whether a task is none of those that the way led through.
     fn is_new(&mut self, edge: &Edge) -> bool;
-    /// What a task did while it kept another one waiting, from a moment on, in order of time. `main`: the wait that explains most of it.
+    /// What a task did while it kept another one waiting, from a moment on, in order of time. `main`: the wait that
+    /// explains most of it.
     fn did(&mut self, wait: &Wait, edge: &Edge, main: Option<WakerWait>, from_ns: u64) -> Vec<Self::Did>;
     /// Enters what a task did while it kept another one waiting.
     fn enter(&mut self, did: &Self::Did, edge: &Edge);
     /// Leaves what was entered last.
     fn leave(&mut self);
-    /// A request ended the wait; what served it is followed within these bounds. Returns until when that explains the wait.
+    /// A request ended the wait; what served it is followed within these bounds. Returns until when that explains the
+    /// wait.
     fn request(&mut self, wait: &Wait, ended: Ended<'a>, bounds: Bounds) -> u64;
     /// A task stopped the one that waits, or froze its cgroup or file system.
     fn stopped(&mut self, wait: &Wait, tid: u32);
@@ -93,7 +96,8 @@ pub(crate) fn follow<'a, F: Follower<'a>>(index: &'a RunIndex, follower: &mut F,
     follower.rest(to_ns.saturating_sub(now_ns));
 }
 
-/// Follows what a task did that kept another one waiting, whose time is explained up to a moment. Returns until when it is now.
+/// Follows what a task did that kept another one waiting, whose time is explained up to a moment. Returns until when it
+/// is now.
 pub(crate) fn follow_task<'a, F: Follower<'a>>(
     index: &'a RunIndex,
     follower: &mut F,
@@ -157,8 +161,8 @@ fn lead<'a, F: Follower<'a>>(index: &'a RunIndex, follower: &mut F, wait: &Wait,
     }
 }
 
-/// Whether what a task waited for, by its cause, is what it kept another one waiting for: what the task waits for that thaws a file system did
-/// not freeze it.
+/// Whether what a task waited for, by its cause, is what it kept another one waiting for: what the task waits for that
+/// thaws a file system did not freeze it.
 pub(crate) fn is_passed_on(wait: &Wait, cause: Cause) -> bool {
     wait.cause != Cause::Frozen || cause == Cause::Frozen
 }
@@ -174,16 +178,16 @@ fn main_wait(index: &RunIndex, wait: &Wait, edge: &Edge) -> Option<WakerWait> {
     (is_passed_on(wait, main.cause) && main.ns >= edge.ns() / SMALL_PART).then_some(main)
 }
 
-/// Its wait for the message that let it act, where the wait is for a task, or for a server in user space: who sent that message took the
-/// time.
+/// Its wait for the message that let it act, where the wait is for a task, or for a server in user space: who sent that
+/// message took the time.
 fn awaited_message(index: &RunIndex, wait: &Wait, edge: &Edge) -> Option<WakerWait> {
     let is_for_task = wait.cause.has(traits::SERVER) || index.awaits_task(index.row(wait.row));
     let message = waker_wait::last_message(index, edge).filter(|_| is_for_task);
     message.filter(|message| message.ns >= edge.ns() / SMALL_PART)
 }
 
-/// Whether a wait lasted about as long as the request that ended it. Otherwise the request was the last of many, and its
-/// submitter is the better explanation.
+/// Whether a wait lasted about as long as the request that ended it. Otherwise the request was the last of many, and
+/// its submitter is the better explanation.
 fn explains(request: &RequestRecord, row: &Row) -> bool {
     let within_ns = request.completed_ns.saturating_sub(request.began_ns().max(row.start_ns));
     request.throttled || within_ns >= (row.runnable_ns - row.start_ns) / SMALL_PART

@@ -1,5 +1,5 @@
-//! What is below a loop device: the worker that serves it, and the file system and the disk that hold its file. So it is with a disk of
-//! the network (NBD), whose server is on this machine, and with a path of multipath.
+//! What is below a loop device: the worker that serves it, and the file system and the disk that hold its file. So it
+//! is with a disk of the network (NBD), whose server is on this machine, and with a path of multipath.
 
 use model::stall::RequestRecord;
 
@@ -33,8 +33,8 @@ pub(crate) fn is_served(request: &RequestRecord) -> bool {
     has_lower || matches!(request.device.major(), LOOP_MAJOR | NETWORK_MAJOR)
 }
 
-/// What served a request between two moments at which it was at its device. The parts are in order of time and without gaps.
-/// Empty where nothing below is known.
+/// What served a request between two moments at which it was at its device. The parts are in order of time and without
+/// gaps. Empty where nothing below is known.
 pub(crate) fn parts<'a>(index: &'a RunIndex, request: &'a RequestRecord, from_ns: u64, to_ns: u64) -> Vec<Part<'a>> {
     let mut parts = Vec::new();
     if is_served(request) {

@@ -1,6 +1,6 @@
-//! The path of a wait that another task ended: what that task did before, up to its own wait for yet another task, and so on
-//! back in time, until the wait began. A client's wait thus leads through its server, whether that hands the work over to a
-//! thread or to another server.
+//! The path of a wait that another task ended: what that task did before, up to its own wait for yet another task, and
+//! so on back in time, until the wait began. A client's wait thus leads through its server, whether that hands the work
+//! over to a thread or to another server.
 
 use std::sync::Arc;
 
@@ -22,9 +22,11 @@ use crate::thresholds::SOON_NS;
 
 pub(crate) const WAKER: Rule = Rule {
     id: "waits-for-what-its-waker-did",
-    concludes: "What a wait was for that another task ended is what that task did meanwhile: its own waits, back to where it waited for yet another one.",
+    concludes: "What a wait was for that another task ended is what that task did meanwhile: its own waits, back to \
+                where it waited for yet another one.",
     from: "The task that ended the wait, its rows in that time, and the tasks that ended those.",
-    because: "A server, a worker or a holder of a lock lets others wait for exactly as long as it takes itself. What it waits for, they wait for.",
+    because: "A server, a worker or a holder of a lock lets others wait for exactly as long as it takes itself. What \
+              it waits for, they wait for.",
     unless: "The waker idled before it: we do not follow an idle task. Time that no row covers stays unexplained.",
     example: Example {
         timeline: "
@@ -40,9 +42,12 @@ pub(crate) const WAKER: Rule = Rule {
 
 pub(crate) const HOLDER: Rule = Rule {
     id: "holder-keeps-others-waiting",
-    concludes: "Behind a server that waits for a lock of user space, all time in which the holder waited for nothing known is the wait for the lock.",
-    from: "A wait for a lock that a wait leads through, since its first attempt, and what the task did that released it.",
-    because: "A server that waits for a lock is not idle, whatever the holder does: only that it held the lock matters.",
+    concludes: "Behind a server that waits for a lock of user space, all time in which the holder waited for nothing \
+                known is the wait for the lock.",
+    from: "A wait for a lock that a wait leads through, since its first attempt, and what the task did that released \
+           it.",
+    because: "A server that waits for a lock is not idle, whatever the holder does: only that it held the lock \
+              matters.",
     unless: "The holder waits for storage or for a CPU: then that is what both wait for.",
     example: Example {
         timeline: "
@@ -60,8 +65,8 @@ const AT_ONCE: usize = 8;
 /// Segments of one task that are read at most, the latest first.
 const SEGMENTS: usize = 4096;
 
-/// The path of that row, in order of time: it covers the row until its wakeup. `timeline_of` gives what a task did by its own
-/// rows alone. Time that no task explains has the row's own cause.
+/// The path of that row, in order of time: it covers the row until its wakeup. `timeline_of` gives what a task did by
+/// its own rows alone. Time that no task explains has the row's own cause.
 pub(crate) fn path(index: &RunIndex, row: u32, mut timeline_of: impl FnMut(u32) -> Arc<TaskTimeline>) -> Vec<Segment> {
     let wait = index.row(row);
     let ended_by = ended_by(index, wait, (wait.start_ns, wait.runnable_ns));
@@ -123,8 +128,8 @@ struct Path<'a> {
     row: u32,
     /// How it leads to what is put next.
     via: Via,
-    /// The wait for a lock of user space that the path leads through: a server that waits for one is not idle, whatever the
-    /// holder does.
+    /// The wait for a lock of user space that the path leads through: a server that waits for one is not idle, whatever
+    /// the holder does.
     lock: Option<Lock>,
     /// The server did not hear of the request: what it waited for instead is what kept this wait waiting.
     not_received: bool,
@@ -177,8 +182,8 @@ impl Path<'_> {
         }
     }
 
-    /// The task that waited for the last one of the path: what it did before that is known, unless the last one idled, and may have worked for
-    /// others.
+    /// The task that waited for the last one of the path: what it did before that is known, unless the last one idled,
+    /// and may have worked for others.
     fn back_to_waiting(&mut self) -> Option<u32> {
         let bound = self.bounds.pop();
         if let Some(bound) = &bound {
@@ -255,7 +260,8 @@ impl Path<'_> {
         }
     }
 
-    /// A holder that waits for a lock itself keeps those waiting who began before. What is known of these is why they waited, as far as it goes back.
+    /// A holder that waits for a lock itself keeps those waiting who began before. What is known of these is why they
+    /// waited, as far as it goes back.
     fn wait_for_lock(&mut self, row: u32) {
         let began_ns = series_began_ns(self.index, self.index.row(row));
         if self.lock.is_none_or(|outer| outer.began_ns > began_ns.max(self.from_ns)) {
@@ -263,7 +269,8 @@ impl Path<'_> {
         }
     }
 
-    /// If a server passed the request on: the path goes back through it to the answer that it received, then on with the server behind it.
+    /// If a server passed the request on: the path goes back through it to the answer that it received, then on with
+    /// the server behind it.
     fn pass_back(&mut self, proxy: u32) {
         let asked_ns = self.asked_ns.take().filter(|_| self.index.applies(&PROXY));
         let own = asked_ns.and_then(|asked_ns| self.index.answers.passed_on(proxy, asked_ns, self.until_ns));
@@ -314,8 +321,8 @@ impl Path<'_> {
         sleeps_by_choice(index, wait, sleep, (segment.cause, segment.evidence)) || (self.of_slow_client && of_timer())
     }
 
-    /// Back to where the wait began, or to where this task itself waited for another one, which is returned then. A task
-    /// that waited for this very wait's task had no work before.
+    /// Back to where the wait began, or to where this task itself waited for another one, which is returned then. A
+    /// task that waited for this very wait's task had no work before.
     fn back_through(&mut self, tid: u32, timeline: &TaskTimeline) -> Next {
         let index = self.index;
         let wait = index.row(self.row);

@@ -43,7 +43,8 @@ impl WaitsByCause {
     }
 }
 
-/// A task's main wait while it kept another one waiting; `None` where no wait is recorded. While it holds a lock, a task has work.
+/// A task's main wait while it kept another one waiting; `None` where no wait is recorded. While it holds a lock, a
+/// task has work.
 pub(crate) fn longest(index: &RunIndex, edge: &Edge, is_foreign: &dyn Fn(&Row) -> bool) -> Option<WakerWait> {
     let Edge { tid, from_ns, to_ns, held } = *edge;
     let mut sleeps = WaitsByCause::default();

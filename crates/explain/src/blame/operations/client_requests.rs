@@ -52,8 +52,8 @@ pub(crate) fn client_requests(
     worked_on(index).iter().filter_map(request).collect()
 }
 
-/// The rows of each request, up to the next wait for a message: a server that waits for what comes next works on nothing, though it has not
-/// answered. What it received may have wanted no answer.
+/// The rows of each request, up to the next wait for a message: a server that waits for what comes next works on
+/// nothing, though it has not answered. What it received may have wanted no answer.
 fn worked_on(index: &RunIndex) -> Vec<Vec<&Row>> {
     // The thread whose rows come, and when it last waited for a message.
     let idled = Cell::new((0, 0));

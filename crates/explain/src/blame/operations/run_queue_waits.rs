@@ -1,4 +1,5 @@
-//! Long run-queue waits of the recorded command outside of its operations: of a program that computes, and of one whose sleep was over.
+//! Long run-queue waits of the recorded command outside of its operations: of a program that computes, and of one whose
+//! sleep was over.
 
 use model::stall::StallKind;
 

@@ -1,4 +1,5 @@
-//! Requests to servers as operations of their clients, whichever thread of a client sent them, waited or received the answer.
+//! Requests to servers as operations of their clients, whichever thread of a client sent them, waited or received the
+//! answer.
 
 use std::collections::HashSet;
 
@@ -27,8 +28,8 @@ pub(crate) fn server_requests(index: &RunIndex, slower_than_ns: u64, class: Name
     slow.map(operation).collect()
 }
 
-/// Leaves one of a request and the waits for its answer: the wait, if it is hardly shorter than the request and of the thread that
-/// received the answer, else the request.
+/// Leaves one of a request and the waits for its answer: the wait, if it is hardly shorter than the request and of the
+/// thread that received the answer, else the request.
 pub(crate) fn drop_repeated(index: &RunIndex, operations: &mut Vec<Operation>, class: Name) {
     let (requests, mut others): (Vec<Operation>, Vec<Operation>) =
         operations.drain(..).partition(|operation| operation.class == class && operation.asynchronous.is_some());

@@ -26,7 +26,8 @@ pub struct Sleeps {
     pub idle_throughout: u64,
 }
 
-/// Whether it is a call in which a parent waits for its child: never news, as the receive of an answer that does not come is.
+/// Whether it is a call in which a parent waits for its child: never news, as the receive of an answer that does not
+/// come is.
 pub fn is_for_child(call: &str) -> bool {
     traits_of(call).has(traits::WAITS_FOR_CHILD | traits::VFORKS)
 }
@@ -56,7 +57,8 @@ pub struct Sleep {
     pub waits_for: Option<End>,
     /// The task that woke it; `None` where an interrupt did.
     pub waker: Option<TaskId>,
-    /// Of one that had not ended: who had the other end of what it waited on, and of what that one waited on, and so on.
+    /// Of one that had not ended: who had the other end of what it waited on, and of what that one waited on, and so
+    /// on.
     pub other_ends: Vec<OtherEnd>,
 }
 

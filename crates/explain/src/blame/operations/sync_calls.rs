@@ -22,8 +22,9 @@ pub(crate) fn sqlite(index: &RunIndex, tids: impl Iterator<Item = u32>) -> BTree
     tids.filter_map(|tid| Some((tid, of(tid)?))).collect()
 }
 
-/// Of threads that wrote the same file to its disk several times: whether the file mostly had the size that it had the time before. What was written
-/// then lies where the file had space already, if it has no holes: its journal has nothing that a read of the data needs.
+/// Of threads that wrote the same file to its disk several times: whether the file mostly had the size that it had the
+/// time before. What was written then lies where the file had space already, if it has no holes: its journal has
+/// nothing that a read of the data needs.
 pub(crate) fn keep_sizes(index: &RunIndex, tids: impl Iterator<Item = u32>) -> BTreeMap<u32, bool> {
     tids.filter_map(|tid| Some((tid, keeps_size(index, tid)?))).collect()
 }

@@ -1,5 +1,5 @@
-//! Waits for storage that had not ended with the recording: their requests are unknown, because only a completion says what a request
-//! went through.
+//! Waits for storage that had not ended with the recording: their requests are unknown, because only a completion says
+//! what a request went through.
 
 use std::collections::HashMap;
 
@@ -12,7 +12,8 @@ use crate::blame::facts::run_index::RunIndex;
 use crate::blame::facts::storage::disks::Disks;
 use crate::blame::operations::Operation as SlowOperation;
 
-/// The disk that a wait without a request is for, as the tracer says it: of a poll, what it says of the same wait. `None` where it does not.
+/// The disk that a wait without a request is for, as the tracer says it: of a poll, what it says of the same wait.
+/// `None` where it does not.
 pub(crate) fn traced_device(index: &RunIndex, disks: &Disks, row: &Row) -> Option<DeviceNumber> {
     let said = |row: &Row| disks.of_detail(index.names.detail(row.detail?));
     let is_same = |other: &Row| {

@@ -9,11 +9,15 @@ use crate::blame::{Rule, rules};
 const HEAD: &str = "\
 # Rules
 
-What `stallscope explain` concludes where a row does not say itself what its task waited for. `explain --why` and `rules` of each stall in
-`explain --json` name the rules that an answer rests on. Each rule is tested by its example, and the answer to that example needs the rule.
+What `stallscope explain` concludes where a row does not say itself what its task waited for. `explain --why` and \
+`rules` of each stall in
+`explain --json` name the rules that an answer rests on. Each rule is tested by its example, and the answer to that \
+example needs the rule.
 
-In an example, a column is a millisecond and a line is what one thread did: `s` asleep, `w` runnable, `=` in a call or a request. The words
-behind it are what the recorder noted: `waker`, the thread that ended the sleep; `stack`, where the thread slept; `awaits`, what its system call was for.
+In an example, a column is a millisecond and a line is what one thread did: `s` asleep, `w` runnable, `=` in a call or \
+a request. The words
+behind it are what the recorder noted: `waker`, the thread that ended the sleep; `stack`, where the thread slept; \
+`awaits`, what its system call was for.
 The answer is the causes of all slow operations with their times in ms, and the chain of thread 7's longest one.
 
 This page is generated from the rules in `crates/explain`: `make generated`.

@@ -12,11 +12,12 @@
 //!     request    3 |  Q I D   C           | tid=7            request number 3; its stages, as in `request.rs`
 //!     task       7 |   n                  | name=fio pid=5 cgroup=/a; `n`: time seen, default the start
 //!
-//! More words: `waker=9`, `waker_stack=a`, `request=3`, `detail=inode;8,0;12` (type, device, numbers, names), `call=read`, `awaits=answer`, `stuck`, `cpu=5` (CPU time
-//! until then), `since=2` (in its call since then), `state=1` (asleep interruptibly), `watched` (of the recorded command),
-//! `held` (by a CPU quota), `lock=1`, `holder=9`, `hint` (a lock, who held it when the wait began, one of its readers),
-//! `asked=1` (when its request was sent or received), `work=loop1` (of a worker), and of a request `device=7,1`, `kind=WS`, `lower=2`,
-//! `retries=1`, `timeouts=1`, `result=2` and `sense=0xb0000` (SCSI), `errno=5`.
+//! More words: `waker=9`, `waker_stack=a`, `request=3`, `detail=inode;8,0;12` (type, device, numbers, names),
+//! `call=read`, `awaits=answer`, `stuck`, `cpu=5` (CPU time until then), `since=2` (in its call since then), `state=1`
+//! (asleep interruptibly), `watched` (of the recorded command), `held` (by a CPU quota), `lock=1`, `holder=9`, `hint`
+//! (a lock, who held it when the wait began, one of its readers), `asked=1` (when its request was sent or received),
+//! `work=loop1` (of a worker), and of a request `device=7,1`, `kind=WS`, `lower=2`, `retries=1`, `timeouts=1`,
+//! `result=2` and `sense=0xb0000` (SCSI), `errno=5`.
 
 use std::collections::HashMap;
 

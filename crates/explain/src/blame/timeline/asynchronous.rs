@@ -69,8 +69,8 @@ pub(crate) fn fill(worker: &TaskTimeline, whole: Segment, segments: &mut Vec<Seg
     }
 }
 
-/// Before its request is queued and after it completed, the operation is the submitter's work: it may sleep in the system call,
-/// or be slow to take the completion.
+/// Before its request is queued and after it completed, the operation is the submitter's work: it may sleep in the
+/// system call, or be slow to take the completion.
 fn of_submitter(index: &RunIndex, row: &Row, at: u32, at_ns: u64, has_request: bool) -> (Cause, Evidence, u32) {
     let mut rows = index.rows_between(row.tid, at_ns, at_ns + 1);
     let sleep = rows.find(|(_, other)| other.kind == StallKind::OffCpu && other.end_ns > at_ns);
@@ -91,8 +91,8 @@ fn of_submitter(index: &RunIndex, row: &Row, at: u32, at_ns: u64, has_request: b
     }
 }
 
-/// The operation of a process whose completion most probably ended a wait for completions: the last to complete in it, else one
-/// that was in flight all the time.
+/// The operation of a process whose completion most probably ended a wait for completions: the last to complete in it,
+/// else one that was in flight all the time.
 pub(crate) fn awaited(index: &RunIndex, row: &Row) -> Option<u32> {
     let pid = index.tasks.process_of(row.tid, row.end_ns);
     let all = index.asynchronous_of(pid);

@@ -7,8 +7,8 @@ use crate::blame::operations::busy_times::BusyTimes;
 use crate::blame::timeline::timelines::TaskTimelines;
 use model::stall::Awaits;
 
-/// Drops waits for a child at least half of whose stalled time is that of other operations in the list: of the child itself, or
-/// of one that waited for it. No time counts twice. The innermost wait stays: it begins last.
+/// Drops waits for a child at least half of whose stalled time is that of other operations in the list: of the child
+/// itself, or of one that waited for it. No time counts twice. The innermost wait stays: it begins last.
 pub(crate) fn drop_listed(index: &RunIndex, timelines: &mut TaskTimelines<'_>, operations: &mut Vec<Operation>) {
     let (mut parents, mut others): (Vec<Operation>, Vec<Operation>) =
         operations.drain(..).partition(|operation| operation.awaits == Some(Awaits::Child));

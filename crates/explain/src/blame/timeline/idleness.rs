@@ -15,10 +15,12 @@ use crate::blame::timeline::timelines::{Built, TaskTimelines};
 
 pub(crate) const RULE: Rule = Rule {
     id: "idle-unless-something-was-slow",
-    concludes: "A wait for another task is a stall only if something was slow meanwhile: for a quarter of the time where a client waited for its answer, for half \
+    concludes: "A wait for another task is a stall only if something was slow meanwhile: for a quarter of the time \
+                where a client waited for its answer, for half \
                 elsewhere.",
     from: "What the task that ended the wait did and waited for in that time.",
-    because: "Nearly all sleeps of a server are for its next request. An idle server waits for nothing that is slow; what a thread does before it wakes another \
+    because: "Nearly all sleeps of a server are for its next request. An idle server waits for nothing that is slow; \
+              what a thread does before it wakes another \
               one may be for itself.",
     unless: "Waits for locks always count. The recorded command waited for a sleeping server all the same.",
     example: Example {
@@ -30,18 +32,18 @@ pub(crate) const RULE: Rule = Rule {
     },
 };
 
-/// Drops those in which nothing was slow. A client waits for its server, unless that was idle: it ran or was stalled for at
-/// least a quarter of the time. One that slept on a timer is nobody's stall, but the recorded command waited for it all the same,
-/// as for a reader that is busy or sleeps. What a thread does before it wakes another one may be for itself: only where it was stalled for at
-/// least half of the time did the other one wait for it. A worker that waits for its turn to wait for a request is idle.
-/// `built`: timelines that [`drop_idle_but_equal`] returned.
+/// Drops those in which nothing was slow. A client waits for its server, unless that was idle: it ran or was stalled
+/// for at least a quarter of the time. One that slept on a timer is nobody's stall, but the recorded command waited for
+/// it all the same, as for a reader that is busy or sleeps. What a thread does before it wakes another one may be for
+/// itself: only where it was stalled for at least half of the time did the other one wait for it. A worker that waits
+/// for its turn to wait for a request is idle. `built`: timelines that [`drop_idle_but_equal`] returned.
 pub(crate) fn drop_idle(index: &RunIndex, operations: &mut Vec<Operation>, built: Built) {
     let mut known = known_of(index, operations, built).0.into_iter();
     operations.retain(|_| known.next() == Some(Known::Stall));
 }
 
-/// The same, but waits of the recorded command for one server are alike: those that are as long as others which are stalls stay. Returns the
-/// timelines that it built, by rows alone.
+/// The same, but waits of the recorded command for one server are alike: those that are as long as others which are
+/// stalls stay. Returns the timelines that it built, by rows alone.
 pub(crate) fn drop_idle_but_equal(index: &RunIndex, operations: &mut Vec<Operation>) -> Built {
     let (known, built) = known_of(index, operations, Built::default());
     let equal = EqualWaits::new(index, operations.iter().zip(known.iter().copied()));

@@ -7,7 +7,8 @@ use crate::blame::facts::run_index::RunIndex;
 use crate::blame::graph::path::path;
 use crate::blame::graph::segment::{NO_ROW, Segment, TaskTimeline};
 
-/// The time of the request in that row: what the thread that sent the answer did before, then what the one did that received it.
+/// The time of the request in that row: what the thread that sent the answer did before, then what the one did that
+/// received it.
 pub(crate) fn timeline(index: &RunIndex, at: u32, mut own: impl FnMut(u32) -> Arc<TaskTimeline>) -> TaskTimeline {
     let row = index.row(at);
     let mut segments = path(index, at, &mut own);

@@ -29,7 +29,8 @@ const EXAMPLES: usize = 256;
 pub(crate) struct Built {
     /// By the rows of each task alone; `None` while it is being built.
     own: FastMap<u32, Option<Arc<TaskTimeline>>>,
-    /// Tasks whose timeline that of another one needed. Only theirs are kept once the whole one is built: they are as large.
+    /// Tasks whose timeline that of another one needed. Only theirs are kept once the whole one is built: they are as
+    /// large.
     needed: FastSet<u32>,
     /// The same, with what other tasks did where it waited for them.
     whole: FastMap<u32, Arc<TaskTimeline>>,
@@ -89,7 +90,8 @@ impl<'a> TaskTimelines<'a> {
         timeline
     }
 
-    /// The time of an asynchronous operation, in which its request at a loop device takes the causes of what is below it.
+    /// The time of an asynchronous operation, in which its request at a loop device takes the causes of what is below
+    /// it.
     fn with_lower_requests(&mut self, timeline: TaskTimeline, row: u32) -> TaskTimeline {
         let index = self.index;
         let Some(request) = index.request(index.row(row)).filter(|request| is_served(request)) else { return timeline };
@@ -274,7 +276,8 @@ impl<'a> TaskTimelines<'a> {
         Some(did)
     }
 
-    /// A wait for a task that writes pages back, mostly the flusher, takes the causes of its waits. Its other time is that of writeback.
+    /// A wait for a task that writes pages back, mostly the flusher, takes the causes of its waits. Its other time is
+    /// that of writeback.
     fn written_back(&mut self, row: &Row, from_ns: u64, to_ns: u64) -> Option<Did> {
         let index = self.index;
         let is_for_task =
@@ -349,7 +352,8 @@ impl Cursor<'_> {
     }
 }
 
-/// Appends the segments of one piece. Causes that share the piece follow one another: only their lengths are meaningful.
+/// Appends the segments of one piece. Causes that share the piece follow one another: only their lengths are
+/// meaningful.
 fn lay_out(
     (slot, others): (&Slot, &Others),
     (from_ns, to_ns): (u64, u64),

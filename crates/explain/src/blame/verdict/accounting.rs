@@ -115,7 +115,8 @@ impl Accounting {
         }
     }
 
-    /// Visits all time that the operations lost, with where their tasks were: their durations without the time in which they ran.
+    /// Visits all time that the operations lost, with where their tasks were: their durations without the time in which
+    /// they ran.
     pub fn each_lost(&self, visit: impl FnMut(LostTime<'_>)) {
         lost_time::each(&self.index, &self.operations, &mut self.timelines(), visit);
     }
@@ -185,8 +186,8 @@ impl Accounting {
         classes.into_iter().map(|(class, operations)| (class, of(operations))).collect()
     }
 
-    /// What the time of the operations consists of, through the tasks that they waited for. Of a recorded command that has slow
-    /// operations, its neighbours' are left out.
+    /// What the time of the operations consists of, through the tasks that they waited for. Of a recorded command that
+    /// has slow operations, its neighbours' are left out.
     pub fn waits(&self, slower_than_ns: u64) -> Waits {
         let of_command = |operation: &&Operation| operation.is_of_command(&self.index) == Some(true);
         let mut operations: Vec<Operation> = self.operations.iter().filter(of_command).cloned().collect();
@@ -207,7 +208,8 @@ impl Accounting {
         }
     }
 
-    /// The same with the shorter waits of the recorded command, where these cost it more and most of them are recorded individually.
+    /// The same with the shorter waits of the recorded command, where these cost it more and most of them are recorded
+    /// individually.
     pub fn all_waits(&self, explanation: &Explanation) -> Waits {
         let operations = self.waits_asked_about(explanation);
         let recorded_ns: u64 = self.short.iter().map(Operation::ns).sum();

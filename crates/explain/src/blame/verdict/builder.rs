@@ -74,8 +74,8 @@ const LISTED: usize = 200;
 const MOST_LISTED: usize = 100_000;
 
 impl Blame {
-    /// Explains operations of at least `slower_than_ns`; `None`: those that the run recorded. A lower value than the run's
-    /// threshold is raised to it and noted in [`Explanation::asked_for_ns`].
+    /// Explains operations of at least `slower_than_ns`; `None`: those that the run recorded. A lower value than the
+    /// run's threshold is raised to it and noted in [`Explanation::asked_for_ns`].
     pub fn new(slower_than_ns: Option<u64>, run: &RunDescription) -> Blame {
         let kept_ns = run.slower_than_ns.max(1);
         let wanted_ns = slower_than_ns.unwrap_or(kept_ns);
@@ -188,7 +188,8 @@ impl Blame {
         self.index.steal = Steal::of(series);
     }
 
-    /// Adds the counters of limits of cgroups and of dirty pages ([`crate::blame::is_of_limits`]). A page has so many bytes.
+    /// Adds the counters of limits of cgroups and of dirty pages ([`crate::blame::is_of_limits`]). A page has so many
+    /// bytes.
     pub fn limits(&mut self, series: &SeriesSet, page_bytes: u64) {
         self.index.memory = MemoryLimits::of(series, page_bytes);
         self.index.dirty_limit_bytes = dirty_limit::limit_bytes(series, page_bytes);
@@ -311,7 +312,8 @@ impl Blame {
     }
 }
 
-/// All operations, without waits for tasks that were idle, and none twice; and the timelines that this took, by rows alone.
+/// All operations, without waits for tasks that were idle, and none twice; and the timelines that this took, by rows
+/// alone.
 fn search(index: &mut RunIndex, own: OwnOperations, slower_than_ns: u64, is_load: bool) -> (Vec<Operation>, Built) {
     let mut operations = all(index, own.into_all(), slower_than_ns);
     let of_clients = index.names.insert(CLIENT_REQUEST);
@@ -347,7 +349,8 @@ struct Outside<'a> {
 }
 
 impl Outside<'_> {
-    /// Returns the shorter waits that are recorded individually, and the timelines of all tasks, as if none fell silent.
+    /// Returns the shorter waits that are recorded individually, and the timelines of all tasks, as if none fell
+    /// silent.
     fn explain(&self, by_rows: Built, index: &mut RunIndex, explanation: &mut Explanation) -> (Vec<Operation>, Built) {
         let slower_than_ns = explanation.slower_than_ns;
         let busy = BusyTimes::of(self.operations.iter().map(|of| (of.tid, of.start_ns, of.end_ns)));

@@ -1,5 +1,5 @@
-//! Convoys: tasks that waited at the same time for one holder of one lock, one journal, one freeze, one server. However often they did,
-//! it is one convoy.
+//! Convoys: tasks that waited at the same time for one holder of one lock, one journal, one freeze, one server. However
+//! often they did, it is one convoy.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap};
@@ -75,8 +75,8 @@ pub(crate) fn convoys(
     convoys
 }
 
-/// A kernel worker holds others up because of those that it works for: in its place, of the root blockers of the convoy's waits the one
-/// with the most time.
+/// A kernel worker holds others up because of those that it works for: in its place, of the root blockers of the
+/// convoy's waits the one with the most time.
 fn name_users_of_workers(
     (index, disks): (&RunIndex, &Disks),
     operations: &[Operation],

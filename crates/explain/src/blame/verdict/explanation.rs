@@ -15,7 +15,8 @@ use crate::blame::facts::user_stacks::UserStack;
 use crate::blame::operations::sleep::Sleeps;
 use crate::blame::rule::Rule;
 
-/// Waits that had not ended with the recording: each took at least as long as is known, and what it took in the end is unknown.
+/// Waits that had not ended with the recording: each took at least as long as is known, and what it took in the end is
+/// unknown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Unfinished {
     /// How many.
@@ -55,7 +56,8 @@ pub struct Explanation {
     pub causes: Vec<CauseTime>,
     /// The same by class of operation, the class with the most time first.
     pub classes: Vec<ClassTimes>,
-    /// Root blockers, the most time first. Unexplained time has none, and running only where it was that of another task.
+    /// Root blockers, the most time first. Unexplained time has none, and running only where it was that of another
+    /// task.
     pub culprits: Vec<Culprit>,
     /// What of the run is explained; `None`: all.
     pub scoped: Option<Scoped>,
@@ -104,7 +106,8 @@ pub struct CauseTime {
     pub time_ns: u64,
     /// Operations that lost any time to it.
     pub operations: u64,
-    /// Operations that lost more time to it than to any other cause. Over all causes these sum to the number of operations.
+    /// Operations that lost more time to it than to any other cause. Over all causes these sum to the number of
+    /// operations.
     pub most_of: u64,
     /// By evidence; sums to the time.
     pub evidence: EvidenceTimes,
@@ -224,8 +227,8 @@ pub struct StallCause {
     pub detail: Option<String>,
 }
 
-/// Waits of the recorded command that are shorter than a slow operation, and that no operation holds: of all its threads, without
-/// those in which it may have idled.
+/// Waits of the recorded command that are shorter than a slow operation, and that no operation holds: of all its
+/// threads, without those in which it may have idled.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ShortWaits {
     /// How many.

@@ -1,4 +1,5 @@
-//! A slow operation on one axis of time: its own time, that of each task that its chain leads through, and their requests.
+//! A slow operation on one axis of time: its own time, that of each task that its chain leads through, and their
+//! requests.
 
 use std::collections::HashSet;
 

@@ -22,7 +22,8 @@ pub struct LostTime<'a> {
     pub time_ns: u64,
     /// The kernel stack: [`model::stall::StackRecord::stack`]. `None` where none was recorded.
     pub kernel_stack: Option<u32>,
-    /// Name of the task that the kernel stack is of, where this operation's task waited for that one: its own stack is then in another part.
+    /// Name of the task that the kernel stack is of, where this operation's task waited for that one: its own stack is
+    /// then in another part.
     pub of: Option<&'a str>,
     /// Where the program was during the operation.
     pub user_stack: Option<&'a UserStack>,

@@ -9,8 +9,8 @@ use crate::blame::verdict::explanation::{CauseTime, ClassTimes, Explanation};
 const LEAST: f64 = 0.05;
 
 impl Explanation {
-    /// Whether the recorded command did nothing but sleep or wait for its children, which others that ran kept from going on, while operations of
-    /// other programs were slow.
+    /// Whether the recorded command did nothing but sleep or wait for its children, which others that ran kept from
+    /// going on, while operations of other programs were slow.
     pub fn command_only_slept(&self) -> bool {
         let Some(command) = &self.command else { return false };
         let is_large = |class: &&ClassTimes| class.wall_ns as f64 >= LEAST * command.wall_ns as f64;

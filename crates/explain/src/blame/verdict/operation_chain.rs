@@ -16,7 +16,8 @@ use crate::blame::verdict::request_life::lifecycle;
 use crate::blame::verdict::rests_on::Rules;
 use crate::thresholds::SMALL_PART;
 
-/// The chain that starts with an operation's longest wait, and the request at its end; `rules`: those that lead there are added.
+/// The chain that starts with an operation's longest wait, and the request at its end; `rules`: those that lead there
+/// are added.
 pub(crate) fn of_operation(
     index: &RunIndex,
     operation: &Operation,

@@ -29,7 +29,8 @@ pub(crate) fn served(index: &RunIndex, operation: &Operation, request: &RequestL
     (requests > 0).then_some(Served { requests, bytes, by })
 }
 
-/// Names those whose requests were in flight when a request came, and whose overtook it, as far as tasks waited for them.
+/// Names those whose requests were in flight when a request came, and whose overtook it, as far as tasks waited for
+/// them.
 pub(crate) fn name_others(index: &RunIndex, operation: &Operation, request: RequestLife) -> RequestLife {
     let own = index.tasks.process_of(operation.tid, operation.end_ns);
     let (device, came_ns, done_ns) = (request.device, request.began_ns, request.completed_ns);

@@ -4,8 +4,8 @@ use crate::blame::facts::cause::{Evidence, EvidenceTimes};
 use crate::blame::facts::missing::{Losses, Untraced};
 use crate::blame::verdict::explanation::{CauseTime, ClassTimes, Explanation, Part};
 
-/// The sums over nodes. What belongs to a machine (root blockers, convoys, single stalls, sleeps, shorter waits) is left to the
-/// nodes.
+/// The sums over nodes. What belongs to a machine (root blockers, convoys, single stalls, sleeps, shorter waits) is
+/// left to the nodes.
 pub fn together(nodes: &[&Explanation]) -> Explanation {
     let sum = |of: fn(&Explanation) -> u64| nodes.iter().map(|node| of(node)).fold(0, u64::saturating_add);
     let operations: Vec<u64> = nodes.iter().filter_map(|node| node.operations).collect();

@@ -1,5 +1,5 @@
-//! Waits of the recorded command that are shorter than a slow operation, and that no operation holds. Each of them is harmless;
-//! thousands may be all that a program does.
+//! Waits of the recorded command that are shorter than a slow operation, and that no operation holds. Each of them is
+//! harmless; thousands may be all that a program does.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
@@ -30,7 +30,8 @@ impl Explanation {
         waits.time_ns as f64 / all_ns.max(1) as f64
     }
 
-    /// Whether the recorded command lost much to shorter waits: together as much as a slow operation, and an eighth of its time.
+    /// Whether the recorded command lost much to shorter waits: together as much as a slow operation, and an eighth of
+    /// its time.
     pub fn short_waits_matter(&self) -> bool {
         let time_ns = self.short_waits.time_ns;
         time_ns > 0 && time_ns >= self.slower_than_ns && self.share_of_short_waits() >= 0.125
@@ -84,8 +85,8 @@ pub(crate) struct SoFar<'a> {
     pub(crate) by_rows: Built,
 }
 
-/// Sums up the waits of all chosen tasks. With those of them that are recorded individually, ordered by start, and the timelines of all
-/// tasks, as if none fell silent.
+/// Sums up the waits of all chosen tasks. With those of them that are recorded individually, ordered by start, and the
+/// timelines of all tasks, as if none fell silent.
 pub(crate) fn short_waits(
     index: &mut RunIndex,
     chosen: &Chosen<'_>,

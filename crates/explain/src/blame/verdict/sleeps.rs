@@ -1,5 +1,5 @@
-//! Sleeps of the recorded command that no operation holds: in locks of files, for other programs, in calls that wait for no
-//! storage. Without them, "no operation was slow" would read as if nothing had waited.
+//! Sleeps of the recorded command that no operation holds: in locks of files, for other programs, in calls that wait
+//! for no storage. Without them, "no operation was slow" would read as if nothing had waited.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -67,8 +67,9 @@ fn add(sleeps: &mut Sleeps, row: &Row) {
     }
 }
 
-/// Whether a futex keeps a thread until there is work for it (collectors and compilers of a runtime, pools), until another thread ends, or
-/// for as long as it wants. The first thread of a process is the program: what it waits for is listed.
+/// Whether a futex keeps a thread until there is work for it (collectors and compilers of a runtime, pools), until
+/// another thread ends, or for as long as it wants. The first thread of a process is the program: what it waits for is
+/// listed.
 fn idles_in_futex(index: &RunIndex, row: &Row) -> bool {
     let is_first = index.tasks.pid(row.tid, row.end_ns).is_none_or(|pid| pid == row.tid);
     match index.awaits(row) {
@@ -104,13 +105,15 @@ fn longest(index: &RunIndex, mut listed: Vec<&Row>) -> Vec<Sleep> {
     listed.into_iter().map(|row| sleep(index, row)).collect()
 }
 
-/// Of a hang, how many steps of its chain are not certain: a terminal waits for the programs in it, perhaps for the one that hangs.
+/// Of a hang, how many steps of its chain are not certain: a terminal waits for the programs in it, perhaps for the one
+/// that hangs.
 fn guesses(index: &RunIndex, row: &Row) -> usize {
     let hangs = is_unfinished(row) && is_hardly_idle(index, row.tid);
     if hangs { other_ends(index, row.tid).iter().filter(|end| !end.is_certain).count() } else { 0 }
 }
 
-/// Whether it is a sleep of which the end of the recording is the end. Rows of a wait that are older than its latest one do not count.
+/// Whether it is a sleep of which the end of the recording is the end. Rows of a wait that are older than its latest
+/// one do not count.
 fn lasts(index: &RunIndex, row: &Row) -> bool {
     let is_later = |other: &Row| other.start_ns == row.start_ns && other.end_ns > row.end_ns;
     row.kind == StallKind::Blocked
@@ -123,7 +126,8 @@ fn is_throughout(row: &Row) -> bool {
     is_unfinished(row) && row.cut
 }
 
-/// Whether it had asked a server for something, or its reader did not make room: it did not idle, whatever the other one did.
+/// Whether it had asked a server for something, or its reader did not make room: it did not idle, whatever the other
+/// one did.
 fn is_for_other(index: &RunIndex, row: &Row) -> bool {
     let is_other = |awaits: Option<Awaits>| matches!(awaits, Some(Awaits::Answer | Awaits::Room | Awaits::Lock));
     let at_end = index.lasting.get(&row.tid).filter(|_| is_unfinished(row));

@@ -1,9 +1,11 @@
-//! What a recording says nothing certain of, because a source of the tracer was missing, and the time that is unexplained for it.
+//! What a recording says nothing certain of, because a source of the tracer was missing, and the time that is
+//! unexplained for it.
 //!
-//! Concludes from the absence of block requests: of a wait that a request ends, only the wait is known. The stack shows a wait for pages, a
-//! request or a completion alike whether a limit, a queue, the device or writeback held it, so that none of these is named.
-//! Sound because each of these causes is a stage of a request's life. Does not hold for a wait whose limit the cgroup's own counters show
-//! ([`crate::blame::facts::cause::Evidence::Correlation`]): that rests on no request.
+//! Concludes from the absence of block requests: of a wait that a request ends, only the wait is known. The stack shows
+//! a wait for pages, a request or a completion alike whether a limit, a queue, the device or writeback held it, so that
+//! none of these is named. Sound because each of these causes is a stage of a request's life. Does not hold for a wait
+//! whose limit the cgroup's own counters show ([`crate::blame::facts::cause::Evidence::Correlation`]): that rests on no
+//! request.
 
 use model::preflight::{Finding, Subject, capability};
 use model::run::RunDescription;

@@ -320,8 +320,9 @@ impl<'a, 'b> Graph<'a, 'b> {
     }
 }
 
-/// The direction of a request that a limit delays: limits on reads and writes are separate. A limit on writes delays discards too, and
-/// what writes zeroes or flushes a cache (op_is_write() of the kernel), which have no letter of their own.
+/// The direction of a request that a limit delays: limits on reads and writes are separate. A limit on writes delays
+/// discards too, and what writes zeroes or flushes a cache (op_is_write() of the kernel), which have no letter of their
+/// own.
 fn direction(kind: Kind, cause: Cause) -> Option<WaitKind> {
     match (cause, kind.operation()) {
         (Cause::IoThrottle, Operation::Read) => Some(WaitKind::Read),

@@ -122,7 +122,8 @@ fn cpu_wait(index: &RunIndex, row: &Row) -> String {
     }
 }
 
-/// Describes time on a CPU, where the hypervisor took a part of it. The task's next time off the CPU says which CPU it was.
+/// Describes time on a CPU, where the hypervisor took a part of it. The task's next time off the CPU says which CPU it
+/// was.
 pub(crate) fn running(index: &RunIndex, tid: u32, from_ns: u64, to_ns: u64) -> Option<String> {
     if index.steal.is_empty() {
         return None;

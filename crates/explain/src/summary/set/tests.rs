@@ -11,7 +11,8 @@ use crate::summary::{RecordingFacts, Summary, SummaryBuilder};
 
 const S: u64 = 1_000_000_000;
 
-/// A node whose clock is ahead by `ahead_s`, with a write phase of 10 s that begins 5 s after the start of its run, at 105 s.
+/// A node whose clock is ahead by `ahead_s`, with a write phase of 10 s that begins 5 s after the start of its run, at
+/// 105 s.
 struct Node {
     ahead_s: u64,
     rank: u64,

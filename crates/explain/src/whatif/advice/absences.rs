@@ -18,8 +18,8 @@ const CULPRITS: usize = 2;
 /// Begins the names of the recorder's processes.
 const RECORDER: &str = "stallscope";
 
-/// The operations whose waits are replayed ([`crate::blame::Accounting::all_waits`]): those of a recorded command that stalled, else
-/// all. A neighbour's culprits and disks are not the command's.
+/// The operations whose waits are replayed ([`crate::blame::Accounting::all_waits`]): those of a recorded command that
+/// stalled, else all. A neighbour's culprits and disks are not the command's.
 pub(super) fn concerned<'a>(explanation: &'a Explanation, waits: &Waits) -> (&'a [Culprit], &'a [ClassTimes]) {
     if waits.are_short {
         return (&explanation.short_waits.culprits, &explanation.short_waits.calls);
@@ -30,10 +30,10 @@ pub(super) fn concerned<'a>(explanation: &'a Explanation, waits: &Waits) -> (&'a
     }
 }
 
-/// The worst culprits, with their shares; not those that cost themselves more than others, and not what the user wants done:
-/// processes of the recorded command, and servers that the victims ask. Nobody can do without the kernel's threads, which work for others,
-/// or without the recorder. A task that stopped or froze others uses nothing: what it did is
-/// to be undone.
+/// The worst culprits, with their shares; not those that cost themselves more than others, and not what the user wants
+/// done: processes of the recorded command, and servers that the victims ask. Nobody can do without the kernel's
+/// threads, which work for others, or without the recorder. A task that stopped or froze others uses nothing: what it
+/// did is to be undone.
 pub(super) fn absences(explanation: &Explanation, waits: &Waits, evictor: Option<Absence>) -> Vec<Absence> {
     let mut sums: Vec<Sum> = Vec::new();
     let asked = Asked::of(waits);
@@ -113,7 +113,8 @@ impl Sum {
     }
 }
 
-/// Its shares of the waits that are not for its threads: those that are count in full, and are a part of what it is blamed for.
+/// Its shares of the waits that are not for its threads: those that are count in full, and are a part of what it is
+/// blamed for.
 fn of_other_waits(waits: &Waits, absence: &Absence) -> Vec<Share> {
     let mut shares: Vec<Share> = Vec::new();
     for &(cause, disk, share) in &absence.shares {
@@ -138,8 +139,9 @@ fn of_other_waits(waits: &Waits, absence: &Absence) -> Vec<Share> {
     shares
 }
 
-/// Whether most of what an absence saves is for locks that it holds for as long as it wants, or for work that it asked for. A lock of the
-/// kernel is held for as long as the call takes. One of an unknown kind, which a program polls for, is one of programs.
+/// Whether most of what an absence saves is for locks that it holds for as long as it wants, or for work that it asked
+/// for. A lock of the kernel is held for as long as the call takes. One of an unknown kind, which a program polls for,
+/// is one of programs.
 fn costs_by_locks_or_work(waits: &Waits, absence: &Absence) -> bool {
     let (mut all_ns, mut by_choice_ns) = (0.0, 0.0);
     for (path, ns) in waits.operations.iter().flat_map(|operation| &operation.pieces) {
@@ -153,7 +155,8 @@ fn costs_by_locks_or_work(waits: &Waits, absence: &Absence) -> bool {
 
 fn is_by_choice(path: &Path, absence: &Absence) -> bool {
     let is_of_program = |step: &Step| step.kind.is_none_or(WaitKind::is_programs_lock);
-    // What a holder waits for may be the first thing that is known of it. Without a disk, it is a holder that is to blame.
+    // What a holder waits for may be the first thing that is known of it. Without a disk, it is a holder that is to
+    // blame.
     let is_its = |holder: Option<&Step>| {
         path[0].blamed.is_none() || holder.is_none_or(|holder| absence.threads.contains(&holder.tid))
     };

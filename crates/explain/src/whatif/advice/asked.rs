@@ -7,9 +7,9 @@ use model::effect::Edge;
 use crate::blame::Culprit;
 use crate::waits::{Path, Waiting, Waits};
 
-/// The processes whose work the operations need: those whose answers they await, servers of file systems too, and those that these ask in
-/// turn. What else a server waits for, its disk or a lock, is used by processes that can be absent. Processes of the recorded command are wanted
-/// anyway: another one of the same program need not be.
+/// The processes whose work the operations need: those whose answers they await, servers of file systems too, and those
+/// that these ask in turn. What else a server waits for, its disk or a lock, is used by processes that can be absent.
+/// Processes of the recorded command are wanted anyway: another one of the same program need not be.
 #[derive(Debug, Default)]
 pub(super) struct Asked<'a> {
     names: BTreeSet<&'a str>,
@@ -58,7 +58,8 @@ impl<'a> Asked<'a> {
         self.is_of_server(culprit) && self.duty(culprit).is_none()
     }
 
-    /// What a process of a server does beside answering: its role, where nobody asks it and none that is asked has that role.
+    /// What a process of a server does beside answering: its role, where nobody asks it and none that is asked has that
+    /// role.
     pub(super) fn duty(&self, culprit: &Culprit) -> Option<String> {
         let task = culprit.task.as_ref().filter(|_| self.is_of_server(culprit))?;
         let (name, role) = (task.name.as_deref()?, culprit.role.as_deref()?);

@@ -19,7 +19,8 @@ use crate::waits::{Freezer, MemoryLimit, Path, Stopped, Waits};
 pub(super) struct Place<'a> {
     pub(super) facts: Facts,
     pub(super) target: Target,
-    /// The memory limit that those who waited reached. With cgroups of version 1, an I/O limit is that of another cgroup.
+    /// The memory limit that those who waited reached. With cgroups of version 1, an I/O limit is that of another
+    /// cgroup.
     pub(super) limit: Option<&'a MemoryLimit>,
 }
 
@@ -96,14 +97,16 @@ fn of_waits(waits: &Waits, causes: &[Cause]) -> Facts {
     }
 }
 
-/// The cgroup of an I/O limit or CPU quota: with version 1 it may be in another hierarchy than the one in which tasks are known.
+/// The cgroup of an I/O limit or CPU quota: with version 1 it may be in another hierarchy than the one in which tasks
+/// are known.
 fn cgroup_of_limit<'a>(mut culprits: impl Iterator<Item = &'a Culprit>) -> Option<String> {
     let used_it_up = culprits
         .find(|culprit| matches!(culprit.cause, Cause::IoThrottle | Cause::CpuThrottle) && culprit.cgroup.is_some());
     used_it_up.and_then(|culprit| culprit.cgroup.clone())
 }
 
-/// The cgroup whose limit on a disk, or CPU quota, delayed others for the operations: its requests, or those of writeback, are not theirs.
+/// The cgroup whose limit on a disk, or CPU quota, delayed others for the operations: its requests, or those of
+/// writeback, are not theirs.
 fn limit_on(waits: &Waits, disk: Option<DeviceNumber>, causes: &[Cause]) -> Option<String> {
     let of_disk = disk.filter(|_| causes.contains(&Cause::IoThrottle)).and_then(|disk| waits.limit_cgroups.get(&disk));
     let of_cpu = || waits.quota_cgroups.values().next().filter(|_| causes.contains(&Cause::CpuThrottle));
@@ -115,8 +118,8 @@ fn mount_options(run: &RunDescription, point: &str) -> Vec<String> {
     mount.map(|mount| mount.options.split(',').map(str::to_owned).collect()).unwrap_or_default()
 }
 
-/// Whether culprits cost others more than themselves; `None` where there are none. How many of its processes compute at once is the recorded
-/// command's own choice: those that wait for a CPU wait for it.
+/// Whether culprits cost others more than themselves; `None` where there are none. How many of its processes compute at
+/// once is the recorded command's own choice: those that wait for a CPU wait for it.
 fn cost_others_most<'a>(culprits: impl Iterator<Item = &'a Culprit>, command: &BTreeSet<u32>) -> Option<bool> {
     let is_own = |culprit: &Culprit| {
         culprit.cause == Cause::CpuWait && culprit.task.as_ref().is_some_and(|task| command.contains(&task.tid))
@@ -138,14 +141,16 @@ fn with_causes(classes: &[ClassTimes], causes: &[Cause]) -> Vec<String> {
     classes.iter().filter(have).map(|class| class.class.clone()).collect()
 }
 
-/// Where a task hangs at the limit of its memory cgroup, without the OOM killer, the samples may have missed that it was reached.
+/// Where a task hangs at the limit of its memory cgroup, without the OOM killer, the samples may have missed that it
+/// was reached.
 fn is_at_memory_limit(waits: &Waits, causes: &[Cause], cgroup: Option<&str>) -> Option<bool> {
     let hangs = |cause: Cause| cause == Cause::OutOfMemory && causes.contains(&cause);
     let hangs = waits.paths.iter().flatten().any(|step| hangs(step.cause));
     if hangs { Some(true) } else { is_at_limit(waits, cgroup) }
 }
 
-/// Whether most of the waits with these causes were above a `memory.high`, which the hard limit does not concern; `None`: not seen.
+/// Whether most of the waits with these causes were above a `memory.high`, which the hard limit does not concern;
+/// `None`: not seen.
 fn is_above_memory_high(waits: &Waits, causes: &[Cause]) -> Option<bool> {
     let (mut above_ns, mut all_ns) = (0u64, 0u64);
     for &(path, ns) in waits.operations.iter().flat_map(|operation| &operation.pieces) {
@@ -178,7 +183,8 @@ fn sqlite(waits: &Waits, causes: &[Cause]) -> Vec<String> {
     names.into_iter().map(str::to_owned).collect()
 }
 
-/// Whether most of the time that calls which sync a file waited for these causes is of threads whose files keep their size; `None`: unknown of most.
+/// Whether most of the time that calls which sync a file waited for these causes is of threads whose files keep their
+/// size; `None`: unknown of most.
 fn keep_size(waits: &Waits, causes: &[Cause]) -> Option<bool> {
     let (mut known, mut unknown_ns): ([u64; 2], u64) = ([0; 2], 0);
     for &(path, ns) in waits.operations.iter().flat_map(|operation| &operation.pieces) {

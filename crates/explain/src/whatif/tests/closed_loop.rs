@@ -122,8 +122,8 @@ fn mean_ns(turns: &[(u32, Turn)]) -> f64 {
     calls.clone().sum::<u64>() as f64 / calls.count() as f64
 }
 
-/// At four times the limit one call of four that were slow still is, and takes as long. A reader with pauses finds a slice that two others have used up
-/// before as after.
+/// At four times the limit one call of four that were slow still is, and takes as long. A reader with pauses finds a
+/// slice that two others have used up before as after.
 #[test]
 fn of_recorded_calls_as_many_stay_slow_as_of_all() {
     let with_pauses = [
@@ -159,8 +159,8 @@ fn what_another_limit_delays_stays_as_it_is() {
     assert!((20..25).contains(&(predicted.in_same_time.slow.value - before.in_same_time.slow.value)));
 }
 
-/// Thread 7 waits for the lock that thread 9 holds in each of its writes, and is back when the next one has begun. At four times the limit
-/// every other write fits into its slice: the mean of all is half of a slow one.
+/// Thread 7 waits for the lock that thread 9 holds in each of its writes, and is back when the next one has begun. At
+/// four times the limit every other write fits into its slice: the mean of all is half of a slow one.
 #[test]
 fn those_that_wait_for_the_lock_of_a_loop_wait_for_its_calls() {
     let holder = [Thread { tid: 9, bytes: 512 << 10, pause_ns: 0 }];

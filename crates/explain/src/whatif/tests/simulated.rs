@@ -27,8 +27,8 @@ impl Call {
     }
 }
 
-/// A closed loop of one thread under a limit of so many calls in a slice of blk-throttle. `device_ns`: what a call at a moment
-/// takes.
+/// A closed loop of one thread under a limit of so many calls in a slice of blk-throttle. `device_ns`: what a call at a
+/// moment takes.
 fn closed_loop(limit: Option<u64>, think_ns: u64, mut device_ns: impl FnMut(u64) -> u64) -> Vec<Call> {
     let (mut calls, mut now_ns, mut slice, mut used) = (Vec::new(), 0, 0, 0);
     while now_ns < RUN_NS {

@@ -110,7 +110,10 @@ impl UringQueue<'_, '_, '_> {
     /// The next operation. With verification, no two operations in flight use the same block.
     fn choose(&mut self) -> Option<BlockOperation> {
         let is_free = |flights: &[Option<(u64, InFlight)>], block: u64| {
-            let same = |flight: &Option<(u64, InFlight)>| matches!(flight, Some((_, InFlight::Block(other))) if other.block == block);
+            let same = |flight: &Option<(u64, InFlight)>| {
+                matches!(flight, Some((_,
+                InFlight::Block(other))) if other.block == block)
+            };
             !flights.iter().any(same)
         };
         for _ in 0..DRAWS {

@@ -59,7 +59,8 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_ranks_cover_a_shared_file_once(transfer in 1..5_u64, each in 1..5_u64, segments in 1..5_u64, ranks in 1..6_u64) {
+        fn the_ranks_cover_a_shared_file_once(transfer in 1..5_u64, each in 1..5_u64, segments in 1..5_u64,
+            ranks in 1..6_u64) {
             let layout = RankLayout { transfer_bytes: transfer, block_bytes: transfer * each, segments, shared: true };
             let mut offsets: Vec<u64> = (0..ranks)
                 .flat_map(|rank| (0..layout.transfers()).map(move |index| layout.offset(rank, ranks, index)))

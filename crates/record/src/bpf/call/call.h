@@ -1,5 +1,5 @@
-/* Slow system calls. Those that often work on files are timed from their begin. All others are followed from their first
- * wait for storage on. Work after sys_exit, on the way back to user space, belongs to the call. */
+/* Slow system calls. Those that often work on files are timed from their begin. All others are followed from their
+ * first wait for storage on. Work after sys_exit, on the way back to user space, belongs to the call. */
 #pragma once
 
 #include "bpf.h"
@@ -21,8 +21,8 @@
 #include "wait/semaphore.h"
 #include "wait/stopper.h"
 
-/* Functions that are not static work on the current task, which is the one that leaves the CPU in `sched_switch`. The verifier
- * checks them once, not for each path that leads to them. */
+/* Functions that are not static work on the current task, which is the one that leaves the CPU in `sched_switch`. The
+ * verifier checks them once, not for each path that leads to them. */
 __noinline int emit_call(struct task_note *note, u32 names, u64 until)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -150,7 +150,8 @@ static __always_inline void add_to_call(struct task_note *note, u64 out_ns, u64 
 	if (is_stopped(note->wait.out_state)) {
 		note->call.waited |= STOPPED;
 		note->call.stopped_ns += now - out_ns;
-	} else if (is_blocked(note->wait.out_state) || note->request.key || note->wait.out_mark || note->signal.spans || note->wait.served) {
+	} else if (is_blocked(note->wait.out_state) || note->request.key || note->wait.out_mark || note->signal.spans ||
+			note->wait.served) {
 		note->call.waited |= FOR_STORAGE;
 		note->call.waited_ns += now - out_ns;
 	} else if (!note->wait.held && note->call.adopted != AFTER_EXIT) {

@@ -23,7 +23,8 @@ static __always_inline void save_argument(struct task_note *note, u32 names)
 }
 
 /* A path that the program passed, followed by the folder that it is relative to. */
-static __always_inline void add_argument(struct event *event, struct task_struct *task, struct task_note *note, u64 text,
+static __always_inline void add_argument(struct event *event, struct task_struct *task, struct task_note *note,
+		u64 text,
 					 s32 folder)
 {
 	struct file *file;

@@ -21,7 +21,8 @@ static __always_inline int shares_address(struct unix_address *address)
 	return address && BPF_CORE_READ(address, refcnt.refs.counter) > 1;
 }
 
-/* An accepted socket shares the address of the one that listened. That of the client mostly has none, or one that it was bound to. */
+/* An accepted socket shares the address of the one that listened. That of the client mostly has none, or one that it
+ * was bound to. */
 static __always_inline u32 unix_side(struct unix_sock *socket)
 {
 	struct unix_sock *peer = (struct unix_sock *)BPF_CORE_READ(socket, peer);
@@ -83,8 +84,8 @@ static __always_inline u32 side_of(struct file *file)
 	return type == SOCKET ? side_of_socket((struct sock *)sock_of(file)) : NO_SIDE;
 }
 
-/* A connection within this machine, the same number from either side; 0: of another kind. By the address of a socket: verified
- * once, not for each caller. */
+/* A connection within this machine, the same number from either side; 0: of another kind. By the address of a socket:
+ * verified once, not for each caller. */
 __noinline u64 connection_of(u64 channel, u32 side)
 {
 	struct sock *sock = (struct sock *)channel;
@@ -98,7 +99,8 @@ __noinline u64 connection_of(u64 channel, u32 side)
 	own = BPF_CORE_READ(sock, __sk_common.skc_num);
 	theirs = host_order(BPF_CORE_READ(sock, __sk_common.skc_dport));
 	/* That of the server; none of IPv6. */
-	address = side == SERVER ? BPF_CORE_READ(sock, __sk_common.skc_rcv_saddr) : BPF_CORE_READ(sock, __sk_common.skc_daddr);
+	address = side == SERVER ? BPF_CORE_READ(sock, __sk_common.skc_rcv_saddr) : BPF_CORE_READ(sock,
+			__sk_common.skc_daddr);
 	return address << 32 | (side == SERVER ? (u64)theirs << 16 | own : own << 16 | theirs);
 }
 

@@ -1,5 +1,5 @@
-/* Requests by datagrams (UDP), and their answers. A datagram does not say whether it wants an answer: a task waits for one if
- * the server sends something to the port that the task's datagram came from. */
+/* Requests by datagrams (UDP), and their answers. A datagram does not say whether it wants an answer: a task waits for
+ * one if the server sends something to the port that the task's datagram came from. */
 #pragma once
 
 #include "bpf.h"

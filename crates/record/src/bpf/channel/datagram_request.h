@@ -22,8 +22,8 @@ static __always_inline u32 datagrams(long result)
 	return call == CALL_SENDMMSG || call == CALL_RECVMMSG ? result : 1;
 }
 
-/* A client. Several requests may be on their way at once, such as those for the addresses of both kinds; what it sends to the same port
- * while it has no answer is the same again, also from another socket. */
+/* A client. Several requests may be on their way at once, such as those for the addresses of both kinds; what it sends
+ * to the same port while it has no answer is the same again, also from another socket. */
 static __always_inline void note_datagrams_asked(struct task_note *note, u32 from, u32 to, u32 count, u64 now)
 {
 	if (to != note->messages.asked_to || !note->messages.unanswered || now - note->messages.datagram_ns > GIVEN_UP_NS) {
@@ -77,14 +77,16 @@ __noinline int note_datagrams(struct task_note *note, u64 address, u32 what, lon
 	return 0;
 }
 
-/* Whether a task may go on waiting for the answer to a datagram, though a timer of its own ended this long sleep: then it asks again. */
+/* Whether a task may go on waiting for the answer to a datagram, though a timer of its own ended this long sleep: then
+ * it asks again. */
 static __always_inline int may_ask_again(struct task_note *note)
 {
 	return note->messages.unanswered && note->wait.woken_ns - note->wait.out_ns >= settings.slow_ns &&
 	       note->wait.woken_ns - note->messages.datagram_ns < GIVEN_UP_NS;
 }
 
-/* Whether the current task sends an answer to what that one asked by a datagram. Then it is known as its sender before its call returns. */
+/* Whether the current task sends an answer to what that one asked by a datagram. Then it is known as its sender before
+ * its call returns. */
 static __always_inline int answers_datagram(struct task_note *note)
 {
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(bpf_get_current_task_btf());

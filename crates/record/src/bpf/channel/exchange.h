@@ -1,5 +1,5 @@
-/* Requests of clients to servers of this machine, by connection: from what one thread of the client sent to what one of them
- * received. The thread that waits in between may be another one, or wait for several servers. */
+/* Requests of clients to servers of this machine, by connection: from what one thread of the client sent to what one of
+ * them received. The thread that waits in between may be another one, or wait for several servers. */
 #pragma once
 
 #include "bpf.h"

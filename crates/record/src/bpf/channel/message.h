@@ -1,5 +1,5 @@
-/* Requests that a task sends to a server, and their answers. A client waits for its server only between the two: a server
- * that has answered, an event loop, a shell wait for nothing that they asked for. */
+/* Requests that a task sends to a server, and their answers. A client waits for its server only between the two: a
+ * server that has answered, an event loop, a shell wait for nothing that they asked for. */
 #pragma once
 
 #include "bpf.h"
@@ -36,8 +36,8 @@ __noinline int emit_old_request(u64 answered_ns)
 	return 0;
 }
 
-/* A server works on a request from the moment it receives it until it sends something back. If a thread of its own serves a client,
- * what it sends before it receives anything is an answer to what it received before the recording. */
+/* A server works on a request from the moment it receives it until it sends something back. If a thread of its own
+ * serves a client, what it sends before it receives anything is an answer to what it received before the recording. */
 static __always_inline void note_served(struct task_note *note, u32 what, long result, u64 channel, u64 now)
 {
 	if (!(what & SENDS) && note->messages.unasked == channel)
@@ -79,7 +79,8 @@ static __always_inline int use_silently(struct task_note *note, struct file *fil
 	return use_channel(note, channel, event, known ? &known->used : 0);
 }
 
-static __always_inline void note_asked(struct task_note *note, u32 what, long result, struct file *file, u64 channel, u64 now)
+static __always_inline void note_asked(struct task_note *note, u32 what, long result, struct file *file, u64 channel,
+		u64 now)
 {
 	u64 connection = channel ? connection_of(channel, CLIENT) : 0;
 
@@ -95,8 +96,8 @@ static __always_inline void note_asked(struct task_note *note, u32 what, long re
 		use_silently(note, file, channel, what & SENDS ? REQUEST_SENT : ANSWER_RECEIVED);
 }
 
-/* The current task has connected to a server, which may not have accepted it yet, or may speak first. Otherwise it could not, or to none
- * that is known. Verified once. */
+/* The current task has connected to a server, which may not have accepted it yet, or may speak first. Otherwise it
+ * could not, or to none that is known. Verified once. */
 __noinline int note_met(struct task_note *note, u64 fd, u32 is_connected)
 {
 	struct file *file = (struct file *)current_file(fd);

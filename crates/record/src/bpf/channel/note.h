@@ -1,5 +1,5 @@
-/* What a task's note has of the channels by which it exchanges messages: of each, by the kernel's object, what it waits for or owes there.
- * A descriptor is no name of a channel: it is used again, and two may be of one. */
+/* What a task's note has of the channels by which it exchanges messages: of each, by the kernel's object, what it waits
+ * for or owes there. A descriptor is no name of a channel: it is used again, and two may be of one. */
 #pragma once
 
 #include "bpf.h"

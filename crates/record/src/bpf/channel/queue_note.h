@@ -1,4 +1,5 @@
-/* What a task's note has of message queues, of System V and of POSIX: a client asks by one, and waits for the answer in another one. */
+/* What a task's note has of message queues, of System V and of POSIX: a client asks by one, and waits for the answer in
+ * another one. */
 #pragma once
 
 #include "bpf.h"
@@ -37,8 +38,8 @@ static __always_inline void queue_received(struct queue_note *note, u64 queue, u
 	note->received_ns = now;
 }
 
-/* Whether what a task sends to a client answers the client's request: it received something from the queue by which the client asked, since
- * the client got its last answer. */
+/* Whether what a task sends to a client answers the client's request: it received something from the queue by which the
+ * client asked, since the client got its last answer. */
 static __always_inline int answers_by_queue(struct queue_note *asking, struct queue_note *sender)
 {
 	return asking->asked && sender->received == asking->asked && sender->received_ns >= asking->received_ns;

@@ -77,8 +77,8 @@ static __always_inline u32 use_one(struct channel_note *note, struct one_use *on
 	return before;
 }
 
-/* The current task did that with a channel, which may have a place for `one` task elsewhere: what the caller looked up anyhow. Returns the
- * channel's uses before it. Verified once. */
+/* The current task did that with a channel, which may have a place for `one` task elsewhere: what the caller looked up
+ * anyhow. Returns the channel's uses before it. Verified once. */
 __noinline int use_channel(struct task_note *note, u64 channel, u32 event, struct one_use *one)
 {
 	struct channel_note *channels;
@@ -92,7 +92,8 @@ __noinline int use_channel(struct task_note *note, u64 channel, u32 event, struc
 	if (!before && one && is_own(one))
 		return use_one(channels, one, event);
 	if (!before && (entry == CHANNELS || channels->beyond))
-		return one && !one->uses && !channels->beyond ? use_one(channels, one, event) : use_beyond(channels, channel, event);
+		return one && !one->uses && !channels->beyond ? use_one(channels, one, event) : use_beyond(channels, channel,
+				event);
 	after = uses_after(before, event);
 	set_uses_at(channels, entry, channel, after);
 	count_uses(channels, before, after);

@@ -109,7 +109,8 @@ static __always_inline u32 device_of(struct request *request)
 	return disk ? BPF_CORE_READ(disk, major) << 20 | BPF_CORE_READ(disk, first_minor) : 0;
 }
 
-/* A request that the driver gives back, to be issued again. One that has no room for it does so at once: nothing failed. */
+/* A request that the driver gives back, to be issued again. One that has no room for it does so at once: nothing
+ * failed. */
 static __always_inline void give_back(struct request *request)
 {
 	u64 key = (u64)request;

@@ -138,7 +138,8 @@ static __always_inline void emit_gathered(struct thread *thread, u32 wait, struc
 	gathered->count = 0;
 }
 
-static __always_inline void gather(struct thread *thread, u32 wait, struct task_struct *task, u64 from_ns, u64 ns, u64 now)
+static __always_inline void gather(struct thread *thread, u32 wait, struct task_struct *task, u64 from_ns, u64 ns,
+		u64 now)
 {
 	struct gathered *gathered = &thread->gathered[wait];
 

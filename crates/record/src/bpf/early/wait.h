@@ -44,7 +44,8 @@ static __always_inline u64 runnable_at(struct thread *thread, u64 out_ns, u64 no
 	return thread->woken_ns > out_ns ? thread->woken_ns : now;
 }
 
-static __always_inline void describe_wait(struct event *event, struct task_struct *task, struct thread *thread, u64 out_ns,
+static __always_inline void describe_wait(struct event *event, struct task_struct *task, struct thread *thread,
+		u64 out_ns,
 					  u64 now)
 {
 	long bytes;
@@ -142,8 +143,8 @@ int BPF_PROG(sched_switch, bool preempt, struct task_struct *prev, struct task_s
 	return 0;
 }
 
-/* The request whose completion wakes the task: the last one completed on this CPU, or the one that the kernel thread acts on that runs
- * now. */
+/* The request whose completion wakes the task: the last one completed on this CPU, or the one that the kernel thread
+ * acts on that runs now. */
 static __always_inline void link_request(void *ctx, struct thread *thread, u32 waker, u64 now)
 {
 	struct on_cpu *cpu = this_cpu();

@@ -1,4 +1,5 @@
-/* Works of kernel workers before Linux 5.17, and the requests whose completion leads to them: `request/completion.h`. */
+/* Works of kernel workers before Linux 5.17, and the requests whose completion leads to them: `request/completion.h`.
+ */
 #pragma once
 
 #include "bpf.h"

@@ -13,8 +13,8 @@ static __always_inline struct file *file_of(struct task_struct *task, u64 fd)
 	return file;
 }
 
-/* The address of the current task's file, for the programs that run most often: what the kernel's types lead to is read as fast as a
- * program's own memory. For each such pointer the verifier searches the types, here once in a program. */
+/* The address of the current task's file, for the programs that run most often: what the kernel's types lead to is read
+ * as fast as a program's own memory. For each such pointer the verifier searches the types, here once in a program. */
 __noinline u64 current_file(u64 fd)
 {
 	struct fdtable *table = bpf_get_current_task_btf()->files->fdt;

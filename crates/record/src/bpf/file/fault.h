@@ -1,5 +1,6 @@
-/* The file of a page fault that slept. A sleeping task's fault is a `struct vm_fault` on its stack, right below the registers of the
- * exception: searched only where the wait is recorded, so that a fault that does not wait costs nothing. */
+/* The file of a page fault that slept. A sleeping task's fault is a `struct vm_fault` on its stack, right below the
+ * registers of the exception: searched only where the wait is recorded, so that a fault that does not wait costs
+ * nothing. */
 #pragma once
 
 #include "address_hash.h"
@@ -17,7 +18,8 @@
 /* The largest page of any processor. */
 #define MOST_PAGE 65536ull
 
-/* The area of the fault that begins there, if it is one of that memory, within the area that it names. Verified once, not for each word. */
+/* The area of the fault that begins there, if it is one of that memory, within the area that it names. Verified once,
+ * not for each word. */
 __noinline u64 area_of_fault(u64 at, u64 memory)
 {
 	struct vm_fault *fault = (struct vm_fault *)at;
@@ -70,7 +72,8 @@ static __always_inline void name_fault(struct task_struct *task, struct task_not
 {
 	u64 registers;
 
-	if (!is_blocked(note->wait.out_state) || note->call.number || task->flags & PF_KTHREAD || call_in_registers(task) >= 0)
+	if (!is_blocked(note->wait.out_state) || note->call.number || task->flags & PF_KTHREAD ||
+			call_in_registers(task) >= 0)
 		return;
 	registers = address_of((void *)bpf_task_pt_regs(task), OF_FAULT);
 	emit_fault(file_of_fault(registers, (u64)BPF_CORE_READ(task, mm)), task->pid);

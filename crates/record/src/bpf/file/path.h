@@ -21,8 +21,8 @@ struct path_text {
 	char text[STACK_FRAMES * 8];
 };
 
-/* The names from a folder up to its file system's root, without the root, as far as they fit behind `at`. Returns the event's
- * flags, and in the upper half its state. */
+/* The names from a folder up to its file system's root, without the root, as far as they fit behind `at`. Returns the
+ * event's flags, and in the upper half its state. */
 static __always_inline u64 folders_of(struct path_text *path, u64 address, u32 at)
 {
 	struct dentry *folder = (struct dentry *)address, *parent;

@@ -24,7 +24,8 @@ static __always_inline u64 context_at(struct kioctx_table *table, u32 number)
 	return context;
 }
 
-/* Bodies of loops are functions that are not static: the verifier checks them once, not for each turn, nor for each caller. */
+/* Bodies of loops are functions that are not static: the verifier checks them once, not for each turn, nor for each
+ * caller. */
 
 /* The context at that place of a table, if user space names it so. */
 __noinline u64 context_of_ring(u64 table, u32 number, u64 ring)
@@ -34,8 +35,8 @@ __noinline u64 context_of_ring(u64 table, u32 number, u64 ring)
 	return context && BPF_CORE_READ((struct kioctx *)context, user_id) == ring ? context : 0;
 }
 
-/* The context of libaio that user space names by the address of its ring, which begins with its number. A ring that was not
- * touched yet cannot be read here. */
+/* The context of libaio that user space names by the address of its ring, which begins with its number. A ring that was
+ * not touched yet cannot be read here. */
 __noinline u64 aio_context(u64 ring)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -96,7 +97,8 @@ static __always_inline void aio_ended(struct operation *operation, u64 iocb, s64
 	struct task_note *note;
 	struct file *file;
 
-	if (now - operation->start_ns < settings.slow_ns || (known && (known < since || now - known < settings.interval_ns)))
+	if (now - operation->start_ns < settings.slow_ns || (known && (known < since ||
+			now - known < settings.interval_ns)))
 		return;
 	bpf_probe_read_user(&user, sizeof(user), (void *)iocb);
 	note = note_of(task);

@@ -1,4 +1,5 @@
-/* The table of asynchronous operations in flight, from their submission to their completion, and their block requests. */
+/* The table of asynchronous operations in flight, from their submission to their completion, and their block requests.
+ */
 #pragma once
 
 #include "address_hash.h"
@@ -65,7 +66,8 @@ static __always_inline struct operation *operation_of(u64 key)
 	return 0;
 }
 
-/* An operation that was canceled, or reaped without a system call, has no end. Its place is taken when there is no other. */
+/* An operation that was canceled, or reaped without a system call, has no end. Its place is taken when there is no
+ * other. */
 static __always_inline struct operation *new_operation(u64 key)
 {
 	u32 place = first_way_of_operation(key), other;

@@ -117,7 +117,8 @@ static __always_inline u32 next_number(struct on_cpu *cpu)
 }
 
 /* An interrupt may read the note while it is written: its key is 0 until it is complete. */
-static __always_inline void fill_note(struct request_note *note, struct slot *slot, struct view *view, struct lower *lower)
+static __always_inline void fill_note(struct request_note *note, struct slot *slot, struct view *view,
+		struct lower *lower)
 {
 	*(volatile u64 *)&note->key = 0;
 	note->sector = view->sector;

@@ -6,12 +6,12 @@
 #include "settings.h"
 #include "this_cpu.h"
 
-/* A completion wakes the waiting task at once. Later wakeups from the same context have another reason, unless the stack shows the
- * completion; after the second time it is not looked at. */
+/* A completion wakes the waiting task at once. Later wakeups from the same context have another reason, unless the
+ * stack shows the completion; after the second time it is not looked at. */
 #define WAKE_WINDOW_NS 100000ull
 #define COMPLETION_NS 4000000ull
-/* The same of what is seldom: the queueing of a work, and the end of a wait for storage that is recorded individually. A virtual machine's
- * CPU may be taken away for that long. */
+/* The same of what is seldom: the queueing of a work, and the end of a wait for storage that is recorded individually.
+ * A virtual machine's CPU may be taken away for that long. */
 #define LATE_COMPLETION_NS 250000000ull
 
 struct frames {
@@ -43,9 +43,9 @@ static __always_inline int shows_completion(void *ctx)
 	return 0;
 }
 
-/* Whether the task is in the completion of the last request that was completed on this CPU. The completion of a large one takes
- * longer, as it ends writeback page by page: up to a nanosecond for each byte. It may be interrupted, and the CPU of a virtual
- * machine taken away. */
+/* Whether the task is in the completion of the last request that was completed on this CPU. The completion of a large
+ * one takes longer, as it ends writeback page by page: up to a nanosecond for each byte. It may be interrupted, and the
+ * CPU of a virtual machine taken away. */
 static __always_inline int is_completing(void *ctx, struct on_cpu *cpu, u32 tid, u64 now, u64 longest_ns)
 {
 	u64 since = now - cpu->done.completed_ns;

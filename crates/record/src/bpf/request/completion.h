@@ -15,7 +15,8 @@ static __always_inline struct request_note *request_of_work(struct task_struct *
 	return task->flags & PF_WQ_WORKER ? request_behind(current_work_of(task)) : 0;
 }
 
-/* The request whose completion a kernel thread acts on: that which queued its work, or which woke it, such as md's. The later of the two. */
+/* The request whose completion a kernel thread acts on: that which queued its work, or which woke it, such as md's. The
+ * later of the two. */
 static __always_inline struct request_note *request_acted_on(struct task_struct *task)
 {
 	struct request_note *served;
@@ -30,7 +31,8 @@ static __always_inline struct request_note *request_acted_on(struct task_struct 
 	return &mine->request;
 }
 
-/* A kernel thread that acts on a completion may hand on to a worker: decryption to a file system's verification, md to the end of its bio. */
+/* A kernel thread that acts on a completion may hand on to a worker: decryption to a file system's verification, md to
+ * the end of its bio. */
 SEC("tp_btf/workqueue_queue_work")
 int BPF_PROG(workqueue_queue_work, unsigned int requested_cpu, void *pool, void *work)
 {

@@ -53,7 +53,8 @@ static __always_inline int is_scsi(u32 device)
 	return major == 8 || major == 11 || (major >= 65 && major <= 71) || (major >= 128 && major <= 135);
 }
 
-/* The device's state (enum scsi_device_state) if it is offline: error handling gave it up, or its transport did. 0: it is not. */
+/* The device's state (enum scsi_device_state) if it is offline: error handling gave it up, or its transport did. 0: it
+ * is not. */
 static __always_inline u32 offline(u64 command)
 {
 	u64 device = 0;
@@ -67,8 +68,8 @@ static __always_inline u32 offline(u64 command)
 	return state == SCSI_OFFLINE || state == SCSI_TRANSPORT_OFFLINE ? state : 0;
 }
 
-/* What the driver knows of the request's last failure: its command follows the request in memory. The driver clears the result of some
- * commands before it requeues them, and the sense data when it issues them. */
+/* What the driver knows of the request's last failure: its command follows the request in memory. The driver clears the
+ * result of some commands before it requeues them, and the sense data when it issues them. */
 static __always_inline void add_scsi(struct failed *failed, u64 key, u32 device)
 {
 	u64 command = key + bpf_core_type_size(struct request), sense = 0, first = 0, second = 0;

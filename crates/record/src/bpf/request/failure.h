@@ -1,5 +1,5 @@
-/* Requests that failed at the device: they timed out, or came back with an error, and were issued again or not. Programs of requests that
- * succeed only test for it. */
+/* Requests that failed at the device: they timed out, or came back with an error, and were issued again or not.
+ * Programs of requests that succeed only test for it. */
 #pragma once
 
 #include "bpf.h"

@@ -1,5 +1,6 @@
-/* Requests with a flush of the device's cache before or after their data, and bare flushes. Where the device does not do both by
- * itself, the kernel flushes by a request of its own, the flush request, which serves all requests that wait for one:
+/* Requests with a flush of the device's cache before or after their data, and bare flushes. Where the device does not
+ * do both by itself, the kernel flushes by a request of its own, the flush request, which serves all requests that wait
+ * for one:
  *
  *     queued ... flush request | inserted, issued ... data complete | flush request ... complete
  *
@@ -65,7 +66,8 @@ static __always_inline void note_flush(struct device *device, u64 issued, u64 no
 	device->flushed_ns[0] = now;
 }
 
-/* Of a request that waited for the last flush since that moment: since when a flush was at the device. 0: none since. */
+/* Of a request that waited for the last flush since that moment: since when a flush was at the device. 0: none since.
+ */
 static __always_inline u64 flushing_since(struct device *device, u64 since)
 {
 	u64 issued = device->flush_issued_ns[0], before = device->flushed_ns[1];

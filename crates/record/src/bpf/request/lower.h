@@ -1,4 +1,5 @@
-/* Requests of loop devices and of the device mapper's multipath, and the requests of the disk below that complete them. */
+/* Requests of loop devices and of the device mapper's multipath, and the requests of the disk below that complete them.
+ */
 #pragma once
 
 #include "bpf.h"
@@ -25,7 +26,8 @@ struct {
 /* By the end of its bio. */
 static __always_inline int is_direct(u64 end_io)
 {
-	return end_io == settings.iomap_end_io || end_io == settings.device_end_io_async || end_io == settings.device_end_io;
+	return end_io == settings.iomap_end_io || end_io == settings.device_end_io_async ||
+			end_io == settings.device_end_io;
 }
 
 /* The request of a loop device that a bio below, by its address, serves by direct I/O; 0: none. */

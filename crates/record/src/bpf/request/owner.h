@@ -1,4 +1,5 @@
-/* The task that a block request is for. Kernel threads submit requests for others: writeback, throttled bios, loop devices. */
+/* The task that a block request is for. Kernel threads submit requests for others: writeback, throttled bios, loop
+ * devices. */
 #pragma once
 
 #include "bpf.h"
@@ -82,7 +83,8 @@ static __always_inline void note_use(u64 inode, struct task_struct *task)
 		bpf_map_update_elem(&readers, &use, &tid, BPF_ANY);
 }
 
-/* Whether the running task may have made pages dirty: workers, and calls that read or write pages out, change inodes, too. */
+/* Whether the running task may have made pages dirty: workers, and calls that read or write pages out, change inodes,
+ * too. */
 static __always_inline int may_dirty(struct task_struct *task)
 {
 	struct task_note *note;
@@ -144,8 +146,8 @@ static __always_inline int was_dirty_before(u64 inode)
 	return (s64)(BPF_CORE_READ((struct inode *)inode, dirtied_when) - began_jiffies) < 0;
 }
 
-/* The task that made the pages of a bio dirty; for a read, and for pages that were dirty before the recording, that waited last in a
- * call on their file: who syncs it. */
+/* The task that made the pages of a bio dirty; for a read, and for pages that were dirty before the recording, that
+ * waited last in a call on their file: who syncs it. */
 static __always_inline u32 user_of_pages(struct bio *bio, u32 operation)
 {
 	u64 inode = inode_of(bio);

@@ -1,4 +1,5 @@
-/* The programs of block requests: matched here, emitted where they are slow or a task waited for them, always summed up. */
+/* The programs of block requests: matched here, emitted where they are slow or a task waited for them, always summed
+ * up. */
 #pragma once
 
 #include "address_hash.h"
@@ -59,8 +60,8 @@ static __always_inline int is_throttle_worker(struct task_struct *task)
 	return (u64)BPF_CORE_READ(worker, current_func) == settings.throttle_function;
 }
 
-/* When the request's bio was submitted to the block layer. If its task has not left the CPU since, that is when it got its
- * request, to the microsecond. */
+/* When the request's bio was submitted to the block layer. If its task has not left the CPU since, that is when it got
+ * its request, to the microsecond. */
 static __always_inline u64 queued_at(struct task_struct *task, u64 got)
 {
 	struct task_note *note;
@@ -103,8 +104,8 @@ static __always_inline void start(struct slot *slot, struct view *view)
 	count_arrival(slot, view);
 }
 
-/* The slot of a new use of a request. If it has one, the completion of its previous use was missed: the kernel skips a program that
- * interrupts itself. */
+/* The slot of a new use of a request. If it has one, the completion of its previous use was missed: the kernel skips a
+ * program that interrupts itself. */
 static __always_inline struct slot *slot_of_new_use(struct slot *slot, struct view *view)
 {
 	if (!slot)
@@ -150,8 +151,8 @@ static __always_inline void arrive(struct view *view, u32 is_issue)
 
 	if (slot && !slot->made_ns && !slot->issued_ns)
 		slot->made_ns = made;
-	/* This is the request's first event, unless all requests are recorded. A request that another was merged into takes the earlier of
-	 * their times. */
+	/* This is the request's first event, unless all requests are recorded. A request that another was merged into takes
+	 * the earlier of their times. */
 	else if (!slot || made > slot->made_ns || !made)
 		slot = begin(slot, view);
 	if (!slot)
@@ -242,15 +243,16 @@ __noinline int begin_unseen(struct view *view)
 	return 1;
 }
 
-/* Whether the slot is that of this use of the request. A command has no allocation time: a slot with one is that of a use whose
- * completion was missed. */
+/* Whether the slot is that of this use of the request. A command has no allocation time: a slot with one is that of a
+ * use whose completion was missed. */
 static __always_inline int is_of_this_use(struct slot *slot, struct view *view)
 {
 	return !slot->made_ns || (view->made_ns && view->made_ns <= slot->made_ns);
 }
 
-/* Gives a completed request a slot whose arrival was not seen, if it is to have one. Where issues are not traced, this is the first
- * event of a request that was not inserted: a flush, or any request of a device without a scheduler. Its submitter is then unknown. */
+/* Gives a completed request a slot whose arrival was not seen, if it is to have one. Where issues are not traced, this
+ * is the first event of a request that was not inserted: a flush, or any request of a device without a scheduler. Its
+ * submitter is then unknown. */
 __noinline int arrive_late(struct view *view)
 {
 	if (!view)
@@ -273,8 +275,8 @@ static __always_inline struct slot *slot_of_done(struct view *view)
 	return arrive_late(view) ? find(view->key) : 0;
 }
 
-/* Where issues are not traced: the kernel's timestamp, if it takes one. The kernel may have read its clock at the start of
- * the request's batch, but it issues a request after inserting it. */
+/* Where issues are not traced: the kernel's timestamp, if it takes one. The kernel may have read its clock at the start
+ * of the request's batch, but it issues a request after inserting it. */
 static __always_inline u64 issued_at(struct slot *slot, struct view *view)
 {
 	u64 issued = view->issued_ns;

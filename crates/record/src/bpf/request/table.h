@@ -30,8 +30,8 @@ struct slot {
 	u8 is_displaced;	/* a request whose place this is was put into another one */
 };
 
-/* A table: a hash map costs several times as much for each request. Mappable maps begin at a page, and thus each slot at a
- * cache line. */
+/* A table: a hash map costs several times as much for each request. Mappable maps begin at a page, and thus each slot
+ * at a cache line. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
@@ -40,9 +40,9 @@ struct {
 	__type(value, struct slot);
 } requests SEC(".maps");
 
-/* What the programs read of a request, once. For each pointer that a path follows, the verifier searches all of the kernel's
- * types by name: nothing but `view_of_...` follows one, and all other functions take the address of a view. Those that are not
- * static are verified separately and once, not for each path of each caller. */
+/* What the programs read of a request, once. For each pointer that a path follows, the verifier searches all of the
+ * kernel's types by name: nothing but `view_of_...` follows one, and all other functions take the address of a view.
+ * Those that are not static are verified separately and once, not for each path of each caller. */
 struct view {
 	u64 key;		/* the request's address */
 	u64 now_ns;
@@ -76,7 +76,8 @@ static __always_inline int bypasses_scheduler(struct view *view)
 
 /* Call this in a program, once. The kernel's allocation time is 0 where it has none: it takes none for commands
  * (REQ_OP_DRV_IN and beyond), and since 6.13 leaves the time of the request's previous use there. */
-static __always_inline void view_of(struct view *view, struct request *request, struct request_queue *queue, enum addresser program)
+static __always_inline void view_of(struct view *view, struct request *request, struct request_queue *queue,
+		enum addresser program)
 {
 	u32 flags = request->cmd_flags;
 

@@ -1,5 +1,5 @@
-/* Iterators over all tasks: at the start of the recording for waits that began before it, while it lasts for long waits, at its end for waits
- * that have not ended. */
+/* Iterators over all tasks: at the start of the recording for waits that began before it, while it lasts for long
+ * waits, at its end for waits that have not ended. */
 #pragma once
 
 #include "bpf.h"
@@ -46,8 +46,8 @@ static __always_inline int may_be_awaited(s32 call)
 	return settings.others[call] || call == settings.nanosleep || call == settings.clock_nanosleep;
 }
 
-/* A task that is asleep is taken to have fallen asleep now. One that waits for storage, is stopped, is in a call that sys_enter would
- * have begun, or may be waited for. */
+/* A task that is asleep is taken to have fallen asleep now. One that waits for storage, is stopped, is in a call that
+ * sys_enter would have begun, or may be waited for. */
 SEC("iter/task")
 int tasks_at_start(struct bpf_iter__task *context)
 {
@@ -97,7 +97,8 @@ static __always_inline int may_be_for_storage(struct task_struct *task, struct t
 	struct file *file;
 	u32 how;
 
-	if (is_blocked(note->wait.out_state) || is_stopped(note->wait.out_state) || note->wait.out_mark || note->signal.spans)
+	if (is_blocked(note->wait.out_state) || is_stopped(note->wait.out_state) || note->wait.out_mark ||
+			note->signal.spans)
 		return 1;
 	if (!note->call.number)
 		return 0;

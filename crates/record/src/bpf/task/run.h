@@ -77,7 +77,8 @@ static __always_inline void note_past(struct runs *cpu, u32 pid, u64 now)
 	run->until_ns = now;
 }
 
-/* How long a run lasted after a moment. A function of its own, which the verifier checks once and not for each run: so too below. */
+/* How long a run lasted after a moment. A function of its own, which the verifier checks once and not for each run: so
+ * too below. */
 __noinline u64 ran_after(u64 from_ns, u64 until_ns, u64 moment)
 {
 	return until_ns > moment ? until_ns - (from_ns > moment ? from_ns : moment) : 0;

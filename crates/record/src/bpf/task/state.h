@@ -38,8 +38,8 @@ static __always_inline u32 with_freezer(struct task_struct *task, u32 state)
 	return BPF_CORE_READ_BITFIELD(task, frozen) ? state | TASK_FROZEN : state;
 }
 
-/* Its cgroup has used up its CPU quota. Since 6.18 the kernel holds back the task, on its return to user space; before that, the
- * run queue of its cgroup on this CPU. */
+/* Its cgroup has used up its CPU quota. Since 6.18 the kernel holds back the task, on its return to user space; before
+ * that, the run queue of its cgroup on this CPU. */
 static __always_inline u32 is_held(struct task_struct *task)
 {
 	if (bpf_core_field_exists(task->throttled))

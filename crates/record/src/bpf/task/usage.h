@@ -65,8 +65,8 @@ int BPF_PROG(jbd2_handle_stats, u32 device, u32 transaction, u32 type, u32 line,
 
 #define LOG_UNIT 512
 
-/* A transaction of XFS, or one of several parts of it, ends: what it took of its reservation is in the log, or will be. Kernel threads
- * write into the log what tasks took before. */
+/* A transaction of XFS, or one of several parts of it, ends: what it took of its reservation is in the log, or will be.
+ * Kernel threads write into the log what tasks took before. */
 static __always_inline int use_log(struct xlog *log, struct xlog_ticket *ticket)
 {
 	struct usage_key key = {.use = JOURNAL_USE};
@@ -110,8 +110,8 @@ int BPF_PROG(dirty_inode, struct inode *inode)
 	return 0;
 }
 
-/* A file's times or size change: an inode that is written to without a pause is never clean, and may have been dirty before the
- * recording. Pages that become dirty do not get here. */
+/* A file's times or size change: an inode that is written to without a pause is never clean, and may have been dirty
+ * before the recording. Pages that become dirty do not get here. */
 SEC("tp_btf/writeback_dirty_inode_start")
 int BPF_PROG(changed_inode, struct inode *inode)
 {
@@ -124,7 +124,8 @@ int BPF_PROG(changed_inode, struct inode *inode)
 	return 0;
 }
 
-/* A write from the page cache, perhaps of pages that another task made dirty: that of a sync, or before a direct read or a truncate. */
+/* A write from the page cache, perhaps of pages that another task made dirty: that of a sync, or before a direct read
+ * or a truncate. */
 static __always_inline int writes_pages(struct request_note *note)
 {
 	return (note->flags & OPERATION) == WRITE && !(note->flags & IDLE);
@@ -135,7 +136,8 @@ static __always_inline int writes_pages(struct request_note *note)
 /* What a request costs beside its bytes, in KiB. */
 #define REQUEST_KIB 16
 
-/* Divides the time before a batch among its requests, in proportion to what each cost. The first one had it until now. */
+/* Divides the time before a batch among its requests, in proportion to what each cost. The first one had it until now.
+ */
 __noinline int settle(struct batch *batch, u32 device)
 {
 	struct usage_key key = {.target = device};
@@ -160,7 +162,8 @@ __noinline int settle(struct batch *batch, u32 device)
 	return 0;
 }
 
-/* Adds a request to the batch that it ends or belongs to. Those of one task are one member, and what finds no place has no part. */
+/* Adds a request to the batch that it ends or belongs to. Those of one task are one member, and what finds no place has
+ * no part. */
 __noinline int join(struct batch *batch, struct usage_key *key, u32 weight)
 {
 	u32 at;
@@ -185,9 +188,10 @@ __noinline int join(struct batch *batch, struct usage_key *key, u32 weight)
 	return 0;
 }
 
-/* Limits, and disks, complete several requests at once. Without this the first one would have the time before, which is mostly one of
- * the same task. */
-static __always_inline void share_batch(struct batch *batch, struct usage_key *key, struct usage *more, u64 issued, u64 now)
+/* Limits, and disks, complete several requests at once. Without this the first one would have the time before, which is
+ * mostly one of the same task. */
+static __always_inline void share_batch(struct batch *batch, struct usage_key *key, struct usage *more, u64 issued,
+		u64 now)
 {
 	if (more->busy_ns >= BATCH_NS) {
 		settle(batch, key->target);
@@ -225,9 +229,10 @@ static __always_inline void use_device(struct request_note *note, struct device 
 	add_usage_here(&key, &more);
 }
 
-/* The time that a device worked on a request: since its issue, or since the device completed another request, if that was later.
- * Over all requests this sums to the time in which the device was busy, however many it had in flight. */
-static __always_inline void use_of(struct slot *slot, struct request_note *note, struct device *device, struct view *view)
+/* The time that a device worked on a request: since its issue, or since the device completed another request, if that
+ * was later. Over all requests this sums to the time in which the device was busy, however many it had in flight. */
+static __always_inline void use_of(struct slot *slot, struct request_note *note, struct device *device,
+		struct view *view)
 {
 	u64 from = note->issued_ns ? note->issued_ns : note->got_ns, now = view->now_ns;
 
@@ -239,7 +244,8 @@ static __always_inline void use_of(struct slot *slot, struct request_note *note,
 	use_device(note, device, view->cgroup, from && now > from ? now - from : 0, slot->by_worker);
 }
 
-/* --- What each process read, made dirty, and has in memory: its own sums, which the tracer compares with those before. --- */
+/* --- What each process read, made dirty, and has in memory: its own sums; the tracer compares them with the last. ---
+ */
 
 struct task_usage {
 	u32 pid;

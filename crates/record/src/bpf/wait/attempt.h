@@ -1,5 +1,6 @@
-/* Attempts that fail until another task acts, and after which programs sleep and try again: at a name that only one task can create (a lock
- * file, a lock folder), and at an address where nobody listens yet. The kernel keeps no owner of a name: its creator is noted. */
+/* Attempts that fail until another task acts, and after which programs sleep and try again: at a name that only one
+ * task can create (a lock file, a lock folder), and at an address where nobody listens yet. The kernel keeps no owner
+ * of a name: its creator is noted. */
 #pragma once
 
 #include "bpf.h"
@@ -76,8 +77,8 @@ struct {
 	__type(value, struct name_text);
 } attempted SEC(".maps");
 
-/* The key of a path's last component: the folder before it may have several names, as it does for a task with another working directory.
- * 0: there is none. Verified once. */
+/* The key of a path's last component: the folder before it may have several names, as it does for a task with another
+ * working directory. 0: there is none. Verified once. */
 __noinline u64 key_of_text(struct name_text *name)
 {
 	u64 hash = HASH_BASIS;
@@ -166,8 +167,8 @@ static __always_inline void describe_taker(struct taker *taker, struct task_stru
 	bpf_probe_read_kernel_str(taker->comm, NAME_BYTES, &task->comm);
 }
 
-/* For whom the current task acts on a name that others were refused since then: for itself, or for the parent that lets others do each of its
- * steps, as scripts do. It may be younger than the refusals. */
+/* For whom the current task acts on a name that others were refused since then: for itself, or for the parent that lets
+ * others do each of its steps, as scripts do. It may be younger than the refusals. */
 static __noinline int find_taker(struct taker *taker, u64 since_ns)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -251,8 +252,8 @@ static __noinline int is_within(u32 pid)
 	return 0;
 }
 
-/* The current task was refused: it may sleep, and try again. No task waits for a name that it has itself, as where a script makes a folder in
- * each of its turns. */
+/* The current task was refused: it may sleep, and try again. No task waits for a name that it has itself, as where a
+ * script makes a folder in each of its turns. */
 static __noinline int refuse(struct task_note *note, u64 key, u32 mark)
 {
 	u64 now = bpf_ktime_get_ns();
@@ -327,7 +328,8 @@ static __noinline int note_names(struct task_note *note, struct pt_regs *regs, u
 	if (!note || !regs)
 		return 0;
 	if (result < 0)
-		return taken ? refuse(note, key_of_path(argument_of(regs, taken)), how & TAKES_FOLDER ? FOLDER_TAKEN : NAME_TAKEN) : 0;
+		return taken ? refuse(note, key_of_path(argument_of(regs, taken)),
+				how & TAKES_FOLDER ? FOLDER_TAKEN : NAME_TAKEN) : 0;
 	if (freed)
 		free_name(note, key_of_path(argument_of(regs, freed)));
 	if (taken)

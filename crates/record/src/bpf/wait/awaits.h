@@ -34,8 +34,8 @@ static __always_inline int is_below(struct task_struct *task, struct task_struct
 	return 0;
 }
 
-/* Whether the current task itself wakes another: not a timer, or a message from another machine, that interrupted it. While
- * a program runs in user mode, it is in no call. */
+/* Whether the current task itself wakes another: not a timer, or a message from another machine, that interrupted it.
+ * While a program runs in user mode, it is in no call. */
 static __always_inline int is_by_task(struct task_struct *waker)
 {
 	s32 call = call_in_registers(waker);
@@ -90,7 +90,8 @@ static __always_inline int names_holder(u32 value)
 	return value & FUTEX_HELD && holder && holder < MOST_TIDS;
 }
 
-/* Whether a sleeping task waits for a lock, by the value that the futex had: what else a thread waits for has counters, or 0. */
+/* Whether a sleeping task waits for a lock, by the value that the futex had: what else a thread waits for has counters,
+ * or 0. */
 static __always_inline u32 awaited_by_futex(struct task_struct *task, struct task_struct *waker)
 {
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
@@ -110,7 +111,8 @@ static __always_inline u32 awaited_by_futex(struct task_struct *task, struct tas
 	return how & FUTEX_PRIVATE ? WORK : THREAD;
 }
 
-/* A semaphore that the current task gives back is a lock that it held. One that another task took is a counter of work. */
+/* A semaphore that the current task gives back is a lock that it held. One that another task took is a counter of work.
+ */
 static __noinline u32 awaited_by_semaphore(void)
 {
 	struct task_struct *waker = bpf_get_current_task_btf();
@@ -169,9 +171,10 @@ static __noinline int acts_as_client(void)
 	return file && (side_of(file) & ~OF_DATAGRAMS) == CLIENT;
 }
 
-/* What it waits for, by what the current task does. That may be the client, which sends the rest of its request, or ends: then the
- * server has nothing to do. What the server has started itself may end when its work for the client is done. A signal comes from a
- * process that works for a client, too: it gives back what both need, such as a row of a database. */
+/* What it waits for, by what the current task does. That may be the client, which sends the rest of its request, or
+ * ends: then the server has nothing to do. What the server has started itself may end when its work for the client is
+ * done. A signal comes from a process that works for a client, too: it gives back what both need, such as a row of a
+ * database. */
 static __always_inline u32 awaited_for_client(struct task_struct *server)
 {
 	struct task_struct *waker = bpf_get_current_task_btf();
@@ -187,8 +190,9 @@ static __always_inline u32 awaited_for_client(struct task_struct *server)
 	return acts_as_client() ? MESSAGE : FOR_CLIENT;
 }
 
-/* Whether what the current task does answers nothing that a task has asked a server. It may be a client of that task, or a descendant
- * that ends: all programs of a supervisor are. A task that waits for several at once sleeps on for the answer. */
+/* Whether what the current task does answers nothing that a task has asked a server. It may be a client of that task,
+ * or a descendant that ends: all programs of a supervisor are. A task that waits for several at once sleeps on for the
+ * answer. */
 static __always_inline int answers_nothing(struct task_struct *asking)
 {
 	struct task_struct *waker = bpf_get_current_task_btf();
@@ -224,8 +228,8 @@ __noinline int is_asked_by(struct task_note *note, u64 fd)
 	return 0;
 }
 
-/* Whether the current task may answer what the noted task asked by a pipe or a socket pair: it has the other end open. All programs of a
- * supervisor descend from it; a message or an exit of one of them is no answer. Verified once. */
+/* Whether the current task may answer what the noted task asked by a pipe or a socket pair: it has the other end open.
+ * All programs of a supervisor descend from it; a message or an exit of one of them is no answer. Verified once. */
 __noinline int may_answer_by_pair(struct task_note *note)
 {
 	u64 fd;
@@ -255,8 +259,8 @@ static __always_inline int is_ending_thread(struct task_struct *task)
 	return waker->flags & PF_EXITING && waker->tgid == task->tgid;
 }
 
-/* A thread that works for a client waits for one that works for another: for what the other has and both need, such as a row of
- * InnoDB. Other threads work for the client, or for themselves. */
+/* A thread that works for a client waits for one that works for another: for what the other has and both need, such as
+ * a row of InnoDB. Other threads work for the client, or for themselves. */
 static __always_inline u32 awaited_by_server(struct task_struct *waker)
 {
 	struct task_note *mine = note_of(waker);
@@ -272,8 +276,8 @@ static __always_inline int is_asking(struct task_note *note, u32 what)
 	return what & WAITS_FOR_THREAD && note->messages.channels.owed;
 }
 
-/* The server that a task has connected to ends its wait with the first thing that it sends. What the task connected for may come much
- * later, but nobody else's message is it. Verified once. */
+/* The server that a task has connected to ends its wait with the first thing that it sends. What the task connected for
+ * may come much later, but nobody else's message is it. Verified once. */
 __noinline int awaited_of_met(struct task_note *note, u32 by_task)
 {
 	struct task_struct *waker = bpf_get_current_task_btf();
@@ -402,7 +406,8 @@ static __always_inline u32 awaited_by(struct task_struct *task, struct task_note
 	return is_below(waker, task) && may_answer_by_pair(note) ? ANSWER_OF_CHILD : MESSAGE;
 }
 
-/* What a task waits for that nobody has woken yet: what it has asked for, room for what it sends, a lock. Who may end that is not known. */
+/* What a task waits for that nobody has woken yet: what it has asked for, room for what it sends, a lock. Who may end
+ * that is not known. */
 static __always_inline u32 awaited_so_far(struct task_struct *task, struct task_note *note)
 {
 	s32 call = call_in_registers(task);
@@ -423,7 +428,8 @@ static __always_inline u32 awaited_so_far(struct task_struct *task, struct task_
 	return what & WAITS && note->messages.channels.asked ? ANSWER : NOBODY;
 }
 
-/* Whether a task that owes its client an answer may wait for that answer's sake: not for a message, a timer or a child. */
+/* Whether a task that owes its client an answer may wait for that answer's sake: not for a message, a timer or a child.
+ */
 static __always_inline int is_for_client(u32 awaits)
 {
 	return awaits == NOBODY || awaits == FOR_CLIENT || awaits == LOCK || awaits == THREAD;
@@ -478,8 +484,8 @@ static __noinline int emit_slept(u64 least_ns)
 	return 0;
 }
 
-/* The current task wakes one that waited for it. Since its own last sleep it was awake. For how much of that time it ran, the
- * CPU time shows that it had used until now. */
+/* The current task wakes one that waited for it. Since its own last sleep it was awake. For how much of that time it
+ * ran, the CPU time shows that it had used until now. */
 static __noinline int emit_waker(u64 now)
 {
 	struct task_struct *waker = bpf_get_current_task_btf();

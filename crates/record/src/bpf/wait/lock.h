@@ -1,6 +1,6 @@
-/* Who holds the lock that a task is about to sleep for. Mutexes and semaphores hold the address of their owner, which is read
- * when the task goes to sleep: another task may have got the lock since the contention began. A file's locks name their
- * process. The percpu locks of a frozen file system are held by the task that froze it. */
+/* Who holds the lock that a task is about to sleep for. Mutexes and semaphores hold the address of their owner, which
+ * is read when the task goes to sleep: another task may have got the lock since the contention began. A file's locks
+ * name their process. The percpu locks of a frozen file system are held by the task that froze it. */
 #pragma once
 
 #include "bpf.h"

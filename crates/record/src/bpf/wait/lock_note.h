@@ -17,7 +17,8 @@ struct holder {
 };
 
 struct lock_note {
-	u64 file;		/* the inode whose lock (flock, fcntl) it got last, or its parent before it; 0: none, or given back */
+	u64 file;		/* the inode whose lock (flock, fcntl) it got last, or its parent before it; 0: none,
+			or given back */
 	u64 name;		/* key of the name that it created last (wait/attempt.h); 0: none, or removed */
 	u64 semaphore;		/* of System V, that it decremented last: `semaphore_of`; 0: none, or given back */
 	struct holder holder;	/* if the wait's mark is that of a lock */

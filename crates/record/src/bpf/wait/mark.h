@@ -19,8 +19,8 @@ static __always_inline struct task_note *announce(u32 mark)
 	return note;
 }
 
-/* The program of a mark whose wait concerns a device, given as a `dev_t` by a path from the tracepoint's first argument.
- * Since 6.13 the verifier takes pointers that a module's tracepoint gives for null until they are checked. */
+/* The program of a mark whose wait concerns a device, given as a `dev_t` by a path from the tracepoint's first
+ * argument. Since 6.13 the verifier takes pointers that a module's tracepoint gives for null until they are checked. */
 #define MARK_ON_DEVICE(tracepoint, mark, argument, dev) \
 	SEC("tp_btf/" #tracepoint) \
 	int BPF_PROG(tracepoint, argument) \

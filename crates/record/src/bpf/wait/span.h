@@ -224,7 +224,8 @@ int BPF_PROG(btrfs_transaction_commit_of, struct btrfs_trans_handle *handle)
 
 	if (!handle)
 		return 0;
-	return btrfs_span(BTRFS_TRANSACTION_COMMIT, handle->fs_info, now - handle->fs_info->commit_stats.last_commit_dur, now);
+	return btrfs_span(BTRFS_TRANSACTION_COMMIT, handle->fs_info, now - handle->fs_info->commit_stats.last_commit_dur,
+			now);
 }
 
 SEC("tp_btf/btrfs_reserve_ticket")

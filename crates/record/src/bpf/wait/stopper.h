@@ -1,5 +1,5 @@
-/* Who stopped a task, or froze its cgroup or a file system: the task that did so is noted when it does, and looked up for the rare
- * wait that this explains. */
+/* Who stopped a task, or froze its cgroup or a file system: the task that did so is noted when it does, and looked up
+ * for the rare wait that this explains. */
 #pragma once
 
 #include "bpf.h"
@@ -47,11 +47,12 @@ static __always_inline struct task_struct *task_of_link(struct hlist_node *link)
 	return (struct task_struct *)((u64)link - bpf_core_field_offset(struct task_struct, pid_links));
 }
 
-/* The current task falls asleep. Where it waits for a message, what it does from then on is not for its last request: many messages want no
- * answer, and their sender would be named for all that the server ever does, such as by a timer. A request is noted when the call returns
- * that received it, after any sleep there or in the poll before it; so are further parts of a long one. A poll in the middle of a
- * request does not say for which file it waits, and loses the client: better none than a wrong one. A read from storage, or from a
- * server that the task has asked itself, is part of its work. Verified once. */
+/* The current task falls asleep. Where it waits for a message, what it does from then on is not for its last request:
+ * many messages want no answer, and their sender would be named for all that the server ever does, such as by a timer.
+ * A request is noted when the call returns that received it, after any sleep there or in the poll before it; so are
+ * further parts of a long one. A poll in the middle of a request does not say for which file it waits, and loses the
+ * client: better none than a wrong one. A read from storage, or from a server that the task has asked itself, is part
+ * of its work. Verified once. */
 __noinline int forget_request(struct task_note *note)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -69,8 +70,9 @@ __noinline int forget_request(struct task_note *note)
 	return 0;
 }
 
-/* Who asked the current task to do what it does: the peer of a local socket whose request it received last, has not answered, and has not
- * left for its next message. A server that takes up several requests before it works on the first is seen to work for the last. */
+/* Who asked the current task to do what it does: the peer of a local socket whose request it received last, has not
+ * answered, and has not left for its next message. A server that takes up several requests before it works on the first
+ * is seen to work for the last. */
 static __always_inline void find_client(struct stopper *stopper)
 {
 	struct task_note *note = note_of(bpf_get_current_task_btf());

@@ -29,7 +29,8 @@
 
 /* An announced wait begins at once, or not at all. */
 #define MARK_WINDOW_NS 1000000ull
-/* A program that was refused a lock has something to do before it sleeps and tries again, such as to start a program that sleeps for it. */
+/* A program that was refused a lock has something to do before it sleeps and tries again, such as to start a program
+ * that sleeps for it. */
 #define TRY_WINDOW_NS 20000000ull
 
 /* A preempted kernel thread keeps the request that it acts on, and did not wait for it. */
@@ -49,8 +50,8 @@ static __always_inline int is_of_interest(struct task_note *note)
 	return waited_for_request(note) && !(note->wait.out_state & TASK_NOLOAD);
 }
 
-/* A task within submit_bio has submitted a bio. The bio has no request yet, except with the few drivers that sleep on the
- * way to the device. */
+/* A task within submit_bio has submitted a bio. The bio has no request yet, except with the few drivers that sleep on
+ * the way to the device. */
 static __always_inline void note_bio(struct task_note *note, u64 submits, u64 now)
 {
 	if (!submits) {
@@ -279,14 +280,16 @@ static __always_inline int is_server(struct task_struct *task, struct task_note 
 	return call >= 0 && call < CALLS && settings.others[call] & ACCEPTS;
 }
 
-/* Other tasks may wait for the work of a kernel thread, a server, the holder of a lock, and for a server that is held, or has a client's
- * request and sleeps all the same. */
+/* Other tasks may wait for the work of a kernel thread, a server, the holder of a lock, and for a server that is held,
+ * or has a client's request and sleeps all the same. */
 static __always_inline int delays_others(struct task_struct *task, struct task_note *note)
 {
-	return task->flags & PF_KTHREAD || note->wait.held || note->messages.answers || note->lock.file || note->lock.semaphore || is_server(task, note);
+	return task->flags & PF_KTHREAD || note->wait.held || note->messages.answers || note->lock.file ||
+			note->lock.semaphore || is_server(task, note);
 }
 
-static __always_inline u32 fate_of_other(struct task_struct *task, struct task_note *note, u64 asleep_ns, u64 runnable_ns)
+static __always_inline u32 fate_of_other(struct task_struct *task, struct task_note *note, u64 asleep_ns,
+		u64 runnable_ns)
 {
 	if (note->wait.awaits)
 		return EMITTED;
@@ -295,7 +298,8 @@ static __always_inline u32 fate_of_other(struct task_struct *task, struct task_n
 		return EMITTED;
 	if (!note->wait.out_state || asleep_ns < settings.interval_ns)
 		return FORGOTTEN;
-	/* A worker that sleeps within its work, and not for storage, waits for a server: that of a disk of the network (NBD). */
+	/* A worker that sleeps within its work, and not for storage, waits for a server: that of a disk of the network
+	 * (NBD). */
 	if ((task->flags & PF_WQ_WORKER) && !(note->wait.out_state & TASK_NOLOAD))
 		return EMITTED;
 	/* As for a sleep that is emitted later, nobody is known that ended it. */
@@ -306,7 +310,8 @@ static __always_inline u32 fate_of_other(struct task_struct *task, struct task_n
 	return note->messages.channels.owed && rests(task) ? EMITTED : REMEMBERED;
 }
 
-static __always_inline u32 fate_of_wait(struct task_struct *task, struct task_note *note, u64 asleep_ns, u64 runnable_ns)
+static __always_inline u32 fate_of_wait(struct task_struct *task, struct task_note *note, u64 asleep_ns,
+		u64 runnable_ns)
 {
 	if ((task->flags & PF_IO_WORKER) && asleep_ns >= settings.interval_ns && executed_by(task))
 		return EMITTED;
@@ -318,7 +323,8 @@ static __always_inline u32 fate_of_wait(struct task_struct *task, struct task_no
 	return note->signal.spans || is_stopped(note->wait.out_state) ? FORGOTTEN : SUMMED;
 }
 
-static __always_inline void sum_up_wait(struct task_struct *task, struct task_note *note, u64 out_ns, u64 runnable_ns, u64 now)
+static __always_inline void sum_up_wait(struct task_struct *task, struct task_note *note, u64 out_ns, u64 runnable_ns,
+		u64 now)
 {
 	gather(task, note, SHORT_CPU_WAITS, runnable_ns, now - runnable_ns, now, 0);
 	if (waited_for_request(note))
@@ -388,7 +394,8 @@ static __always_inline void link_request(void *ctx, struct task_note *note, u32 
 	}
 	if (!(current->flags & PF_KTHREAD) || !is_of_interest(note))
 		return;
-	/* A worker does one work after the other: the request that woke it may be that of an earlier one. The later of the two counts. */
+	/* A worker does one work after the other: the request that woke it may be that of an earlier one. The later of the
+	 * two counts. */
 	served = request_of_work(current);
 	if (served && served->completed_ns >= since) {
 		note->request = *served;
@@ -399,8 +406,8 @@ static __always_inline void link_request(void *ctx, struct task_note *note, u32 
 		note->request = mine->request;
 }
 
-/* Whether the current task is the server of a FUSE file system that a task waits for in a sleep that a signal may end: outside of
- * system calls, for a page, or in a call that seldom waits for storage, such as close. */
+/* Whether the current task is the server of a FUSE file system that a task waits for in a sleep that a signal may end:
+ * outside of system calls, for a page, or in a call that seldom waits for storage, such as close. */
 static __always_inline u32 is_served(struct task_struct *task, struct task_note *note)
 {
 	struct task_note *server;
@@ -475,8 +482,8 @@ int BPF_PROG(sched_waking, struct task_struct *task)
 	return 0;
 }
 
-/* Children of a watched task are watched, too. Every task gets its note here: the kernel makes none where this CPU was within
- * another's when it switched tasks, which would lose the wait that begins. */
+/* Children of a watched task are watched, too. Every task gets its note here: the kernel makes none where this CPU was
+ * within another's when it switched tasks, which would lose the wait that begins. */
 SEC("tp_btf/sched_process_fork")
 int BPF_PROG(sched_process_fork, struct task_struct *parent, struct task_struct *child)
 {

@@ -48,7 +48,8 @@ impl Group {
         group
     }
 
-    /// What every process without a cgroup of its own is limited by: a limit of the root holds for its own requests alone.
+    /// What every process without a cgroup of its own is limited by: a limit of the root holds for its own requests
+    /// alone.
     pub(super) fn limits_of_root(hierarchies: &[Hierarchy]) -> Group {
         let mut root = Group { path: "/".to_owned(), files: Vec::new(), io: Vec::new() };
         hierarchies
@@ -140,8 +141,8 @@ impl MetricSource for Group {
     }
 }
 
-/// Of memory.stat of v1 (Documentation/admin-guide/cgroup-v1/memory.rst), only pages that are read again after they were evicted, with
-/// the cgroups below.
+/// Of memory.stat of v1 (Documentation/admin-guide/cgroup-v1/memory.rst), only pages that are read again after they
+/// were evicted, with the cgroups below.
 fn refaults_v1(name: &str) -> Option<(Unit, Semantics)> {
     refaults_v2(name.strip_prefix("total_")?)
 }

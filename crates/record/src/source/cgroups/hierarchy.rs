@@ -89,7 +89,8 @@ impl Hierarchy {
         files.iter().any(|name| std::fs::read(folder.join(name)).is_ok_and(|text| !text.trim_ascii().is_empty()))
     }
 
-    /// A figure that changes while the cgroup is busy: CPU time or throttled time in ns, or bytes. `None` if it is gone.
+    /// A figure that changes while the cgroup is busy: CPU time or throttled time in ns, or bytes. `None` if it is
+    /// gone.
     pub(super) fn activity(&self, path: &str) -> Option<u64> {
         let folder = below(&self.mount, path);
         let read = |name: &str| read_text(folder.join(name)).ok();

@@ -10,8 +10,8 @@ use crate::bytes::{below, shown_path};
 const READ: usize = 8;
 /// Folders whose links are counted at one step: one without others within need not be read.
 const COUNTED: usize = 128;
-/// While a folder counts as many folders within it as before, its names are read at only one of so many visits: only where one came as
-/// another one went they have changed.
+/// While a folder counts as many folders within it as before, its names are read at only one of so many visits: only
+/// where one came as another one went they have changed.
 const UNREAD: u32 = 8;
 /// Cgroups known at most.
 const MOST: usize = 16_384;

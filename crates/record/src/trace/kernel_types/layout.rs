@@ -1,5 +1,5 @@
-//! What the programs need to know of types and cannot find by a relocation: numbers of flags, whose enumeration has no name before Linux
-//! 6.18, and places within the types of drivers, which mostly are those of modules.
+//! What the programs need to know of types and cannot find by a relocation: numbers of flags, whose enumeration has no
+//! name before Linux 6.18, and places within the types of drivers, which mostly are those of modules.
 
 use super::reader::{ENUMERATION, KernelTypes, STRUCTURE};
 

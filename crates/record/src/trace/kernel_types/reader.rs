@@ -31,7 +31,8 @@ pub(in super::super) struct KernelTypes {
     /// Where each type begins; the first, of number 0, is void.
     begins: Vec<usize>,
     strings: Vec<u8>,
-    /// Types of the kernel proper with void, and the length of its strings: a module's numbers and names go on from there.
+    /// Types of the kernel proper with void, and the length of its strings: a module's numbers and names go on from
+    /// there.
     proper: (u32, u32),
 }
 

@@ -54,9 +54,11 @@ pub(super) struct InCall {
     pub(super) on: On,
 }
 
-/// From a line as `74 0x3 0x1 0x0 0x0 0x0 0x0 0x7ffc0f1d5a28 0x7f32c1b13e94`; the last two are its stack and instruction pointers.
+/// From a line as `74 0x3 0x1 0x0 0x0 0x0 0x0 0x7ffc0f1d5a28 0x7f32c1b13e94`; the last two are its stack and
+/// instruction pointers.
 ///
-/// `blocked`: a thread of the process sleeps uninterruptibly. It may hold the lock that reads of the process's memory take.
+/// `blocked`: a thread of the process sleeps uninterruptibly. It may hold the lock that reads of the process's memory
+/// take.
 pub(super) fn read(thread: &Path, blocked: bool) -> Option<InCall> {
     let line = read_text(thread.join("syscall")).ok()?;
     let mut words = line.split_whitespace();
@@ -174,7 +176,8 @@ mod tests {
 
     #[test]
     fn an_epoll_has_its_descriptors() {
-        let info = "pos:\t0\nflags:\t02\nmnt_id:\t16\ntfd:        5 events:       19 data: 5  pos:0 ino:2b sdev:f\ntfd: x\n\
+        let info = "pos:\t0\nflags:\t02\nmnt_id:\t16\ntfd:        5 events:       19 data: 5  pos:0 ino:2b \
+                    sdev:f\ntfd: x\n\
                     tfd:       11 events:       19 data: b\n";
         assert_eq!(targets(info), [5, 11]);
     }

@@ -52,7 +52,8 @@ impl OtherEnd {
 pub(super) struct Machine {
     proc: PathBuf,
     processes: Vec<u32>,
-    /// Processes with a thread that sleeps uninterruptibly, perhaps with the lock on their memory: a read of that would wait for it.
+    /// Processes with a thread that sleeps uninterruptibly, perhaps with the lock on their memory: a read of that would
+    /// wait for it.
     blocked: HashSet<u32>,
     /// Processes with a thread that a signal or a debugger has stopped.
     stopped: HashSet<u32>,

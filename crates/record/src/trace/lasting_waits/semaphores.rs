@@ -1,4 +1,5 @@
-//! Semaphores of System V: the kernel notes the process that changed one last (semctl(2), `GETPID`). Of one that is taken, that process took it.
+//! Semaphores of System V: the kernel notes the process that changed one last (semctl(2), `GETPID`). Of one that is
+//! taken, that process took it.
 
 use std::path::Path;
 
@@ -18,7 +19,8 @@ impl Semaphore {
         (high.cast_signed() < 0).then_some(Semaphore { set, number: low })
     }
 
-    /// The process that has taken it; `None` where it is free, is of another namespace, or `waiter` itself changed it last.
+    /// The process that has taken it; `None` where it is free, is of another namespace, or `waiter` itself changed it
+    /// last.
     pub(super) fn holder(self, proc: &Path, waiter: u32) -> Option<u32> {
         let namespace = |process: String| std::fs::read_link(proc.join(process).join("ns/ipc")).ok();
         let is_own = namespace("self".into()).is_some_and(|own| namespace(waiter.to_string()) == Some(own));

@@ -12,7 +12,8 @@ const FANOTIFY: &str = "anon_inode:[fanotify]";
 /// `FAN_OPEN_PERM | FAN_ACCESS_PERM | FAN_OPEN_EXEC_PERM`.
 const PERMITS: u64 = 0x1_0000 | 0x2_0000 | 0x4_0000;
 
-/// The process that serves the FUSE file system that a call works on. Nothing is asked of the file system itself: it would not answer.
+/// The process that serves the FUSE file system that a call works on. Nothing is asked of the file system itself: it
+/// would not answer.
 pub(super) fn of_fuse(proc: &Path, pid: u32, on: &On, holders: &Holders) -> Option<u32> {
     let servers: Vec<(u32, Option<u64>)> = holders
         .of(FUSE)
@@ -99,7 +100,8 @@ mod tests {
         };
         write(
             "7/mountinfo",
-            "40 20 0:38 / /mnt rw - fuse.bindfs a rw\n41 20 0:39 / /mnt/b\\040c rw - fuse.sshfs a rw\n42 20 8:1 / / rw - ext4 a rw\n",
+            "40 20 0:38 / /mnt rw - fuse.bindfs a rw\n41 20 0:39 / /mnt/b\\040c rw - fuse.sshfs a rw\n42 20 8:1 / / rw \
+             - ext4 a rw\n",
         );
         write("7/fdinfo/3", "pos:\t0\nmnt_id:\t40\n");
         for (pid, connection) in [(8, 38), (9, 39)] {

@@ -1,5 +1,5 @@
-//! The connections of a server that has a thread for each: on which of them a thread waits for the next request, and which it has taken a
-//! request from that is not done.
+//! The connections of a server that has a thread for each: on which of them a thread waits for the next request, and
+//! which it has taken a request from that is not done.
 
 use std::collections::HashSet;
 
@@ -18,8 +18,8 @@ pub(super) struct Sessions {
 }
 
 impl Sessions {
-    /// Adds a thread with what it waits on; `socket`: the number of the one behind a descriptor. One that is not asleep may do what a client
-    /// asked for.
+    /// Adds a thread with what it waits on; `socket`: the number of the one behind a descriptor. One that is not asleep
+    /// may do what a client asked for.
     pub(super) fn add(&mut self, (tid, state): (u32, u8), on: Option<&On>, socket: impl Fn(u32) -> Option<u64>) {
         match on {
             Some(On::Descriptor(fd)) => self.listen(&[*fd], socket),
@@ -37,8 +37,8 @@ impl Sessions {
         }
     }
 
-    /// The thread that may serve the connection with that end, on which none waits. `None` where one does, or where threads of the server do
-    /// not wait on single connections: it may have other ways to do so.
+    /// The thread that may serve the connection with that end, on which none waits. `None` where one does, or where
+    /// threads of the server do not wait on single connections: it may have other ways to do so.
     pub(super) fn serves(&self, end: u64, is_connection: impl Fn(u64) -> bool) -> Option<u32> {
         let has_own_threads = self.idle.iter().any(|idle| is_connection(*idle));
         self.waiting.filter(|_| has_own_threads && !self.listened.contains(&end))

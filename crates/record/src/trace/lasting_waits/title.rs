@@ -18,8 +18,8 @@ pub(super) fn of(proc: &Path, pid: u32) -> Option<String> {
     is_name.then(|| title.chars().take(LONGEST).collect())
 }
 
-/// The only session of the same server that may keep what this one waits for, by the titles of processes: one that idles in its
-/// transaction or, if none does, one that works.
+/// The only session of the same server that may keep what this one waits for, by the titles of processes: one that
+/// idles in its transaction or, if none does, one that works.
 pub(super) fn holder(proc: &Path, pid: u32, processes: &[u32], title: impl Fn(u32) -> Option<String>) -> Option<u32> {
     title(pid).filter(|title| Activity::of_title(title) == Some(Activity::WaitsForLock))?;
     let server = parent(proc, pid)?;

@@ -40,7 +40,8 @@ const OPTIONAL: &[(&str, &str)] = &[
     ("cgroup_subsys_id", "io_cgrp_id"),
 ];
 
-/// Sources that this kernel lacks once its types are changed so, with the reason; `None` where nothing can be traced here.
+/// Sources that this kernel lacks once its types are changed so, with the reason; `None` where nothing can be traced
+/// here.
 fn lacking(change: impl FnOnce(&mut KernelTypes)) -> Option<Vec<(&'static str, Missing)>> {
     let mut types = KernelTypes::read(Path::new("/sys/kernel/btf/vmlinux")).ok()?;
     change(&mut types);

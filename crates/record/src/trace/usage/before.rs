@@ -26,8 +26,8 @@ pub(super) struct Writer {
     pub(super) bytes: u64,
 }
 
-/// Those with the most, of processes with the begin of each and what it has written since. Of one that is older than pages stay dirty, a
-/// part counts, as if it had written evenly.
+/// Those with the most, of processes with the begin of each and what it has written since. Of one that is older than
+/// pages stay dirty, a part counts, as if it had written evenly.
 pub(super) fn writers(processes: impl Iterator<Item = (u32, u64, u64)>, now_ns: u64) -> Vec<Writer> {
     let writer = |(pid, start_ns, written_bytes): (u32, u64, u64)| {
         let since_ns = start_ns.max(now_ns.saturating_sub(DIRTY_NS));
@@ -96,7 +96,8 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let folder = home.path().join("7");
         std::fs::create_dir_all(folder.join("fdinfo")).unwrap();
-        let mounts = "21 1 254:1 / / rw - ext4 /dev/vda1 rw\n33 21 7:1 / /mnt rw - xfs /dev/loop1 rw\n40 21 0:5 / /dev rw - devtmpfs none rw\n";
+        let mounts = "21 1 254:1 / / rw - ext4 /dev/vda1 rw\n33 21 7:1 / /mnt rw - xfs /dev/loop1 rw\n40 21 0:5 / /dev \
+                      rw - devtmpfs none rw\n";
         std::fs::write(folder.join("mountinfo"), mounts).unwrap();
         let put = |file: &str, pos: u64, flags: &str, mount: u32| {
             let text = format!("pos:\t{pos}\nflags:\t{flags}\nmnt_id:\t{mount}\nino:\t9\n");

@@ -115,7 +115,8 @@ impl Cgroups {
         place.map(|(cgroup, limit)| LimitedCgroup { cgroup: Some(cgroup), limit }).unwrap_or_default()
     }
 
-    /// The I/O controller's cgroup of that number, wherever it is. All of them are read, and not again for each that is unknown.
+    /// The I/O controller's cgroup of that number, wherever it is. All of them are read, and not again for each that is
+    /// unknown.
     fn numbered(&mut self, number: u64) -> Option<Folder> {
         let v1 = self.root.join("blkio");
         let (root, v2) = if v1.is_dir() { (v1, false) } else { (self.root.clone(), true) };
@@ -228,8 +229,9 @@ pub(super) fn io_max(text: &str, (device, writes): Direction) -> Option<u64> {
     limits.min()
 }
 
-/// The part of a cgroup's memory limit that is still free. In v2 also of `memory.high`, above which its tasks reclaim and are throttled.
-/// It is not the lowest limit that a task reaches: that of a cgroup above may be full of others' memory.
+/// The part of a cgroup's memory limit that is still free. In v2 also of `memory.high`, above which its tasks reclaim
+/// and are throttled. It is not the lowest limit that a task reaches: that of a cgroup above may be full of others'
+/// memory.
 fn memory_room(folder: &Path) -> Option<f64> {
     let read = |file: &str| read_text(folder.join(file)).ok()?.trim().parse::<u64>().ok();
     let limits = ["memory.max", "memory.high", "memory.limit_in_bytes"].into_iter().filter_map(read);

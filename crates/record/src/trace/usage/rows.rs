@@ -14,7 +14,8 @@ const KEPT: usize = 24;
 /// Rows with less than this fraction of a resource's use are summed up.
 const LEAST: u64 = 256;
 
-/// Rows of one limit that are kept beside: those with the most of what it lets pass, which may be little of the resource.
+/// Rows of one limit that are kept beside: those with the most of what it lets pass, which may be little of the
+/// resource.
 const KEPT_OF_LIMIT: usize = 4;
 /// Rows with less than this fraction of it are summed up.
 const LEAST_OF_LIMIT: u64 = 32;
@@ -35,7 +36,8 @@ const THREADS: usize = 8;
 /// Threads with less than this fraction of what their process used do not.
 const LEAST_OF_PROCESS: u64 = 32;
 
-/// A process used nothing before it began. After its end, writes complete that it made dirty, and requests that it did not wait for.
+/// A process used nothing before it began. After its end, writes complete that it made dirty, and requests that it did
+/// not wait for.
 pub(super) fn within_life(row: &mut UsageRecord, (began_ns, ended_ns): (u64, u64)) {
     let from_ns = row.start_ns.max(began_ns);
     if from_ns < row.end_ns {

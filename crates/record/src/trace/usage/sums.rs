@@ -53,7 +53,8 @@ pub(super) struct Found {
 }
 
 impl Sums {
-    /// The differences. Sums that did not change are removed from the kernel's tables, which thus hold only those in use.
+    /// The differences. Sums that did not change are removed from the kernel's tables, which thus hold only those in
+    /// use.
     pub(super) fn take(&mut self, object: &Object) -> Vec<Used> {
         let (Ok(places), Ok(map)) = (programs::map(object, "usage_places"), programs::map(object, "usages")) else {
             return Vec::new();

@@ -58,7 +58,8 @@ fn little_use_is_summed_up() {
     assert_eq!(kept.iter().map(|row| (row.pid, row.busy_ns)).collect::<Vec<_>>(), [(Some(1), 1_000_000), (None, 10)]);
 }
 
-/// What a slow limit lets pass is little of a fast disk that others use: those who compete for it are known all the same.
+/// What a slow limit lets pass is little of a fast disk that others use: those who compete for it are known all the
+/// same.
 #[test]
 fn users_of_a_limit_are_kept_beside_large_ones() {
     let limited = |pid, busy_ns| UsageRecord { limit: Some("/box".to_owned()), ..row(pid, busy_ns) };

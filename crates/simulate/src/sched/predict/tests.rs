@@ -29,8 +29,8 @@ impl Observer for Recorder {
     }
 }
 
-/// Readers and writeback that takes all tags it gets, which is the same load under each policy. Runs are short, so nothing
-/// merges.
+/// Readers and writeback that takes all tags it gets, which is the same load under each policy. Runs are short, so
+/// nothing merges.
 const LOAD: [(&str, &str); 12] = [
     // Not the default, so that it is not fitted.
     ("budget", "16000"),

@@ -43,7 +43,8 @@ impl<'a> Copy<'a> {
         Copy { writer, names, run, interrupt, now: run.last_flush(), failure: None, degraded: None }
     }
 
-    /// Copies all, and returns the names that were replaced; `None`: interrupted. A run that was cut off has a copy that is cut off.
+    /// Copies all, and returns the names that were replaced; `None`: interrupted. A run that was cut off has a copy
+    /// that is cut off.
     pub(super) fn whole(mut self) -> Result<Option<Names>, ArchiveError> {
         self.tables();
         self.traced();

@@ -104,7 +104,8 @@ impl Sides {
         if groups.len() < 2 {
             let found = groups.first().map_or(0, |group| group.runs.len());
             return Err(Failure::usage(format_args!(
-                "{}: found {found} runs of {} configurations, at least two are needed; label each run with --configuration \
+                "{}: found {found} runs of {} configurations, at least two are needed; label each run with \
+                 --configuration \
                  NAME, or use a subfolder per configuration",
                 folder.display(),
                 groups.len()
@@ -149,7 +150,8 @@ fn entitle(group: &mut Group, configuration: Configuration) {
     group.varied = configuration.varied;
 }
 
-/// Refuses a run that two sides have found: it would be compared with itself. A file of another tool may hold several runs.
+/// Refuses a run that two sides have found: it would be compared with itself. A file of another tool may hold several
+/// runs.
 fn refuse_shared(sides: &[Option<&Group>]) -> Result<(), Failure> {
     let of_side = |group: &&Group| {
         let mut paths: Vec<PathBuf> = group.runs.iter().map(|run| PathBuf::from(&run.name)).collect();

@@ -20,9 +20,8 @@ pub(super) fn is_possible(json: bool, file_system: &TemporaryFileSystem) -> bool
     !json && file_system.device().is_some()
 }
 
-/// Tries the first remedy that can be tried live, and prints what was predicted beside what was measured. `load`: the words of a
-/// command that runs for longer; `limit`: what its disk, a
-/// `major:minor`, was throttled to.
+/// Tries the first remedy that can be tried live, and prints what was predicted beside what was measured. `load`: the
+/// words of a command that runs for longer; `limit`: what its disk, a `major:minor`, was throttled to.
 pub(super) fn prove(
     run: &Path,
     load: &[OsString],

@@ -96,8 +96,8 @@ fn sync(complete: &Path) -> io::Result<()> {
 /// Renames without replacing anything.
 fn move_to(from: &Path, to: &Path) -> io::Result<()> {
     match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
-        // A file system without that flag: a link fails if the name exists, and so does renaming a directory onto anything
-        // but an empty one.
+        // A file system without that flag: a link fails if the name exists, and so does renaming a directory onto
+        // anything but an empty one.
         Err(Errno::INVAL | Errno::NOSYS) if from.is_dir() => fs::rename(from, to),
         Err(Errno::INVAL | Errno::NOSYS) => fs::hard_link(from, to),
         other => Ok(other?),

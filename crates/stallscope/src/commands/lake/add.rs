@@ -23,7 +23,8 @@ use crate::recording::sharing::take_directory;
 use crate::ui::failure::{Exit, Failure};
 use crate::ui::screen::Screen;
 
-/// Runs that are explained at the same time: reading and explaining is four fifths of the work. More would take more memory.
+/// Runs that are explained at the same time: reading and explaining is four fifths of the work. More would take more
+/// memory.
 const AT_A_TIME: usize = 2;
 
 /// Options of `lake add`.

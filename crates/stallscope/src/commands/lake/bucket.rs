@@ -1,5 +1,5 @@
-//! Runs for a lake in S3: they are written to a lake in a temporary directory, whose files `stallscope-fleet` puts into the bucket. This
-//! program has no client of such a store: that alone compiles 138 crates (docs/FLEET.md).
+//! Runs for a lake in S3: they are written to a lake in a temporary directory, whose files `stallscope-fleet` puts into
+//! the bucket. This program has no client of such a store: that alone compiles 138 crates (docs/FLEET.md).
 
 use std::fs::{self, DirBuilder, DirEntry, File};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};

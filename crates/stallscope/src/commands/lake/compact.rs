@@ -47,7 +47,10 @@ pub fn compact(args: &CompactArgs, screen: &Screen) -> Result<Exit, Failure> {
     });
     if !done.removed_runs.is_empty() {
         let (count, verb) = (done.removed_runs.len(), if args.dry_run { "would remove" } else { "removed" });
-        screen.remark(&format!("{name}: {verb} rows of {count} runs that it does not have (an interrupted 'add' or an expired begin) or has twice"));
+        screen.remark(&format!(
+            "{name}: {verb} rows of {count} runs that it does not have (an interrupted 'add' or an \
+                                expired begin) or has twice"
+        ));
     }
     let skipped = done.skipped.len();
     done.skipped.iter().for_each(|folder| {

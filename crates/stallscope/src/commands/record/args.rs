@@ -11,11 +11,15 @@ use crate::recording::flight::args::FlightArgs;
 use crate::recording::output_metric::OutputMetric;
 use crate::ui::args::positive_duration;
 
-const STREAMS: &str = "--device, --cgroup, --comm, --pid and --path limit the explanation at the end. The whole machine is recorded all the same, \
-neighbours included: 'stallscope explain RUN' takes any other scope later.\n\nThe standard output of a COMMAND stays its own: the summary goes to standard error, and with \
--q nothing is printed but warnings. With --json the document goes to standard output, and the command's output to standard error.\n\n\
+const STREAMS: &str = "--device, --cgroup, --comm, --pid and --path limit the explanation at the end. The whole \
+                       machine is recorded all the same, \
+neighbours included: 'stallscope explain RUN' takes any other scope later.\n\nThe standard output of a COMMAND stays \
+its own: the summary goes to standard error, and with \
+-q nothing is printed but warnings. With --json the document goes to standard output, and the command's output to \
+standard error.\n\n\
 Exit code: the COMMAND's, 128 + N if signal N killed it. If the command succeeds or --runtime ends it: 0, 1 (the \
-recording lost data) or 3, as 'stallscope help' lists them. 2 and 3 before the command has started; 130 if interrupted.";
+recording lost data) or 3, as 'stallscope help' lists them. 2 and 3 before the command has started; 130 if \
+interrupted.";
 
 /// Options of `record`.
 #[derive(Debug, Args)]
@@ -36,8 +40,9 @@ pub struct RecordArgs {
     /// Directory whose device --disk-bps and --disk-iops throttle [default: the current directory].
     #[arg(long, value_name = "DIR", help_heading = "Limits")]
     pub device_of: Vec<PathBuf>,
-    /// Extract a metric from the command's output, for `show` and `compare`: NAME=REGEX, whose first group is the number;
-    /// the last match counts. Example: 'tps=tps = ([\d.]+)'. The command's output passes through a pipe. May be repeated.
+    /// Extract a metric from the command's output, for `show` and `compare`: NAME=REGEX, whose first group is the
+    /// number; the last match counts. Example: 'tps=tps = ([\d.]+)'. The command's output passes through a pipe. May be
+    /// repeated.
     #[arg(long, value_name = "NAME=REGEX", requires = "command", help_heading = "Recording")]
     pub metric: Vec<OutputMetric>,
     /// Command to run and record, after `--`. Its standard output is left to it, and its exit code is passed on.

@@ -1,8 +1,8 @@
 //! `record --ring`: the flight recorder. It keeps the last minutes in a ring while it runs, and saves the ring and some
 //! time after it as a run when something stalls.
 //!
-//! The ring is a row of slices ([`ring`](crate::recording::flight::ring)); the archive thread writes it, and this thread
-//! rotates it. Triggers come from the rows ([`watcher`](crate::recording::flight::watcher));
+//! The ring is a row of slices ([`ring`](crate::recording::flight::ring)); the archive thread writes it, and this
+//! thread rotates it. Triggers come from the rows ([`watcher`](crate::recording::flight::watcher));
 //! [`limiter`](crate::recording::flight::limiter) decides what becomes of them;
 //! [`keeper`](crate::recording::flight::keeper) joins the slices in the background, and recording never stops for it.
 

@@ -58,7 +58,8 @@ pub(super) fn keep_ledger(plan: &mut Plan, run: &Path, screen: &Screen) -> Resul
     let device = |path: &Path| std::fs::metadata(path).map(|metadata| metadata.dev()).ok();
     if plan.directories.iter().any(|directory| device(directory) == device(run)) {
         screen.warning(
-            "the ledger of writes is in the run directory, on the file system under test, which may lose it as well; choose \
+            "the ledger of writes is in the run directory, on the file system under test, which may lose it as well; \
+             choose \
              another location with --out",
         );
     }

@@ -29,8 +29,8 @@ impl Stop {
     }
 }
 
-/// Drives the load through its phases, records and shows its progress, until it has exited or is left behind. Returns how
-/// it ended, and the load's error message, if any.
+/// Drives the load through its phases, records and shows its progress, until it has exited or is left behind. Returns
+/// how it ended, and the load's error message, if any.
 pub fn drive(
     conductor: &mut Conductor,
     session: &mut Session,

@@ -39,8 +39,8 @@ pub(super) fn started_ranks(request: &RunRequest) -> bool {
     request.recipe.ranks.is_some() && Launcher::find(|name| std::env::var(name).ok()).is_some()
 }
 
-/// Refuses a workload whose ranks would each run all of it alone. The first rank says so; `Some`: another one, which exits
-/// without a message.
+/// Refuses a workload whose ranks would each run all of it alone. The first rank says so; `Some`: another one, which
+/// exits without a message.
 pub(super) fn refuse(request: &RunRequest) -> Result<Option<Exit>, Failure> {
     let Some(variable) = &request.recipe.ranks else { return Ok(None) };
     let Some(Launcher { name, rank, ranks }) = Launcher::find(|name| std::env::var(name).ok()) else {
@@ -54,7 +54,8 @@ pub(super) fn refuse(request: &RunRequest) -> Result<Option<Exit>, Failure> {
     let workload = &request.recipe.name;
     let flag = request.recipe.variables.iter().find(|known| known.name == *variable).map_or("", |known| &known.flag);
     Err(Failure::usage(format_args!(
-        "{name} started {ranks} processes, and this build has no MPI: each would run all of '{workload}' alone. Build with MPI \
+        "{name} started {ranks} processes, and this build has no MPI: each would run all of '{workload}' alone. Build \
+         with MPI \
          (`make mpi`, docs/MPI.md); or, on one machine, without {name}: --{flag} {ranks}"
     )))
 }

@@ -188,7 +188,8 @@ fn other(request: RunRequest, mut link: Link, ranks: Ranks, interrupt: &Interrup
         leading.report(failure);
     }
     leading.leave(interrupt);
-    // The launcher ends all ranks when it sees an exit code: only rank 0 has one, which it ends with after it has said why.
+    // The launcher ends all ranks when it sees an exit code: only rank 0 has one, which it ends with after it has said
+    // why.
     Ok(done.map_or(Exit::Done, |outcome| if outcome.exit == Exit::Interrupted { outcome.exit } else { Exit::Done }))
 }
 

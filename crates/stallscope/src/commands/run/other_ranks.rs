@@ -18,7 +18,8 @@ pub(super) trait OtherRanks {
     /// The load has started: the other ranks of this node join it.
     fn join(&self, conductor: &Conductor, launch: &Launch);
 
-    /// The recording of this node has ended. The figures of all nodes, where there are several and this rank shows them.
+    /// The recording of this node has ended. The figures of all nodes, where there are several and this rank shows
+    /// them.
     fn figures_of_all(&self, summary: &Summary, directory: &Path) -> Option<AllNodes>;
 
     /// The load has ended here. Waits until no other rank uses the data, or none answers.

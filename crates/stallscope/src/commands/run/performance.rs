@@ -92,7 +92,8 @@ impl Performance<'_> {
         self.complete(plan, session)
     }
 
-    /// Shows the figures, unless another rank does; of several nodes those of all. Whether none of what is shown failed.
+    /// Shows the figures, unless another rank does; of several nodes those of all. Whether none of what is shown
+    /// failed.
     fn show(&self, summary: &Summary, directory: &Path) -> bool {
         if let Some(all) = self.other_ranks.and_then(|other_ranks| other_ranks.figures_of_all(summary, directory)) {
             self.showing.show_set(&all, self.screen);

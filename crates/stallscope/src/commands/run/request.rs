@@ -75,8 +75,8 @@ pub struct RunArgs {
     /// Keep the data set; the next run of the same recipe reuses it.
     #[arg(long, help_heading = "Run")]
     pub keep: bool,
-    /// Verify after a crash: read back what a killed run with --verify had made durable. Write nothing and keep the data.
-    /// Pass the same directories in the same order.
+    /// Verify after a crash: read back what a killed run with --verify had made durable. Write nothing and keep the
+    /// data. Pass the same directories in the same order.
     #[arg(long, help_heading = "Run")]
     pub verify_after_crash: bool,
     /// Ignore the space and memory checks. Never touches data that Stallscope did not create.

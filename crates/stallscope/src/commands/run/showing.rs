@@ -23,7 +23,8 @@ pub struct Showing {
 }
 
 impl Showing {
-    /// By the request. A format that the workload does not have, or a log that cannot be opened, is an error before the run.
+    /// By the request. A format that the workload does not have, or a log that cannot be opened, is an error before the
+    /// run.
     pub fn new(request: &RunRequest) -> Result<Showing, Failure> {
         let workload = request.recipe.name.as_str();
         if request.args.format == Format::Native && !report::native::WORKLOADS.contains(&workload) {

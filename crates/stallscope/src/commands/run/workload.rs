@@ -168,7 +168,8 @@ fn refuse_taken_flags(recipe: &Recipe, path: &Path) -> Result<(), Failure> {
         if long_taken || short_taken.is_some() {
             let flag = short_taken.map_or_else(|| format!("--{long}"), |short| format!("-{short}"));
             return Err(Failure::usage(format_args!(
-                "{}: the flag {flag} of '{name}' is already in use; choose another with `flag = \"...\"` or `short = \"...\"`",
+                "{}: the flag {flag} of '{name}' is already in use; choose another with `flag = \"...\"` or `short \
+                 = \"...\"`",
                 path.display()
             )));
         }

@@ -58,8 +58,8 @@ pub struct Options {
     /// Print the plan and exit.
     #[arg(long, conflicts_with_all = ["group", "mode"])]
     pub plan: bool,
-    /// Model 'sched' only: replay the block requests of a run (preferably recorded with --requests all) or a block trace,
-    /// and predict their latencies under each policy.
+    /// Model 'sched' only: replay the block requests of a run (preferably recorded with --requests all) or a block
+    /// trace, and predict their latencies under each policy.
     #[arg(long, value_name = "RUN|TRACE", conflicts_with_all = ["out", "configuration", "group", "mode"])]
     pub trace: Option<PathBuf>,
     /// With --trace: the device, such as 7:0 [default: the device with the most requests].

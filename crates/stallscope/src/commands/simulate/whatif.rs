@@ -118,7 +118,8 @@ fn read(path: &Path, device: Option<&str>, screen: &Screen) -> Result<Load, Fail
     let partial = |run: &Run| !run.description().trace.as_ref().is_some_and(|trace| trace.all_requests);
     if run.as_ref().is_some_and(partial) {
         screen.warning(
-            "only slow requests, and those that a task waited for, were recorded: the replay lacks the rest; record with \
+            "only slow requests, and those that a task waited for, were recorded: the replay lacks the rest; record \
+             with \
              --requests all",
         );
     }

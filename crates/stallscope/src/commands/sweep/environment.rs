@@ -97,8 +97,8 @@ impl Environment {
         Ok(devices)
     }
 
-    /// The last steps before the run: the user's commands, and dropping caches as root. What is not under test is waited for only
-    /// so long; returns what was not.
+    /// The last steps before the run: the user's commands, and dropping caches as root. What is not under test is
+    /// waited for only so long; returns what was not.
     pub(super) fn begin(&self) -> Result<Option<String>, Failure> {
         for command in &self.before {
             shell(command).map_err(|why| Failure::machine(format_args!("before: `{command}` {why}")))?;

@@ -1,5 +1,5 @@
-//! The plan of a sweep and its estimated time. Each configuration's command line is planned first, so a mistake in the last
-//! one is found at once and not after hours.
+//! The plan of a sweep and its estimated time. Each configuration's command line is planned first, so a mistake in the
+//! last one is found at once and not after hours.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -61,7 +61,8 @@ pub(super) fn refuse_what_needs_root(setups: &[Setup]) -> Result<(), Failure> {
     let is_root = rustix::process::geteuid().is_root();
     if !is_root && setups.iter().any(Setup::changes_the_machine) {
         return Err(Failure::machine(
-            "this sweep creates file systems or changes kernel settings, which needs root; run it as root, or vary only \
+            "this sweep creates file systems or changes kernel settings, which needs root; run it as root, or vary \
+             only \
              variables, options and commands in directories = [\"...\"]",
         ));
     }

@@ -1,7 +1,7 @@
 //! Values of a few metrics in a window of a long run.
 //!
-//! The archive stores a metric when it changes, which may be long before the window. So the wanted values after each batch
-//! are kept, and a window is rebuilt from the values before it and its own batches.
+//! The archive stores a metric when it changes, which may be long before the window. So the wanted values after each
+//! batch are kept, and a window is rebuilt from the values before it and its own batches.
 
 use std::collections::HashMap;
 

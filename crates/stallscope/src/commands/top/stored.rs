@@ -1,7 +1,7 @@
 //! Moments of a run directory, which may still be recording.
 //!
-//! A moment reads only the batches of its window, by the times that the journal notes for each. Little is kept of the whole
-//! run: its threads, its stacks, and the values of a few counters after each batch.
+//! A moment reads only the batches of its window, by the times that the journal notes for each. Little is kept of the
+//! whole run: its threads, its stacks, and the values of a few counters after each batch.
 
 use std::path::{Path, PathBuf};
 

@@ -11,8 +11,10 @@ use crate::recording::args::RecordingArgs;
 use crate::recording::output_metric::OutputMetric;
 use crate::ui::args::positive_duration;
 
-const CODES: &str = "Exit codes: 0 the trial ran as planned, whatever it found; 1 it ended early (a guard, the command ended, another \
-program changed a setting) or something could not be restored; 2 and 3 as 'stallscope help' lists them, before anything is \
+const CODES: &str = "Exit codes: 0 the trial ran as planned, whatever it found; 1 it ended early (a guard, the command \
+                     ended, another \
+program changed a setting) or something could not be restored; 2 and 3 as 'stallscope help' lists them, before \
+anything is \
 changed; 130 interrupted. Every exit restores the settings; after kill -9 a watchdog process does within 2 s.";
 
 /// Options of `trial`.
@@ -22,19 +24,20 @@ pub struct TrialArgs {
     #[command(flatten)]
     #[allow(missing_docs)]
     pub recording: RecordingArgs,
-    /// Setting to test: a file below /sys or /proc/sys, or the name of a sysctl. In a file with a line for each device the value
-    /// begins with the device: '/sys/fs/cgroup/blkio/blkio.throttle.read_bps_device=8:0 1048576'. May be repeated.
+    /// Setting to test: a file below /sys or /proc/sys, or the name of a sysctl. In a file with a line for each device
+    /// the value begins with the device: '/sys/fs/cgroup/blkio/blkio.throttle.read_bps_device=8:0 1048576'. May be
+    /// repeated.
     #[arg(long, value_name = "FILE=VALUE", value_parser = setting, help_heading = "Trial")]
     pub set: Vec<(String, String)>,
-    /// Command that applies a change; --revert undoes it, and must succeed also where nothing was applied. Both are run by sh at
-    /// each switch, for at most 30 s.
+    /// Command that applies a change; --revert undoes it, and must succeed also where nothing was applied. Both are run
+    /// by sh at each switch, for at most 30 s.
     #[arg(long, value_name = "CMD", requires = "revert", help_heading = "Trial")]
     pub apply: Option<String>,
     /// Command that reverts --apply.
     #[arg(long, value_name = "CMD", requires = "apply", help_heading = "Trial")]
     pub revert: Option<String>,
-    /// Test the first remedies of `explain --what-if RUN` that can be applied live, one after another, and show the predicted
-    /// beside the measured effect. The run must be of this boot.
+    /// Test the first remedies of `explain --what-if RUN` that can be applied live, one after another, and show the
+    /// predicted beside the measured effect. The run must be of this boot.
     #[arg(long, value_name = "RUN", conflicts_with_all = ["set", "apply"], help_heading = "Trial")]
     pub from: Option<PathBuf>,
     /// Number of remedies of --from to test.
@@ -52,8 +55,8 @@ pub struct TrialArgs {
     /// Length of the trial in place of --periods: as many blocks as fit.
     #[arg(long = "for", value_name = "T", value_parser = positive_duration, conflicts_with = "periods", help_heading = "Trial")]
     pub lasting: Option<u64>,
-    /// Revert and end when this condition holds: psi:io>60%, counter:NAME>N/s (both over 2 s), 5s (a stall), or p99>2x (p50, p99
-    /// or max of slow operations, as a multiple of that without the change). May be repeated.
+    /// Revert and end when this condition holds: psi:io>60%, counter:NAME>N/s (both over 2 s), 5s (a stall), or p99>2x
+    /// (p50, p99 or max of slow operations, as a multiple of that without the change). May be repeated.
     #[arg(long, value_name = "CONDITION", help_heading = "Trial")]
     pub guard: Vec<Guard>,
     /// Count the slow operations of all tasks [default: with a COMMAND those of the command and its children].
@@ -63,7 +66,8 @@ pub struct TrialArgs {
     #[arg(long, value_name = "NAME", help_heading = "Trial")]
     pub device: Option<String>,
     /// Ignore differences up to this fraction.
-    #[arg(long, value_name = "FRACTION", default_value_t = compare::MARGIN, value_parser = margin, help_heading = "Trial")]
+    #[arg(long, value_name = "FRACTION", default_value_t = compare::MARGIN, value_parser = margin)]
+    #[arg(help_heading = "Trial")]
     pub margin: f64,
     /// Seed of the order [default: random].
     #[arg(long, value_name = "N", help_heading = "Trial")]
@@ -71,8 +75,8 @@ pub struct TrialArgs {
     /// Print the plan and exit; change nothing.
     #[arg(long, conflicts_with_all = ["group", "mode"], help_heading = "Trial")]
     pub dry_run: bool,
-    /// Extract a metric from each line of the command's output: NAME=REGEX, whose first group is the number. Its mean over each
-    /// period is compared. May be repeated.
+    /// Extract a metric from each line of the command's output: NAME=REGEX, whose first group is the number. Its mean
+    /// over each period is compared. May be repeated.
     #[arg(long, value_name = "NAME=REGEX", requires = "command", help_heading = "Trial")]
     pub metric: Vec<OutputMetric>,
     /// Command to run, after `--` [default: record the running load]. It is terminated after the last period.

@@ -32,7 +32,8 @@ impl Changes {
         let commands = args.apply.clone().zip(args.revert.clone());
         if settings.is_empty() && commands.is_none() {
             return Err(Failure::usage(
-                "nothing to try: give --set FILE=VALUE, --apply CMD with --revert CMD, or --from RUN; `stallscope trial --help`",
+                "nothing to try: give --set FILE=VALUE, --apply CMD with --revert CMD, or --from RUN; `stallscope \
+                 trial --help`",
             ));
         }
         Ok(Changes { settings, commands, register: register.clone(), entries: Vec::new() })

@@ -64,7 +64,8 @@ impl Early {
 }
 
 impl Conduct<'_> {
-    /// Runs all periods, and leaves everything as it was found. Returns why it ended early, and what could not be restored.
+    /// Runs all periods, and leaves everything as it was found. Returns why it ended early, and what could not be
+    /// restored.
     pub(super) fn run(mut self) -> (Option<Early>, Vec<String>) {
         let early = self.periods().err();
         let left = self.changes.undo();
@@ -101,8 +102,8 @@ impl Conduct<'_> {
         Ok(())
     }
 
-    /// A period begins when its switch is complete. A period without a switch before it has a wash-out, too: all periods are
-    /// alike.
+    /// A period begins when its switch is complete. A period without a switch before it has a wash-out, too: all
+    /// periods are alike.
     fn period(&mut self, slot: Slot) -> Result<(), Early> {
         let began_ns = clock::monotonic_ns();
         let side = if slot.changed { "B" } else { "A" };

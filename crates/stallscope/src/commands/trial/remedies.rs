@@ -97,7 +97,8 @@ fn advice_of(from: &Path, context: &Context<'_>) -> Result<Advice, Failure> {
     let now = host::host(&record::Roots::default()).boot_id;
     if run.description().host.boot_id != now {
         return Err(Failure::usage(format_args!(
-            "{}: recorded on another machine or before the last boot, so its devices may have other names; record again, or \
+            "{}: recorded on another machine or before the last boot, so its devices may have other names; record \
+             again, or \
              name the setting with --set",
             from.display()
         )));

@@ -1,5 +1,5 @@
-//! What would help a run, predicted in the background: a live run grows with each poll, and of a large one the prediction takes
-//! longer than that.
+//! What would help a run, predicted in the background: a live run grows with each poll, and of a large one the
+//! prediction takes longer than that.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};

@@ -1,5 +1,5 @@
-//! What the server of the page may ask the kernel for: it reads files and answers connections. It cannot start a program, open a
-//! file for writing, remove or rename one, connect to anywhere, or trace another process.
+//! What the server of the page may ask the kernel for: it reads files and answers connections. It cannot start a
+//! program, open a file for writing, remove or rename one, connect to anywhere, or trace another process.
 
 use std::collections::BTreeMap;
 

@@ -22,7 +22,8 @@ pub struct Request {
 }
 
 impl Request {
-    /// From the parts that count: the values of two headers, each as often as it was sent. What is not a GET is an error answer.
+    /// From the parts that count: the values of two headers, each as often as it was sent. What is not a GET is an
+    /// error answer.
     pub fn new(method: &str, target: (&str, &str), hosts: &[String], sites: &[String]) -> Result<Request, Answer> {
         if method != "GET" {
             return Err(Answer::refused(405, "only GET is supported"));
@@ -111,7 +112,8 @@ impl Answer {
 const HEADERS: [(&str, &str); 7] = [
     (
         "Content-Security-Policy",
-        "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; \
+        "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; form-action \
+         'none'; \
          frame-ancestors 'none'",
     ),
     ("X-Content-Type-Options", "nosniff"),

@@ -1,7 +1,8 @@
 //! The connections: hyper on one thread, and a few threads for answers that read the run.
 //!
-//! Any process of the machine can connect. A connection without a whole request costs a few KiB and ends after 5 s; where there are
-//! too many, the one that has waited longest goes. So a request that arrives at once is answered, however many do not.
+//! Any process of the machine can connect. A connection without a whole request costs a few KiB and ends after 5 s;
+//! where there are too many, the one that has waited longest goes. So a request that arrives at once is answered,
+//! however many do not.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;

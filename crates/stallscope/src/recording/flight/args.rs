@@ -16,19 +16,19 @@ const MIN_RING_BYTES: u64 = 16 << 20;
 pub struct FlightArgs {
     /// Keep only the last T in a ring buffer; see --on-stall. --out names the directory of the ring and the saved runs
     /// [default: ./stallscope-runs/flight].
-    // Not `conflicts_with`: clap waives a `requires` whose target conflicts with something given, and the flags below would
-    // be accepted without a ring.
+    // Not `conflicts_with`: clap waives a `requires` whose target conflicts with something given, and the flags below
+    // would be accepted without a ring.
     #[arg(long, value_name = "T", value_parser = ring_time)]
     pub ring: Option<u64>,
     /// Maximum disk space of the ring. If it is too small for T, the ring covers less time.
     #[arg(long, value_name = "SIZE", default_value = "512m", value_parser = ring_size, requires = "ring")]
     pub ring_size: u64,
-    /// Save the ring as a run on this condition: `5s` (an operation this slow or a task blocked this long), `psi:io>40%`,
-    /// `counter:NAME>N/s`. May be repeated. SIGUSR1 always saves the ring.
+    /// Save the ring as a run on this condition: `5s` (an operation this slow or a task blocked this long),
+    /// `psi:io>40%`, `counter:NAME>N/s`. May be repeated. SIGUSR1 always saves the ring.
     #[arg(long, value_name = "CONDITION", requires = "ring")]
     pub on_stall: Vec<Condition>,
-    /// Run PROGRAM for each saved run. Its only argument is the run directory, also in STALLSCOPE_RUN; STALLSCOPE_REASON
-    /// holds the reason; of other variables it gets PATH and LANG.
+    /// Run PROGRAM for each saved run. Its only argument is the run directory, also in STALLSCOPE_RUN;
+    /// STALLSCOPE_REASON holds the reason; of other variables it gets PATH and LANG.
     #[arg(long, value_name = "PROGRAM", requires = "ring")]
     pub on_stall_exec: Option<OsString>,
     /// Time to keep recording after a stall before it is saved.

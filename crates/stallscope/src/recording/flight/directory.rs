@@ -97,8 +97,8 @@ impl FlightDirectory {
         remove(&ring).map_err(|error| Failure::machine(format_args!("{}: cannot remove: {error}", ring.display())))
     }
 
-    /// Moves the ring of a killed recorder aside, and removes its unfinished runs, which the ring still holds. Returns all
-    /// rings moved aside, including those of earlier starts.
+    /// Moves the ring of a killed recorder aside, and removes its unfinished runs, which the ring still holds. Returns
+    /// all rings moved aside, including those of earlier starts.
     pub fn left_rings(&self) -> Result<Vec<PathBuf>, Failure> {
         let failed = |path: &Path, error: io::Error| Failure::machine(format_args!("{}: {error}", path.display()));
         let ring = self.directory.join(RING);

@@ -43,8 +43,8 @@ impl Hook {
         Err(Failure::usage(format_args!("--on-stall-exec: cannot start '{shown}': {why}")))
     }
 
-    /// Starts the program in the background, in a clean environment. The kept run's directory is its only argument, also in `STALLSCOPE_RUN`;
-    /// `STALLSCOPE_REASON` holds the reason. A failure is sent to `complaints`.
+    /// Starts the program in the background, in a clean environment. The kept run's directory is its only argument,
+    /// also in `STALLSCOPE_RUN`; `STALLSCOPE_REASON` holds the reason. A failure is sent to `complaints`.
     pub fn start(&self, run: &Path, reason: &str, complaints: &Sender<String>) {
         let mut command = Command::new(&self.program);
         // Standard output may be reserved for a JSON document.

@@ -82,8 +82,8 @@ impl Limiter {
         verdict
     }
 
-    /// Updates a condition on counters. While it holds, the ring is kept once: at once, or as soon as it is no longer too
-    /// soon. Returns a verdict only if it is new.
+    /// Updates a condition on counters. While it holds, the ring is kept once: at once, or as soon as it is no longer
+    /// too soon. Returns a verdict only if it is new.
     pub fn condition(&mut self, level: &Level, word: &str, at_ns: u64) -> Option<(Trigger, Verdict)> {
         let before = self.states[level.condition];
         let Some(reason) = level.reason.clone() else {
@@ -149,8 +149,8 @@ mod tests {
         Trigger { at_ns, word: "stall".into(), reason: format!("at {at_ns}"), by_hand }
     }
 
-    /// A trigger for each `!` (by hand: `S`), a tick of 1 ns for each letter; `k`, `j`, `x` for its verdict, `K` where a
-    /// keeping is due.
+    /// A trigger for each `!` (by hand: `S`), a tick of 1 ns for each letter; `k`, `j`, `x` for its verdict, `K` where
+    /// a keeping is due.
     fn check(after_ns: u64, every_ns: u64, events: &str, expected: &str) {
         let mut limiter = Limiter::new(after_ns, every_ns, 0);
         let mut line = String::new();

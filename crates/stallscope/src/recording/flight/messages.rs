@@ -146,7 +146,10 @@ impl KeptLog {
     }
 
     fn document(&self, ring: Figures, too_soon: u64) -> Value {
-        let kept = |(path, reason, bytes): &(PathBuf, String, u64)| json!({ "run": path.display().to_string(), "reason": reason, "bytes": bytes });
+        let kept = |(path, reason, bytes): &(PathBuf, String, u64)| {
+            json!({ "run": path.display().to_string(),
+            "reason": reason, "bytes": bytes })
+        };
         json!({
             "flight": self.directory.display().to_string(),
             "kept": self.kept.iter().map(kept).collect::<Vec<Value>>(),

@@ -1,8 +1,8 @@
 //! The ring: a row of slices, each a small run that can be read alone. When the ring is full, the oldest is deleted.
 //!
-//! Nothing here waits for the disk, and no disk error ends the recorder. A slice is written without syncs: what a killed
-//! program has written survives, and a recorder that waited for the disk would stall with it. If the disk is full, slices
-//! get shorter, the oldest are deleted earlier, or a slice is skipped; each case is counted and reported.
+//! Nothing here waits for the disk, and no disk error ends the recorder. A slice is written without syncs: what a
+//! killed program has written survives, and a recorder that waited for the disk would stall with it. If the disk is
+//! full, slices get shorter, the oldest are deleted earlier, or a slice is skipped; each case is counted and reported.
 
 use std::collections::VecDeque;
 use std::fs;
@@ -122,8 +122,8 @@ impl RingView {
         self.lock().rotations
     }
 
-    /// Calls `look` with the directories of the complete slices, oldest first, and their total size. No slice is deleted
-    /// during the call; an opened slice stays readable afterwards.
+    /// Calls `look` with the directories of the complete slices, oldest first, and their total size. No slice is
+    /// deleted during the call; an opened slice stays readable afterwards.
     pub fn with_slices<T>(&self, look: impl FnOnce(&[PathBuf], u64) -> T) -> T {
         let mut state = self.lock();
         state.pinned = true;
@@ -162,8 +162,8 @@ pub struct Ring {
 }
 
 impl Ring {
-    /// Begins the first slice in `directory`. `describe` describes each slice when it begins: mounts and devices change while
-    /// a recorder runs for weeks.
+    /// Begins the first slice in `directory`. `describe` describes each slice when it begins: mounts and devices change
+    /// while a recorder runs for weeks.
     pub fn begin(
         directory: &Path,
         extent: Extent,

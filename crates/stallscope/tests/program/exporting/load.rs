@@ -73,7 +73,8 @@ const DRAW: &str = "
 import sys, fio_plot
 source, place, kinds = sys.argv[1], sys.argv[2], sys.argv[3:]
 for number, kind in enumerate(kinds):
-    sys.argv = ['fio-plot', '-T', 'x', '-r', 'rw', '-d', '1', '-n', '2', '-i', source, '-o', f'{place}/{number}.png', *kind.split()]
+    sys.argv = ['fio-plot', '-T', 'x', '-r', 'rw', '-d', '1', '-n', '2', '-i', source, '-o', f'{place}/{number}.png', \
+    *kind.split()]
     try:
         fio_plot.main()
     except SystemExit as end:

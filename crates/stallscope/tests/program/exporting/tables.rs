@@ -22,11 +22,13 @@ for file in sorted(parquet.glob('*.parquet')):
     assert parquet_columns == list(pandas.read_csv(csv / (file.stem + '.csv')).columns), file.stem
     rows[file.stem] = counts['duckdb']
     nulls = duckdb.sql(f\"select * from '{file}'\").df().isna().sum()
-    csv_nulls = duckdb.sql(f\"select * from read_csv('{csv / (file.stem + '.csv')}', all_varchar=true, allow_quoted_nulls=false)\").df().isna().sum()
+    csv_nulls = duckdb.sql(f\"select * from read_csv('{csv / (file.stem + '.csv')}', all_varchar=true, \
+    allow_quoted_nulls=false)\").df().isna().sum()
     assert list(nulls) == list(csv_nulls), (file.stem, nulls, csv_nulls)
 if (parquet / 'explained.parquet').exists():
     table = pandas.read_parquet(parquet / 'explained.parquet')
-    causes = [name for name in table.columns if name.endswith('_ns') and name not in ('start_ns', 'start_wall_ns', 'duration_ns')]
+    causes = [name for name in table.columns if name.endswith('_ns') and name not in ('start_ns', 'start_wall_ns', \
+    'duration_ns')]
     assert (table[causes].sum(axis=1) == table['duration_ns']).all()
     tasks = pandas.read_parquet(parquet / 'tasks.parquet')
     assert tasks['task_key'].is_unique

@@ -17,8 +17,8 @@ pub fn cgroups_of(pid: u32) -> BTreeSet<PathBuf> {
         .collect()
 }
 
-/// Whether the device (`major:minor`) is slowed: by the root blkio cgroup or, where there is none, by a cgroup v2 of the
-/// program's own.
+/// Whether the device (`major:minor`) is slowed: by the root blkio cgroup or, where there is none, by a cgroup v2 of
+/// the program's own.
 pub fn is_slowed(device: &str) -> bool {
     let found = Hierarchies::detect(&Roots::default()).unwrap();
     let files: Vec<PathBuf> = match (found.blkio, found.unified) {

@@ -25,8 +25,8 @@ pub fn is_root(what: &str) -> bool {
     root
 }
 
-/// A folder for run directories, removed when dropped. In memory where possible: other activity on the machine's disk must not
-/// stall the archives.
+/// A folder for run directories, removed when dropped. In memory where possible: other activity on the machine's disk
+/// must not stall the archives.
 pub fn folder() -> tempfile::TempDir {
     tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap()
 }
@@ -37,8 +37,8 @@ pub fn exclusive_machine_settings() -> MutexGuard<'static, ()> {
     SETTINGS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Starts runs, which remove the remains of a dead one, until all are removed. On a busy machine, what one run does not remove in
-/// time is left to the next.
+/// Starts runs, which remove the remains of a dead one, until all are removed. On a busy machine, what one run does not
+/// remove in time is left to the next.
 #[track_caller]
 pub fn sweep_until(all_is_gone: impl Fn() -> bool) {
     let folder = folder();

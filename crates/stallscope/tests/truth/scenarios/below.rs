@@ -99,7 +99,8 @@ fn second_reader() -> Truth {
     let disk = ground.ext4(64);
     let (file, go) = (disk.file("victim"), ground.at(GO));
     let script = format!(
-        "open {file}\nwrite {file} 0 4m\nfsync {file}\nwriteback {file}\nmemory 512k\nrealtime\nawait {go}\nread {file} 0 512k"
+        "open {file}\nwrite {file} 0 4m\nfsync {file}\nwriteback {file}\nmemory 512k\nrealtime\nawait {go}\nread \
+         {file} 0 512k"
     );
     let victim = Victim::start(&ground, &script);
     ground.wait_for(&format!("{go}.awaited"));
@@ -115,7 +116,8 @@ fn truncate() -> Truth {
     let disk = ground.ext4(64);
     let file = disk.file("victim");
     let script = format!(
-        "open {file}\nwrite {file} 0 4m\nfsync {file}\nwriteback {file}\nrealtime\nGO\nwillneed {file}\nresize {file} 4k"
+        "open {file}\nwrite {file} 0 4m\nfsync {file}\nwriteback {file}\nrealtime\nGO\nwillneed {file}\nresize {file} \
+         4k"
     );
     slowed(&ground, &disk, ("read_bps", 2 << 20), &script)
 }
@@ -141,7 +143,8 @@ fn below_journal() -> Truth {
     Truth { waited_for: Some("jbd2/"), says: Some("throttle"), ..truth }.because("journal")
 }
 
-/// The loop device's worker writes through the page cache, and syncs its file for each flush: a journal below a journal.
+/// The loop device's worker writes through the page cache, and syncs its file for each flush: a journal below a
+/// journal.
 fn below_buffered_journal() -> Truth {
     let ground = Ground::new();
     let base = ground.base(320);

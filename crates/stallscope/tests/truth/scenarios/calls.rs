@@ -87,7 +87,8 @@ fn spawned() -> Truth {
     let (program, go) = (disk.file("program"), ground.at(GO));
     fs::copy("/bin/true", &program).unwrap();
     let script = format!(
-        "open {program}\nfsync {program}\nwriteback {program}\nclose {program}\nrealtime\nawait {go}\nspawn {program}\nsleep 800"
+        "open {program}\nfsync {program}\nwriteback {program}\nclose {program}\nrealtime\nawait {go}\nspawn \
+         {program}\nsleep 800"
     );
     let victim = Victim::start(&ground, &script);
     ground.wait_for(&format!("{go}.awaited"));
@@ -240,8 +241,8 @@ impl Thaw {
         self.ground.wait_until_in(self.victim.pid(), "vfs_write");
     }
 
-    /// Records a shell's script, and explains the victim's wait, which lasts that long within the recording. Whether it began
-    /// before, and had ended.
+    /// Records a shell's script, and explains the victim's wait, which lasts that long within the recording. Whether it
+    /// began before, and had ended.
     fn recorded(&self, script: &str, within_ms: u64, (cut, finished): (bool, bool)) -> (Value, Truth) {
         let begin_ns = now_ns();
         let explained = Recording::of(&["sh", "-c", script]);
@@ -341,7 +342,8 @@ fn quiet_polls() -> Truth {
         "python3",
         &[
             "-c",
-            "import select, os\nends = os.pipe()\nfor _ in range(5): select.poll().poll(150); select.select([ends[0]], [], [], .1)",
+            "import select, os\nends = os.pipe()\nfor _ in range(5): select.poll().poll(150); select.select([ends[0]], \
+             [], [], .1)",
         ],
     )
 }

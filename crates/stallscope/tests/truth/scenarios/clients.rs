@@ -107,7 +107,8 @@ fn asks_by_datagrams(kind: &str, how: &str) -> Truth {
     Truth { waited_for: Some("neighbour"), ..client(&ground, &address, how).suffered("io_throttle") }
 }
 
-/// A server reports each request by a datagram (statsd), and waits for the next one, which comes after a wait of its client for the disk.
+/// A server reports each request by a datagram (statsd), and waits for the next one, which comes after a wait of its
+/// client for the disk.
 fn datagrams_without_answers() -> Truth {
     let ground = Ground::new();
     let file = slow_disk(&ground).file("data");
@@ -293,7 +294,8 @@ fn lock(how: &'static str) -> Truth {
     let victim = Victim::start(&ground, &format!("open {lock}\nawait {go}\nlock {how} {lock}"));
     ground.wait_for(&format!("{go}.awaited"));
     ground.neighbour(&format!(
-        "open {file} direct\nopen {lock}\nlock {how} {lock}\nsignal {held}\nwrite {file} 0 3m\nunlock {how} {lock}\nsleep 3000"
+        "open {file} direct\nopen {lock}\nlock {how} {lock}\nsignal {held}\nwrite {file} 0 3m\nunlock {how} \
+         {lock}\nsleep 3000"
     ));
     ground.wait_for(&held);
     ground.go(&go);
@@ -326,7 +328,8 @@ fn lease() -> Truth {
     let victim = Victim::start(&ground, &format!("await {go}\nresize {leased} 0"));
     ground.wait_for(&format!("{go}.awaited"));
     ground.neighbour(&format!(
-        "open {file} direct\nopen {leased}\nlock lease {leased}\nsignal {held}\nwrite {file} 0 3m\nunlock lease {leased}\nsleep 3000"
+        "open {file} direct\nopen {leased}\nlock lease {leased}\nsignal {held}\nwrite {file} 0 3m\nunlock lease \
+         {leased}\nsleep 3000"
     ));
     ground.wait_for(&held);
     ground.go(&go);
@@ -365,7 +368,8 @@ fn sleeping_server_of_command() -> (Value, Truth) {
     (recording.explained(), Truth { waited_for: Some("neighbour"), says: Some("asleep in"), ..truth })
 }
 
-/// The server's thread waits for a condition that the thread of another client brings about, which idles in between (InnoDB).
+/// The server's thread waits for a condition that the thread of another client brings about, which idles in between
+/// (InnoDB).
 fn row_lock() -> Truth {
     row(60_000, "ask ADDRESS recv")
 }
@@ -417,7 +421,8 @@ fn idle_pipes() -> Truth {
     let ground = Ground::new();
     let file = slow_disk(&ground).file("data");
     let command = format!(
-        "for i in 1 2; do dd if=/dev/zero of={file} bs=1M count=1 oflag=direct conv=notrunc 2>/dev/null; echo $i; done | cat | cat"
+        "for i in 1 2; do dd if=/dev/zero of={file} bs=1M count=1 oflag=direct conv=notrunc 2>/dev/null; echo $i; done \
+         | cat | cat"
     );
     Victim::start(&ground, &format!("shell {command}")).idled()
 }
@@ -426,7 +431,8 @@ fn idle_fifo() -> Truth {
     let ground = Ground::new();
     let (file, fifo) = (slow_disk(&ground).file("data"), ground.at("fifo"));
     let command = format!(
-        "mkfifo {fifo}; (dd if=/dev/zero of={file} bs=1M count=1 oflag=direct 2>/dev/null; echo done > {fifo}) & read x < {fifo}"
+        "mkfifo {fifo}; (dd if=/dev/zero of={file} bs=1M count=1 oflag=direct 2>/dev/null; echo done > {fifo}) & read \
+         x < {fifo}"
     );
     Victim::start(&ground, &format!("shell {command}")).idled()
 }

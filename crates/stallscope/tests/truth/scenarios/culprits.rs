@@ -40,7 +40,8 @@ fn outsider(ground: &Ground, disk: &Disk) {
     ground.program(
         "outsider",
         &format!(
-            "open {known}\nwrite {known} 0 4k\nfsync {known}\nopen {read} direct\nwrite {read} 0 8m\nawait {synced}\nforever\nsleep 2\n\
+            "open {known}\nwrite {known} 0 4k\nfsync {known}\nopen {read} direct\nwrite {read} 0 8m\nawait \
+             {synced}\nforever\nsleep 2\n\
              read {read} 0 4m"
         ),
     );
@@ -142,8 +143,8 @@ fn culprit_of_starved_holder() -> Truth {
     Truth { culprit: CULPRIT, ..victim.suffered("lock") }
 }
 
-/// Bursts of a real-time task, which nothing else preempts, on a CPU that a task of the lowest weight has while the victim sleeps: in each
-/// half second it runs for as long as the culprit, but not while the victim waits.
+/// Bursts of a real-time task, which nothing else preempts, on a CPU that a task of the lowest weight has while the
+/// victim sleeps: in each half second it runs for as long as the culprit, but not while the victim waits.
 fn culprit_of_run_queue() -> Truth {
     let ground = Ground::new();
     let (file, go) = (ground.at("victim"), ground.at(GO));
@@ -180,7 +181,8 @@ fn culprit_of_quota() -> Truth {
     Truth { culprit: CULPRIT, says: Some("5.00 ms of 100 ms"), ..victim.suffered("cpu_throttle") }
 }
 
-/// The flusher writes for a sync of all, and waits for pages that another task makes dirty while the limit holds their last writes.
+/// The flusher writes for a sync of all, and waits for pages that another task makes dirty while the limit holds their
+/// last writes.
 fn culprit_of_flusher() -> Truth {
     let ground = Ground::new();
     let disk = ground.ext4(128);
@@ -220,8 +222,8 @@ fn dirty_pages(ground: &Ground, file: &str) {
     ground.go(&written);
 }
 
-/// The same behind pages that the neighbour made dirty, and that an outsider syncs: all of them are queued, and thus written when the
-/// victim's are. Of pages that come later a commit for the victim would wait, too.
+/// The same behind pages that the neighbour made dirty, and that an outsider syncs: all of them are queued, and thus
+/// written when the victim's are. Of pages that come later a commit for the victim would wait, too.
 fn behind_a_sync(ground: &Ground) -> (String, Victim) {
     let (disk, go, victim) = behind_queued_pages(ground);
     let file = disk.file("written");
@@ -302,7 +304,8 @@ fn culprit_of_transaction() -> Truth {
     let (file, written, go) = (disk.file("victim"), disk.file("written"), ground.at(GO));
     let begun = ground.at("begun");
     ground.neighbour(&format!(
-        "open {written}\nwrite {written} 0 512k\nfsync {written}\nawait {begun}\nforever\nwrite {written} %im 512k\nfsync {written}"
+        "open {written}\nwrite {written} 0 512k\nfsync {written}\nawait {begun}\nforever\nwrite {written} %im \
+         512k\nfsync {written}"
     ));
     let script = format!("open {file}\nawait {go}\ntimes 8\nsleep 100\nwrite {file} 0 4k\nfsync {file}");
     let victim = Victim::start(&ground, &script);
@@ -313,8 +316,8 @@ fn culprit_of_transaction() -> Truth {
     Truth { culprit: CULPRIT, ..victim.suffered(ANY) }
 }
 
-/// Writes where another task's pages fill what its device may have dirty: each of so many clean pages that the kernel looks at the
-/// limit. Without the update of the file's times, which the journal would delay.
+/// Writes where another task's pages fill what its device may have dirty: each of so many clean pages that the kernel
+/// looks at the limit. Without the update of the file's times, which the journal would delay.
 fn culprit_of_dirty_pages() -> Truth {
     let ground = Ground::new();
     let disk = ground.file_system(320, EXT4, "noatime,lazytime");
@@ -333,8 +336,8 @@ fn culprit_of_dirty_pages() -> Truth {
     Truth { culprit: CULPRIT, ..victim.suffered("dirty_throttle") }
 }
 
-/// Folders fill a small journal on a slow disk: to make a file, a task has to wait until there is room. The task that writes the oldest
-/// blocks to make room holds a lock meanwhile, and is not to blame.
+/// Folders fill a small journal on a slow disk: to make a file, a task has to wait until there is room. The task that
+/// writes the oldest blocks to make room holds a lock meanwhile, and is not to blame.
 fn culprit_of_journal() -> Truth {
     let ground = Ground::new();
     let base = ground.base(256);

@@ -23,7 +23,8 @@ fn signal(name: &str, pid: u32) {
     drop(tool("kill", &[name, &pid.to_string()]));
 }
 
-/// A victim that sleeps in that kernel function from before the recording on, for a process that was stopped before it went to sleep.
+/// A victim that sleeps in that kernel function from before the recording on, for a process that was stopped before it
+/// went to sleep.
 fn hung(ground: &Ground, victim: Victim, stopped: u32, (function, call): (&str, &'static str)) -> (Value, Truth) {
     let go = ground.at(GO);
     ground.wait_for(&format!("{go}.awaited"));

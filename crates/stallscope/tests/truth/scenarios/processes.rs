@@ -1,4 +1,5 @@
-//! Waits of processes for each other: for children, semaphores, a lock that is tried again and again, a server's threads.
+//! Waits of processes for each other: for children, semaphores, a lock that is tried again and again, a server's
+//! threads.
 
 use std::time::Duration;
 
@@ -75,7 +76,8 @@ fn semaphore() -> Truth {
     let victim = Victim::start(&ground, &format!("open {lock}\nawait {go}\nlock semaphore {lock}"));
     ground.wait_for(&format!("{go}.awaited"));
     ground.neighbour(&format!(
-        "open {file} direct\nopen {lock}\nlock semaphore {lock}\nsignal {held}\nwrite {file} 0 3m\nunlock semaphore {lock}\nsleep 3000"
+        "open {file} direct\nopen {lock}\nlock semaphore {lock}\nsignal {held}\nwrite {file} 0 3m\nunlock semaphore \
+         {lock}\nsleep 3000"
     ));
     ground.wait_for(&held);
     ground.go(&go);
@@ -121,7 +123,8 @@ fn tries() -> Truth {
     let victim = Victim::start(&ground, &format!("open {lock}\nawait {go}\nlock tries {lock}"));
     ground.wait_for(&format!("{go}.awaited"));
     let holder = ground.neighbour(&format!(
-        "open {file} direct\nopen {lock}\nlock tries {lock}\nsignal {held}\nwrite {file} 0 3m\nunlock tries {lock}\nsleep 3000"
+        "open {file} direct\nopen {lock}\nlock tries {lock}\nsignal {held}\nwrite {file} 0 3m\nunlock tries \
+         {lock}\nsleep 3000"
     ));
     ground.wait_for(&held);
     ground.go(&go);
@@ -173,7 +176,8 @@ fn working_thread() -> (Value, Truth) {
     (recording.explained(), Truth { operation: Some("futex"), ..truth })
 }
 
-/// A thread that waits for work is no stall, but all sleeps of a followed task are listed, with the tasks that ended them.
+/// A thread that waits for work is no stall, but all sleeps of a followed task are listed, with the tasks that ended
+/// them.
 fn followed() -> (Value, Truth) {
     let ground = Ground::new();
     let worker = ground.at("worker");

@@ -1,4 +1,5 @@
-//! Stalls of file systems, memory and disks: one known stall each, and mixes of several at once whose times are well apart.
+//! Stalls of file systems, memory and disks: one known stall each, and mixes of several at once whose times are well
+//! apart.
 
 use std::time::Duration;
 
@@ -122,7 +123,8 @@ fn journal() -> Truth {
     slow_commits("realtime\n", "fsync FILE")
 }
 
-/// Few operations per second, like a hard disk: each commit takes several. The victim syncs new files beside a storm of fsyncs.
+/// Few operations per second, like a hard disk: each commit takes several. The victim syncs new files beside a storm of
+/// fsyncs.
 pub(super) fn slow_commits(before: &str, sync: &str) -> Truth {
     let ground = Ground::new();
     let base = ground.base(64);
@@ -248,13 +250,15 @@ fn scheduler(scheduler: &str, settings: &[(&str, &str)]) -> Truth {
     let (file, go) = (disk.path.display().to_string(), ground.at(GO));
     ground.set(&format!("/sys/block/{}/queue/scheduler", disk.name), scheduler);
     ground.set(&format!("/sys/block/{}/queue/write_cache", disk.name), "write through");
-    // A limit dispatches requests ten times per second: there must be more reads than one dispatch takes, and space for writes.
+    // A limit dispatches requests ten times per second: there must be more reads than one dispatch takes, and space for
+    // writes.
     ground.set(&format!("/sys/block/{}/queue/nr_requests", disk.name), "1024");
     for (name, value) in settings {
         ground.set(&format!("/sys/block/{}/queue/iosched/{name}", disk.name), value);
     }
     let script = format!(
-        "open {file}\nwrite {file} 0 32m\nfsync {file}\nrealtime\nunimportant\nawait {go}\nduring 1500\nsleep 300\nwrite {file} 0 4k\nwriteback {file}\nfdatasync {file}"
+        "open {file}\nwrite {file} 0 32m\nfsync {file}\nrealtime\nunimportant\nawait {go}\nduring 1500\nsleep \
+         300\nwrite {file} 0 4k\nwriteback {file}\nfdatasync {file}"
     );
     let victim = Victim::start(&ground, &script);
     ground.wait_for(&format!("{go}.awaited"));

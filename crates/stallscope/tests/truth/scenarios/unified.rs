@@ -35,7 +35,8 @@ fn limit_above_two_cgroups() -> Truth {
     ground.program(
         "outsider",
         &format!(
-            "{}\nopen {unlimited} direct\nwrite {unlimited} 0 4m\nawait {known}\nforever\nsleep 300\nread {unlimited} 0 2m",
+            "{}\nopen {unlimited} direct\nwrite {unlimited} 0 4m\nawait {known}\nforever\nsleep 300\nread {unlimited} \
+             0 2m",
             put(&outside)
         ),
     );
@@ -52,7 +53,8 @@ fn limit_above_two_cgroups() -> Truth {
     Truth { culprit: CULPRIT, innocent: Some("outsider/"), ..victim.suffered("io_throttle") }
 }
 
-/// The pages of a file count for the cgroup of the task that first made it dirty. The victim, which has no limit, syncs the file.
+/// The pages of a file count for the cgroup of the task that first made it dirty. The victim, which has no limit, syncs
+/// the file.
 fn limit_of_the_owner_of_pages() -> Truth {
     let ground = Ground::new();
     let disk = ground.ext4(64);
@@ -91,7 +93,8 @@ fn memory_high() -> Truth {
     Truth { culprit: CULPRIT, innocent: Some("outsider/"), ..victim.suffered("reclaim_throttle") }
 }
 
-/// What a device can do, by `io.cost.model`: 2 MB a second. All cgroups but the root one wait for their shares of it by weight.
+/// What a device can do, by `io.cost.model`: 2 MB a second. All cgroups but the root one wait for their shares of it by
+/// weight.
 fn limit_by_cost(ground: &Ground, disk: &Disk) {
     let number = &disk.number;
     let rates = "rbps=2000000 rseqiops=1000 rrandiops=1000 wbps=2000000 wseqiops=1000 wrandiops=1000";

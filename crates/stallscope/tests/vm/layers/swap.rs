@@ -33,8 +33,9 @@ impl Swap {
         Swap { small, reclaimed: Group::new("reclaimed", &[]), _disk: disk }
     }
 
-    /// A task that reads a file in memory twice into a buffer that its cgroup has no room for: what it overwrites must be read back
-    /// from swap first, which on zram is the work of its CPU, as is what it writes there in reclaim. No device is waited for.
+    /// A task that reads a file in memory twice into a buffer that its cgroup has no room for: what it overwrites must
+    /// be read back from swap first, which on zram is the work of its CPU, as is what it writes there in reclaim. No
+    /// device is waited for.
     fn on_zram(&self, bottom: &Bottom) -> Scene {
         let read = self.small.run("dd if=/run/swapped-on-zram of=/dev/null bs=10M count=2");
         let script = format!("swapon {ZRAM}\n{read}\nswapoff {ZRAM}");
@@ -53,7 +54,8 @@ impl Swap {
             format!("sleep 1; echo 1 > {freeze}; sleep 1"),
             // Its pages are written first, and freed when reclaim finds them written.
             format!(
-                "for try in 1 2 3 4 5 6 7 8 9 10; do echo 0 > {high}; sleep 1; [ $(cat {current}) -gt 65536 ] || break; done"
+                "for try in 1 2 3 4 5 6 7 8 9 10; do echo 0 > {high}; sleep 1; [ $(cat {current}) -gt 65536 ] || \
+                 break; done"
             ),
             format!("echo max > {high}"),
             format!("echo 0 > {freeze}; sleep 6; kill $!; wait; swapoff {DISK}"),

@@ -6,8 +6,8 @@ use crate::blame::facts::rows::row_order;
 use crate::blame::facts::rows::run_delays::queued;
 use crate::hashing::FastMap;
 
-/// Rows by task. Those of one task arrive nearly in order and are near each other in memory, which makes them cheap to sort: all
-/// rows of a long run are far more than any cache holds.
+/// Rows by task. Those of one task arrive nearly in order and are near each other in memory, which makes them cheap to
+/// sort: all rows of a long run are far more than any cache holds.
 #[derive(Debug, Default)]
 pub(crate) struct Arrived(FastMap<u32, Vec<Row>>);
 
@@ -26,7 +26,8 @@ impl Arrived {
         self.0.values_mut().flatten()
     }
 
-    /// Ordered by task and start, with the short waits for a CPU that follow from them, and without rows that are parts of others.
+    /// Ordered by task and start, with the short waits for a CPU that follow from them, and without rows that are parts
+    /// of others.
     pub(crate) fn in_order(self) -> Vec<Row> {
         let mut tasks: Vec<(u32, Vec<Row>)> = self.0.into_iter().collect();
         tasks.sort_unstable_by_key(|(tid, _)| *tid);

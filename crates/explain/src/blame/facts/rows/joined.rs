@@ -3,8 +3,9 @@
 use crate::blame::facts::rows::Row;
 use crate::thresholds::RETRY_NS;
 
-/// How long after a sleep the next one begins at most that is between attempts at the same. Between two attempts that both failed a task did not get
-/// what it wanted. One sleep of that length may be missing, with the attempts around it: the tracer misses a few in a thousand.
+/// How long after a sleep the next one begins at most that is between attempts at the same. Between two attempts that
+/// both failed a task did not get what it wanted. One sleep of that length may be missing, with the attempts around it:
+/// the tracer misses a few in a thousand.
 pub(crate) fn until_next_attempt_ns(sleep: &Row) -> u64 {
     (sleep.end_ns - sleep.start_ns).saturating_add(RETRY_NS)
 }

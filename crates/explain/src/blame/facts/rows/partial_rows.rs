@@ -5,8 +5,8 @@ use model::stall::StallKind;
 use crate::blame::facts::rows::Row;
 use crate::hashing::FastMap;
 
-/// A wait reported several times while it lasts is one wait: its longest row covers it. So is a system call that is reported when it
-/// returns, and again when its work on the way back to user space is done.
+/// A wait reported several times while it lasts is one wait: its longest row covers it. So is a system call that is
+/// reported when it returns, and again when its work on the way back to user space is done.
 pub(crate) fn drop_partial_rows(rows: &mut Vec<Row>) {
     let repeats = |row: &Row| matches!(row.kind, StallKind::Blocked | StallKind::SystemCall);
     let mut ends: FastMap<(u32, u64, bool), u64> = FastMap::default();

@@ -1,5 +1,5 @@
-//! Short waits for a CPU of tasks of which only long waits are recorded, such as a server that has to share it: the kernel says how long a
-//! task had waited on run queues by each of these.
+//! Short waits for a CPU of tasks of which only long waits are recorded, such as a server that has to share it: the
+//! kernel says how long a task had waited on run queues by each of these.
 
 use model::stall::{StallKind, StallRecord};
 

@@ -10,7 +10,8 @@ use crate::thresholds::{SMALL_PART, passed_on_within_ns};
 
 pub(crate) const PROXY: Rule = Rule {
     id: "proxy-passes-on",
-    concludes: "A server passed a request on: its own request that begins right after it was asked and ends right before it answers is what its client waited \
+    concludes: "A server passed a request on: its own request that begins right after it was asked and ends right \
+                before it answers is what its client waited \
                 for.",
     from: "Requests and answers by sender and receiver, on both sides of the server.",
     because: "A proxy sends on what it receives at once, and passes back the answer at once.",
@@ -112,9 +113,9 @@ impl Answers {
         self.after(server, at_ns, at_ns)
     }
 
-    /// The same after a moment, if it had the request by an earlier one. Of answers that it sends at once, as an event loop does that
-    /// first takes up all requests and then answers them in any order, that to the first request: the work was for this one, and the others
-    /// waited for it.
+    /// The same after a moment, if it had the request by an earlier one. Of answers that it sends at once, as an event
+    /// loop does that first takes up all requests and then answers them in any order, that to the first request: the
+    /// work was for this one, and the others waited for it.
     pub(crate) fn after(&self, server: u32, after_ns: u64, asked_by_ns: u64) -> Option<(u32, u64)> {
         let all = self.sent.get(&server)?;
         let all = &all[all.partition_point(|answer| answer.sent_ns <= after_ns)..];
@@ -152,8 +153,8 @@ impl Answers {
         around
     }
 
-    /// The request of a server's own that begins and ends with one that it was asked at a time and answered at another: what it passed on to
-    /// the next server. Of several, the closest.
+    /// The request of a server's own that begins and ends with one that it was asked at a time and answered at another:
+    /// what it passed on to the next server. Of several, the closest.
     pub(crate) fn passed_on(&self, proxy: u32, asked_ns: u64, sent_ns: u64) -> Option<Answer> {
         let all = self.received.get(&proxy)?;
         let latest_ns = passed_on_within_ns(sent_ns.saturating_sub(asked_ns));
@@ -166,7 +167,8 @@ impl Answers {
         within.min_by_key(|answer| (answer.asked_ns - asked_ns) + (sent_ns - answer.sent_ns)).copied()
     }
 
-    /// Who sent a thread the latest answer between two times, to a request from before: what it slept for, whatever ended that sleep.
+    /// Who sent a thread the latest answer between two times, to a request from before: what it slept for, whatever
+    /// ended that sleep.
     pub(crate) fn sender(&self, client: u32, from_ns: u64, to_ns: u64) -> Option<u32> {
         let all = self.received.get(&client)?;
         let last = all[..all.partition_point(|answer| answer.sent_ns <= to_ns)].last()?;

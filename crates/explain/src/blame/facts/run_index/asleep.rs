@@ -50,7 +50,8 @@ impl RunIndex {
         self.without_request(row)
     }
 
-    /// Whether a task sleeps until a flush completes that it submitted itself: nothing but a limit keeps it from being queued.
+    /// Whether a task sleeps until a flush completes that it submitted itself: nothing but a limit keeps it from being
+    /// queued.
     pub(super) fn submits_flush(&self, row: &Row, request: &RequestRecord) -> bool {
         self.stack(row.stack.get()).is_some_and(|stack| stack.submitted) && request::begins_with_flush(request)
     }

@@ -30,8 +30,8 @@ impl RunIndex {
         true
     }
 
-    /// Adds rows of those that the tracer did not report itself: of all that lasted throughout, and of those for another task that began when
-    /// the tracer was not yet there. Call this before the rows are sorted.
+    /// Adds rows of those that the tracer did not report itself: of all that lasted throughout, and of those for
+    /// another task that began when the tracer was not yet there. Call this before the rows are sorted.
     pub(super) fn add_lasting_waits(&mut self) {
         let mut missing: Vec<&StallRecord> = self.lasting.values().filter(|known| lasts(known)).collect();
         missing.sort_unstable_by_key(|known| known.tid);

@@ -13,9 +13,11 @@ use crate::thresholds::SOON_NS;
 
 pub(crate) const RULE: Rule = Rule {
     id: "lock-by-owners",
-    concludes: "A lock of the kernel was held by the task that the waiting one found in the way, then by each that got it.",
+    concludes: "A lock of the kernel was held by the task that the waiting one found in the way, then by each that got \
+                it.",
     from: "The owner field of the lock when a task went to sleep for it, and the ends of all waits for that lock.",
-    because: "A task whose wait for a lock ends has it, until another one is found to have it. Of a file's lock, the owner may be one that waits as well: \
+    because: "A task whose wait for a lock ends has it, until another one is found to have it. Of a file's lock, the \
+              owner may be one that waits as well: \
               then it is the one that it waits for.",
     unless: "Readers of a lock: one of them is noted, which may have released it (`perhaps`).",
     example: Example {
@@ -96,8 +98,8 @@ impl Waits {
         Waits(waits)
     }
 
-    /// The holder that a task found when it went to sleep. For a file's lock, that may be the last of those who wait, too: then it
-    /// is the one that this one waits for.
+    /// The holder that a task found when it went to sleep. For a file's lock, that may be the last of those who wait,
+    /// too: then it is the one that this one waits for.
     fn holder(&self, row: &Row, releases: &Releases) -> Option<(u32, bool)> {
         let (lock, at_ns) = (row.lock.get()?, row.start_ns);
         let mut holder = (found(row, releases)?, row.holder_is_hint);

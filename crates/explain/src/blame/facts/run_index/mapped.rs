@@ -7,12 +7,14 @@ use crate::blame::facts::cause::Cause;
 use crate::blame::facts::rows::Row;
 
 impl RunIndex {
-    /// A file system has submitted the pages that are under writeback. Without a request of them, they are where it is mounted from.
+    /// A file system has submitted the pages that are under writeback. Without a request of them, they are where it is
+    /// mounted from.
     pub(super) fn or_mapper(&self, row: &Row, cause: Cause) -> Cause {
         if cause == Cause::WritebackWait && self.held_in(row).is_some() { Cause::Device } else { cause }
     }
 
-    /// The mapper that may hold the pages back that a row waits for: those of its detail, else those of its system call's file.
+    /// The mapper that may hold the pages back that a row waits for: those of its detail, else those of its system
+    /// call's file.
     pub(crate) fn held_in(&self, row: &Row) -> Option<&str> {
         if self.mappers.is_empty() {
             return None;

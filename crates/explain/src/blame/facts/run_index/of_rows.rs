@@ -23,7 +23,8 @@ impl RunIndex {
         }
     }
 
-    /// Flushes that a limit held before they became requests, which then bear no mark of it. Those that then waited in the queue have both causes.
+    /// Flushes that a limit held before they became requests, which then bear no mark of it. Those that then waited in
+    /// the queue have both causes.
     pub(super) fn find_held_flushes(&mut self) {
         let held = |row: &Row| {
             let place = row.request_at.get().filter(|_| row.kind == StallKind::OffCpu)?;

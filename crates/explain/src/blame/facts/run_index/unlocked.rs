@@ -9,12 +9,14 @@ pub(crate) const HELD_BY_IO: Rule = Rule {
     id: "io-holds-lock",
     concludes: "What a task waited for that an I/O had locked is that I/O.",
     from: "The stack that woke the sleeper ends an I/O, and a request completed then.",
-    because: "A buffer or a page under a read-ahead, of its own or of another task, is locked until the request ends, and no task holds it.",
+    because: "A buffer or a page under a read-ahead, of its own or of another task, is locked until the request ends, \
+              and no task holds it.",
     unless: "The lock is one of tasks: then a task releases it, not the end of an I/O.",
     example: Example {
         timeline: "
             call:read 7 |==============|
-            off       7 | ssssssssssss | call=read tp=contention_begin waker=5 waker_stack=up,xfs_buf_ioend,bio_endio request=1
+            off       7 | ssssssssssss | call=read tp=contention_begin waker=5 waker_stack=up,xfs_buf_ioend,bio_endio \
+            request=1
             request   1 | Q D         C| device=8,0",
         causes: "device 10, request_wait 2, running 2",
         chain: "thread 7: device 10",
@@ -30,22 +32,25 @@ pub(crate) const ANSWERED: Rule = Rule {
     example: Example {
         timeline: "
             op:read   7 |==================|
-            off       7 | ssssssssssssssss | stack=folio_wait_bit_common,filemap_read waker=4 waker_stack=fuse_request_end,fuse_dev_do_write",
+            off       7 | ssssssssssssssss | stack=folio_wait_bit_common,filemap_read waker=4 \
+            waker_stack=fuse_request_end,fuse_dev_do_write",
         causes: "network_fs 16, running 2",
         chain: "thread 7: network_fs 16 < thread 4: unexplained 16",
     },
 };
 
 impl RunIndex {
-    /// Whether it slept for pages until the server of a FUSE file system answered. Its own stack shows a read like any other.
+    /// Whether it slept for pages until the server of a FUSE file system answered. Its own stack shows a read like any
+    /// other.
     pub(crate) fn is_answered(&self, row: &Row) -> bool {
         let rule = self.stack(row.stack.get()).and_then(|stack| stack.rule);
         let is_for_pages = rule.is_none_or(|rule| rule.on_request || rule.cause == Cause::PageFault);
         self.applies(&ANSWERED) && is_for_pages && self.waker_stack(row).is_some_and(|waker| waker.answers)
     }
 
-    /// Whether it slept until an I/O let go of what it had locked: a buffer or a page, under a read-ahead of its own or of another task, is locked
-    /// until the request ends, and no task holds it. It follows from what woke the sleeper, and from the request that ended then.
+    /// Whether it slept until an I/O let go of what it had locked: a buffer or a page, under a read-ahead of its own or
+    /// of another task, is locked until the request ends, and no task holds it. It follows from what woke the sleeper,
+    /// and from the request that ended then.
     pub(super) fn is_held_by_io(&self, row: &Row) -> bool {
         self.applies(&HELD_BY_IO) && self.names_request(row) && self.waker_stack(row).is_some_and(|waker| waker.ends_io)
     }

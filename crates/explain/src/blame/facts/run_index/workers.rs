@@ -1,4 +1,5 @@
-//! Who serves the requests of a device that is no hardware: the worker of a loop device, the server of a disk of the network.
+//! Who serves the requests of a device that is no hardware: the worker of a loop device, the server of a disk of the
+//! network.
 
 use std::collections::HashMap;
 
@@ -22,7 +23,8 @@ impl RunIndex {
         self.workers = workers.into_iter().map(|(device, rows)| (device, innermost(rows))).collect();
     }
 
-    /// Loop devices, each with a disk that its worker waited for: the file is there. Through the page cache no request has one beneath it.
+    /// Loop devices, each with a disk that its worker waited for: the file is there. Through the page cache no request
+    /// has one beneath it.
     pub(super) fn below_workers(&self) -> impl Iterator<Item = (DeviceNumber, DeviceNumber)> {
         let pair = |row: &Row| {
             let device = loop_of(self.names.get(row.work?))?;
@@ -31,8 +33,8 @@ impl RunIndex {
         self.rows.iter().filter_map(pair)
     }
 
-    /// The kernel's worker receives the answers of a disk of the network. What its server, if that is a process of this machine, waited for
-    /// until it answered is what the disk's requests waited for.
+    /// The kernel's worker receives the answers of a disk of the network. What its server, if that is a process of this
+    /// machine, waited for until it answered is what the disk's requests waited for.
     fn find_network_servers(&self, workers: &mut HashMap<DeviceNumber, Vec<Covered>>) {
         let numbers: HashMap<&str, DeviceNumber> =
             self.disk_names.iter().map(|(at, name)| (name.as_str(), *at)).collect();

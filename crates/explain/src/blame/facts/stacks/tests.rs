@@ -84,7 +84,8 @@ fn real_stacks_of_6_18() {
         ),
         ("write_all_supers < btrfs_sync_log < btrfs_sync_file", "fs_transaction: btrfs log tree"),
         (
-            "xlog_wait_on_iclog < xfs_log_force_seq < __xfs_trans_commit < xfs_sync_sb < xfs_log_quiesce < xfs_fs_freeze \
+            "xlog_wait_on_iclog < xfs_log_force_seq < __xfs_trans_commit < xfs_sync_sb < xfs_log_quiesce < \
+             xfs_fs_freeze \
              < freeze_super",
             "fs_log: XFS log write",
         ),

@@ -1,5 +1,5 @@
-//! Limits of dirty pages: the machine's, from a counter, and a memory cgroup's, which is a part of its memory; and on which disks dirty
-//! pages were.
+//! Limits of dirty pages: the machine's, from a counter, and a memory cgroup's, which is a part of its memory; and on
+//! which disks dirty pages were.
 
 use std::collections::HashMap;
 
@@ -48,8 +48,8 @@ impl DirtyDisks {
         DirtyDisks(disks)
     }
 
-    /// The disk whose pages fill the limit, where that is not the disk of the throttled writer: its own has less than half of all,
-    /// and another one more than it.
+    /// The disk whose pages fill the limit, where that is not the disk of the throttled writer: its own has less than
+    /// half of all, and another one more than it.
     pub(crate) fn fullest_other(&self, own: &DirtyPages, at_ns: u64) -> Option<DeviceNumber> {
         if own.device_dirty_bytes >= own.dirty_bytes / 2 {
             return None;

@@ -102,7 +102,8 @@ impl Disks {
         }
     }
 
-    /// The disk that a detail is about: that of its device or, of a shrinker, of the name that the file system has for it.
+    /// The disk that a detail is about: that of its device or, of a shrinker, of the name that the file system has for
+    /// it.
     pub(crate) fn of_detail(&self, detail: &Detail) -> Option<DeviceNumber> {
         if let Detail::Shrinker { file_system: Some((_, name)), .. } = detail {
             return self.disks.get(name).copied().or_else(|| DeviceNumber::parse(name));
@@ -127,7 +128,8 @@ pub(crate) fn loop_of(work: &str) -> Option<DeviceNumber> {
     Some(DeviceNumber::new(LOOP_MAJOR, work.strip_prefix("loop")?.parse().ok()?))
 }
 
-/// The disk of the network (NBD) whose answers a workqueue receives (Linux 4.12 to 7.3: `knbd0-recv`, later `nbd0-recv`).
+/// The disk of the network (NBD) whose answers a workqueue receives (Linux 4.12 to 7.3: `knbd0-recv`, later
+/// `nbd0-recv`).
 pub(crate) fn network_disk_of(work: &str) -> Option<&str> {
     let disk = work.strip_suffix("-recv")?;
     Some(disk.strip_prefix('k').unwrap_or(disk)).filter(|disk| disk.starts_with("nbd"))

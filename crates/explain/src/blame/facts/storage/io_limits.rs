@@ -24,8 +24,8 @@ pub(crate) fn is_limit(metric: &str) -> bool {
     metric == IN_FLIGHT || LIMITS.iter().any(|(name, _)| *name == metric)
 }
 
-/// The disks, by identity and by name, that had no request at any of the samples, of which there are several. A limit has the name of a disk that
-/// is younger than the recording.
+/// The disks, by identity and by name, that had no request at any of the samples, of which there are several. A limit
+/// has the name of a disk that is younger than the recording.
 pub(crate) fn idle(series: &SeriesSet) -> BTreeSet<String> {
     let (Some(first), Some(last)) = (series.headers().first(), series.headers().last()) else {
         return BTreeSet::new();
@@ -35,8 +35,8 @@ pub(crate) fn idle(series: &SeriesSet) -> BTreeSet<String> {
     idle.flat_map(|disk| [Some(disk.instance.clone()), disk.device.clone()]).flatten().collect()
 }
 
-/// The limits that any cgroup had: identity of the disk, and what is limited; and the rate per second, if each cgroup that had one there had
-/// the same, all the time.
+/// The limits that any cgroup had: identity of the disk, and what is limited; and the rate per second, if each cgroup
+/// that had one there had the same, all the time.
 pub(crate) fn of(series: &SeriesSet) -> BTreeMap<(String, &'static str), Option<u64>> {
     let (Some(first), Some(last)) = (series.headers().first(), series.headers().last()) else {
         return BTreeMap::new();

@@ -1,4 +1,5 @@
-//! Devices of the device mapper and md that may hold back what a file system gives them: until they pass it on, the disk below has no request.
+//! Devices of the device mapper and md that may hold back what a file system gives them: until they pass it on, the
+//! disk below has no request.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -69,7 +70,8 @@ impl Mappers {
     }
 }
 
-/// Whether a device of the device mapper gives what it gets to a thread of its own. Those of arrays also write for nobody (resync).
+/// Whether a device of the device mapper gives what it gets to a thread of its own. Those of arrays also write for
+/// nobody (resync).
 fn hands_over(of: &Device) -> bool {
     let kind = of.mapper.as_ref().and_then(|mapper| mapper.kind.as_deref());
     of.name.starts_with("dm-") && kind.is_some_and(|kind| !PASS_ON.contains(&kind) && !ARRAYS.contains(&kind))

@@ -29,7 +29,8 @@ pub fn is_of_limits(metric: &str) -> bool {
         || dirty_limit::is_limit(metric)
 }
 
-/// The limits that were reached, the cgroups whose limits were sampled, and what cgroups read again, also without a limit.
+/// The limits that were reached, the cgroups whose limits were sampled, and what cgroups read again, also without a
+/// limit.
 #[derive(Debug, Default)]
 pub(crate) struct MemoryLimits {
     reached: Vec<Reached>,

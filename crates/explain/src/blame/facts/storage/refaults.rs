@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use crate::series::{Series, SeriesSet};
 
-/// Pages of a cgroup that are read again after they were evicted, of version 1 and 2 (of files; older kernels do not count these apart).
+/// Pages of a cgroup that are read again after they were evicted, of version 1 and 2 (of files; older kernels do not
+/// count these apart).
 pub(crate) const REFAULTS: [&str; 4] = [
     "cgroups.memory.stat.total_workingset_refault_file",
     "cgroups.memory.stat.total_workingset_refault",

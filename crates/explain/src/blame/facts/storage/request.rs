@@ -37,7 +37,8 @@ pub(crate) fn cause_at(request: &RequestRecord, at_ns: u64) -> Option<Cause> {
     }
 }
 
-/// From its first issue to its last, a request that is retried was at a device that failed; and from its last, if it did not succeed.
+/// From its first issue to its last, a request that is retried was at a device that failed; and from its last, if it
+/// did not succeed.
 fn failing_at(request: &RequestRecord, at_ns: u64) -> Option<Cause> {
     let reached = |moment: Option<u64>| moment.is_some_and(|moment| moment <= at_ns);
     let is_last = reached(request.issued_ns);
@@ -50,14 +51,15 @@ fn first_issued_ns(request: &RequestRecord) -> Option<u64> {
     request.parts.as_deref()?.failures.first_issued_ns
 }
 
-/// Whether it failed in the end, by the device's fault: an operation that is not supported, or cannot be done without a wait, is none.
+/// Whether it failed in the end, by the device's fault: an operation that is not supported, or cannot be done without a
+/// wait, is none.
 pub(crate) fn is_failed(request: &RequestRecord) -> bool {
     let name = request.errno.map(model::errno::name);
     name.is_some_and(|name| !matches!(name, Some("EOPNOTSUPP" | "ENOSPC" | "EAGAIN")))
 }
 
-/// When a throttled request went on. Throttling delays bios before they are queued. Some, such as flushes, are never inserted nor
-/// issued.
+/// When a throttled request went on. Throttling delays bios before they are queued. Some, such as flushes, are never
+/// inserted nor issued.
 pub(crate) fn released_ns(request: &RequestRecord) -> u64 {
     let entered = request.inserted_ns.or(request.issued_ns);
     entered.or(request.queued_ns).or(request.got_ns).unwrap_or(request.completed_ns)
@@ -110,8 +112,9 @@ mod tests {
     use super::cause_at;
     use crate::blame::facts::cause::Cause;
 
-    /// Letters at the tens of a line are moments: Q queued, P a flush is at the device, I inserted, D issued, T the data is
-    /// transferred, F the next flush is at the device, E issued for the first time, and failed, C completed; `t`: throttled, `!`: with an error.
+    /// Letters at the tens of a line are moments: Q queued, P a flush is at the device, I inserted, D issued, T the
+    /// data is transferred, F the next flush is at the device, E issued for the first time, and failed, C completed;
+    /// `t`: throttled, `!`: with an error.
     fn request(line: &str) -> RequestRecord {
         let at = |letter: char| line.find(letter).map(|at| at as u64);
         RequestRecord {

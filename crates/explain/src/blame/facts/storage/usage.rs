@@ -12,7 +12,8 @@ use crate::hashing::{FastMap, FastSet};
 
 /// No interval is longer: the tracer ends one twice a second. A longer one would be searched for every wait.
 const LONGEST_NS: u64 = 24 * 3600 * 1_000_000_000;
-/// No interval has more bytes, requests or nanoseconds. Larger numbers come from damaged rows, and their products exceed the range.
+/// No interval has more bytes, requests or nanoseconds. Larger numbers come from damaged rows, and their products
+/// exceed the range.
 const MOST: u64 = 1 << 60;
 
 /// What is scarce.
@@ -194,7 +195,8 @@ impl Usage {
         self.borders.is_empty()
     }
 
-    /// The time between two borders that holds all of a time: in it, the same intervals are known. `None` where there is none.
+    /// The time between two borders that holds all of a time: in it, the same intervals are known. `None` where there
+    /// is none.
     pub(crate) fn span_of(&self, from_ns: u64, to_ns: u64) -> Option<(u64, u64)> {
         let after = self.borders.partition_point(|border| *border <= from_ns);
         let span = (*self.borders.get(after.checked_sub(1)?)?, *self.borders.get(after)?);
@@ -243,8 +245,8 @@ impl Usage {
         self.writers.get(&(device, cgroup)).is_some_and(|pids| pids.contains(&pid))
     }
 
-    /// Whether a process writes to what lies on a file of a device, and nothing written to the device counts for its cgroup: it comes down
-    /// through the page cache, and counts for the kernel thread that makes these pages dirty.
+    /// Whether a process writes to what lies on a file of a device, and nothing written to the device counts for its
+    /// cgroup: it comes down through the page cache, and counts for the kernel thread that makes these pages dirty.
     pub(crate) fn writes_through_pages(&self, device: DeviceNumber, pid: u32) -> bool {
         let above = self.on(device);
         let is_it = |(on, cgroup): &(DeviceNumber, Name)| {
@@ -265,7 +267,8 @@ impl Usage {
         reads || writers.any(|(_, pids)| pids.contains(&pid))
     }
 
-    /// Whether a process used a device in such a cgroup: with cgroups of version 1, not the one in whose memory limits it is.
+    /// Whether a process used a device in such a cgroup: with cgroups of version 1, not the one in whose memory limits
+    /// it is.
     pub(crate) fn is_in(&self, pid: u32, is_wanted: impl Fn(Name) -> bool) -> bool {
         let reads_in =
             || self.readers.values().filter_map(|of| of.get(&pid)).flatten().any(|&cgroup| is_wanted(cgroup));
@@ -334,7 +337,8 @@ impl Usage {
         devices.filter(|device| !self.above.contains_key(device))
     }
 
-    /// The device that a process uses: the uppermost, where those that it uses lie above one another. `None` where it uses several.
+    /// The device that a process uses: the uppermost, where those that it uses lie above one another. `None` where it
+    /// uses several.
     pub(crate) fn only_device_of(&self, pid: u32) -> Option<DeviceNumber> {
         let its = |(device, pids): (&DeviceNumber, &HashSet<u32>)| pids.contains(&pid).then_some(*device);
         let devices: Vec<DeviceNumber> = self.known.iter().filter_map(its).collect();

@@ -42,7 +42,8 @@ fn a_limit_of_the_cgroup_that_owns_the_pages_is_used_up_there() {
 fn paused(throttled: u64) -> (String, Option<String>) {
     let mut stage = stage(
         "op:write  7 |==========|
-         off       7 |ssssssssss| stack=balance_dirty_pages detail=dirty_pages;8,0;9437184,9437184,1048576,1048576,1048576;8:0",
+         off       7 |ssssssssss| stack=balance_dirty_pages \
+         detail=dirty_pages;8,0;9437184,9437184,1048576,1048576,1048576;8:0",
     );
     let used = |resource| UsageRecord {
         device: Some(DISK),

@@ -29,7 +29,8 @@ fn counters() -> SeriesSet {
     series
 }
 
-/// Of pauses from 0 to 10 ms and then at `again_ms`, by a process that makes 1 MiB dirty in each ms, in a recording of `ended_ms`.
+/// Of pauses from 0 to 10 ms and then at `again_ms`, by a process that makes 1 MiB dirty in each ms, in a recording of
+/// `ended_ms`.
 fn bursts(again_ms: u64, ended_ms: u64, words: &str) -> Option<Vec<(u64, bool)>> {
     let pause = "|ssssssssss|";
     let mut stage = stage(&format!("op:write 7 |==========|\noff 7 {pause} stack=balance_dirty_pages {words}"));
@@ -64,7 +65,8 @@ fn pauses_that_follow_one_another_are_a_burst_which_ends_or_not() {
     assert_eq!(bursts(500, 1000, "watched"), Some(vec![(510, false)]), "the command's work ends with the recording");
 }
 
-/// Process 8 fills what the cgroup of process 7 may have dirty, and process 9, which is elsewhere, writes more to the same disk.
+/// Process 8 fills what the cgroup of process 7 may have dirty, and process 9, which is elsewhere, writes more to the
+/// same disk.
 fn blamed_for_pages(limit_mib: u64) -> Vec<String> {
     let detail = format!("dirty_pages;7,0;{},{},{MIB},{MIB},{MIB};7:0", 9 * MIB, limit_mib * MIB);
     let stage =

@@ -325,7 +325,8 @@ fn a_frozen_cgroup_is_the_root_blocker_where_nobody_is_known() {
     let explanation = stage(
         "
         off 7 |  ssssssssssss  | call=recvfrom awaits=answer waker=9
-        off 9 |sssssssssssss   | call=epoll_wait awaits=message stack=__refrigerator state=32768 detail=freezer;;1;/batch waker=3",
+        off 9 |sssssssssssss   | call=epoll_wait awaits=message stack=__refrigerator state=32768 \
+        detail=freezer;;1;/batch waker=3",
     )
     .explain();
     assert_eq!(culprit(&explanation), "stopped nobody");

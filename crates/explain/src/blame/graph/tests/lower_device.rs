@@ -57,7 +57,8 @@ fn a_worker_that_sleeps_gives_its_own_cause() {
     assert_eq!(shares(&stage(&other).explain()), "device 16, running 2");
 }
 
-/// A sync waits for the flusher, the flusher for a page that another task locks to write it, and that one for the limit.
+/// A sync waits for the flusher, the flusher for a page that another task locks to write it, and that one for the
+/// limit.
 #[test]
 fn a_wait_for_the_flusher_takes_the_causes_of_its_waits() {
     let drawing = "
@@ -107,7 +108,8 @@ fn a_limit_holds_the_flush_of_a_checkpoint() {
     let explanation = stage(
         "
         op:read   7 |================|
-        off       7 | ssssssssssssss | stack=submit_bio_wait,blkdev_issue_flush,jbd2_log_do_checkpoint,touch_atime request=1
+        off       7 | ssssssssssssss | stack=submit_bio_wait,blkdev_issue_flush,jbd2_log_do_checkpoint,touch_atime \
+        request=1
         request   1 |            QDC | device=8,0 kind=FWS",
     )
     .explain();
@@ -126,7 +128,8 @@ fn pages_of_a_fuse_file_system_come_from_its_server() {
         task      7 |                  | name=app
         task      4 |                  | name=server
         op:read   7 |==================|
-        off       7 | ssssssssssssssss | stack=folio_wait_bit_common,filemap_read waker=4 waker_stack=fuse_request_end,fuse_dev_do_write
+        off       7 | ssssssssssssssss | stack=folio_wait_bit_common,filemap_read waker=4 \
+        waker_stack=fuse_request_end,fuse_dev_do_write
         off       4 |  ssssssssssssss  | stack=jbd2_log_wait_commit";
     let explanation = stage(drawing).explain();
     assert_eq!(shares(&explanation), "network_fs 16, running 2");
@@ -139,7 +142,8 @@ fn pages_of_a_fuse_file_system_come_from_its_server() {
         "
         op:write  7 |==================|
         off       7 | ssssssssssssssss | stack=submit_bio_wait request=2
-        off       5 |  ssssssssss      | stack=folio_wait_bit_common,loop_process_work work=loop0 waker=4 waker_stack=fuse_request_end
+        off       5 |  ssssssssss      | stack=folio_wait_bit_common,loop_process_work work=loop0 waker=4 \
+        waker_stack=fuse_request_end
         request   2 | D             C  | device=7,0",
         "network_fs 10, device 6, running 2",
     );
@@ -185,12 +189,14 @@ fn a_request_of_a_disk_of_the_network_waits_for_what_its_server_waits_for() {
     assert_eq!(of_disk("nbd0", &remote).0, "device 16, running 2");
 }
 
-/// The request comes when the mapper passes the write on. What a file system keeps under writeback above a disk has no other place.
+/// The request comes when the mapper passes the write on. What a file system keeps under writeback above a disk has no
+/// other place.
 #[test]
 fn what_a_mapper_holds_back_is_at_its_device() {
     let drawing = "
         call:fsync 7 |==================| path=/x/f
-        off        7 | ssssssssssssssss | tp=folio_wait_writeback stack=folio_wait_writeback detail=inode;253,1;13 request=1
+        off        7 | ssssssssssssssss | tp=folio_wait_writeback stack=folio_wait_writeback detail=inode;253,1;13 \
+        request=1
         request    1 |             Q DC | tid=9 device=8,0 kind=W";
     let disk = |name: &str, number: &str, mapper: Option<(&str, &str)>| Device {
         number: number.into(),

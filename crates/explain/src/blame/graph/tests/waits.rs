@@ -141,7 +141,8 @@ fn a_loop_under_a_limit_has_its_part_of_the_journal_and_whole_turns() {
     assert_eq!((each.turns.len(), each.moved[0].bytes), (2, 24_000));
 }
 
-/// A journal without space: the task itself writes the checkpoint, and waits for a request. Reclaim waits for pages that are written.
+/// A journal without space: the task itself writes the checkpoint, and waits for a request. Reclaim waits for pages
+/// that are written.
 #[test]
 fn a_journal_or_reclaim_that_waits_for_a_request_leads_to_its_stages() {
     for (function, cause) in [("jbd2_log_do_checkpoint", "journal"), ("try_to_free_pages", "direct_reclaim")] {
@@ -161,7 +162,8 @@ fn a_journal_or_reclaim_that_waits_for_a_request_leads_to_its_stages() {
 fn a_lock_that_is_polled_for_leads_through_its_holder() {
     let drawing = "
         op:nanosleep 7 |============|
-        off          7 | ssssssssss | lock=1 holder=9 tp=posix_lock_inode call=clock_nanosleep stack=hrtimer_nanosleep state=1
+        off          7 | ssssssssss | lock=1 holder=9 tp=posix_lock_inode call=clock_nanosleep stack=hrtimer_nanosleep \
+        state=1
         call:fsync   9 |  ========= | path=/mnt/db-journal
         off          9 |  ssssssss  | stack=folio_wait_writeback waker=3 request=1 call=fsync
         request      1 |  Q    D C  | tid=9 throttled";
@@ -186,7 +188,8 @@ fn a_wait_has_the_disk_of_its_root_blockers() {
     assert!(culprits.iter().any(|disk| disk.to_string() == "8,0"), "{culprits:?}");
 }
 
-/// A journal's write to a loop device waits for the limit of the disk below, as its request shows, or as the device's worker does.
+/// A journal's write to a loop device waits for the limit of the disk below, as its request shows, or as the device's
+/// worker does.
 #[test]
 fn what_is_behind_a_wait_leads_below_a_loop_device() {
     let drawing = "

@@ -11,7 +11,8 @@ use crate::blame::rule::{Example, Rule};
 pub(crate) const RULE: Rule = Rule {
     id: "sleeps-by-choice",
     concludes: "While another task waited for it, a task slept because it wanted to.",
-    from: "Its call sleeps for a time; or a timer ended a sleep that was for nobody, in a futex (Java) or while a pipe that it reads was full.",
+    from: "Its call sleeps for a time; or a timer ended a sleep that was for nobody, in a futex (Java) or while a pipe \
+           that it reads was full.",
     because: "What such a task waits for is the time itself.",
     unless: "A poll with a deadline, which may wait for something else: it stays unexplained.",
     example: Example {

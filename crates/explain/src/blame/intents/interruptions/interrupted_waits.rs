@@ -10,9 +10,11 @@ use crate::thresholds::RETRY_NS;
 
 pub(crate) const RULE: Rule = Rule {
     id: "interrupted-wait-goes-on",
-    concludes: "A sleep that nobody ended, after which the task went on waiting for the same request, was for the task that ended the next one.",
+    concludes: "A sleep that nobody ended, after which the task went on waiting for the same request, was for the task \
+                that ended the next one.",
     from: "Two sleeps of one thread for one request, right after each other; the first has no waker.",
-    because: "A server looks for deadlocks, or a client for its deadline, from time to time and sleeps on. It is one wait, and its end says what it was for.",
+    because: "A server looks for deadlocks, or a client for its deadline, from time to time and sleeps on. It is one \
+              wait, and its end says what it was for.",
     unless: "Between the two the thread got what it waited for, and needed another thing: it was then woken.",
     example: Example {
         timeline: "
@@ -42,7 +44,8 @@ pub(crate) fn find(index: &RunIndex) -> Vec<(u32, Intent)> {
     found
 }
 
-/// Whether the rule says that a wait went on. Else a task that was woken got what it waited for: its next wait is another one.
+/// Whether the rule says that a wait went on. Else a task that was woken got what it waited for: its next wait is
+/// another one.
 pub(crate) fn has_gone_on(index: &RunIndex, row: &Row) -> bool {
     index.intents.of(row.at).is_some() && index.intents.rules_of(row.at).any(|rule| *rule == RULE)
 }

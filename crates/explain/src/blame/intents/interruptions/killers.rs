@@ -14,7 +14,8 @@ pub(crate) const RULE: Rule = Rule {
     unless: "The reader sends a signal as well: the row says only what woke the writer last.",
     example: Example {
         timeline: "
-            off 7 | ssssssss | call=write stack=anon_pipe_write,vfs_write state=1 watched waker=9 waker_stack=signal_wake_up_state,kill_something_info
+            off 7 | ssssssss | call=write stack=anon_pipe_write,vfs_write state=1 watched waker=9 \
+            waker_stack=signal_wake_up_state,kill_something_info
             off 9 | sssssss  | stack=xfs_log_force",
         causes: "peer 8",
         chain: "thread 7: peer 8",

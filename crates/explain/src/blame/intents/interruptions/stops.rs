@@ -17,8 +17,9 @@ use crate::waits::{Freezer, Path, Stopped};
 /// The manager of the machine's units.
 const MANAGER: u32 = 1;
 
-/// What a row whose time is a stop waits for; `None` where that is not known. The state when the task left the CPU says it. Where a
-/// task was frozen in its sleep only its cgroup, or the thaw that woke it, does; a poll shows only its stack.
+/// What a row whose time is a stop waits for; `None` where that is not known. The state when the task left the CPU says
+/// it. Where a task was frozen in its sleep only its cgroup, or the thaw that woke it, does; a poll shows only its
+/// stack.
 pub(crate) fn kind(index: &RunIndex, row: &Row) -> Option<WaitKind> {
     let freezer = index.detail(row).and_then(Detail::freezer);
     let thaws = || index.waker_stack(row).is_some_and(|waker| waker.thaws);

@@ -11,7 +11,8 @@ pub(crate) const RULE: Rule = Rule {
     id: "timer-acts-for-nobody",
     concludes: "No task and no request ended a sleep that a timer ended. A wait for an answer goes on.",
     from: "The stack of the task that woke it is in a timer's function.",
-    because: "A timer's interrupt runs on top of whatever task has the CPU. The tracer takes that task for the waker, what its system call does for \
+    because: "A timer's interrupt runs on top of whatever task has the CPU. The tracer takes that task for the waker, \
+              what its system call does for \
               the reason, and a request that completed right before for the one that was waited for.",
     unless: "The interrupted task did the same thing at that moment; the row of its next sleep shows that.",
     example: Example {

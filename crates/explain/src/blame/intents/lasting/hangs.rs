@@ -1,5 +1,6 @@
-//! Waits that had not ended with the recording, by what /proc showed of them then: the task at the other end of what a thread waits on, and
-//! what this task does. Where it is stopped, or has not read what it was sent, the wait is an operation: a thread that waits for it does not idle.
+//! Waits that had not ended with the recording, by what /proc showed of them then: the task at the other end of what a
+//! thread waits on, and what this task does. Where it is stopped, or has not read what it was sent, the wait is an
+//! operation: a thread that waits for it does not idle.
 
 use model::detail::{OtherEnd as End, Progress};
 use model::stall::{Awaits, StallKind, StallRecord, stall_flags};
@@ -24,14 +25,14 @@ fn has(record: &StallRecord, flag: u32) -> bool {
     record.flags.is_some_and(|flags| flags & flag != 0)
 }
 
-/// Whether its task can do nothing about what others wait for: it is stopped, or has slept for something else than a message throughout
-/// the recording.
+/// Whether its task can do nothing about what others wait for: it is stopped, or has slept for something else than a
+/// message throughout the recording.
 fn is_stuck(record: &StallRecord) -> bool {
     is_stopped(record) || (record.state == Some(UNINTERRUPTIBLE) && has(record, stall_flags::CUT))
 }
 
-/// Whether a task's title says that it waits for a lock, as those of PostgreSQL's sessions do, or its server has not accepted it, or has
-/// taken its request.
+/// Whether a task's title says that it waits for a lock, as those of PostgreSQL's sessions do, or its server has not
+/// accepted it, or has taken its request.
 fn says_that_it_waits(known: &StallRecord) -> bool {
     let unanswered = |progress: Progress| progress != Progress::Open;
     known.work.as_deref().and_then(Activity::of_title) == Some(Activity::WaitsForLock)
@@ -60,9 +61,9 @@ fn is_kept(index: &RunIndex, known: &StallRecord, next: &StallRecord) -> bool {
     both.is_some_and(|(its_ns, next_ns)| next_ns >= its_ns / 2)
 }
 
-/// The rows of waits that nobody ends because the task at the other end of their chain is stuck, and of those for an answer that has not come:
-/// of the `subjects`, or, where nobody is asked about, of all; and those for a file system's server, in which no task idles. They are sleeps
-/// that last.
+/// The rows of waits that nobody ends because the task at the other end of their chain is stuck, and of those for an
+/// answer that has not come: of the `subjects`, or, where nobody is asked about, of all; and those for a file system's
+/// server, in which no task idles. They are sleeps that last.
 pub(crate) fn find_hangs(index: &mut RunIndex, is_everything: bool) {
     let all = is_everything && !index.has_command;
     let mut tids: Vec<u32> = index.lasting.keys().copied().collect();
@@ -77,8 +78,8 @@ pub(crate) fn find_hangs(index: &mut RunIndex, is_everything: bool) {
     }
 }
 
-/// Whom a task surely waits for, having asked it for something. What /proc shows of a task that waits for one of several is a guess, until
-/// the tracer has seen that it asked.
+/// Whom a task surely waits for, having asked it for something. What /proc shows of a task that waits for one of
+/// several is a guess, until the tracer has seen that it asked.
 fn asked(index: &RunIndex, known: &StallRecord) -> Option<u32> {
     let is_guess = has(known, stall_flags::HOLDER_IS_HINT);
     let is_sure = match known.awaits {
@@ -93,7 +94,8 @@ fn has_asked(index: &RunIndex, tid: u32) -> bool {
     last_wait(index, tid).is_some_and(|at| index.row(at).noted.what == Some(Awaits::Answer))
 }
 
-/// The task itself, if the tracer saw that it asked its peer and got no answer. What the peer did shows whether the task idled.
+/// The task itself, if the tracer saw that it asked its peer and got no answer. What the peer did shows whether the
+/// task idled.
 fn unanswered(index: &RunIndex, tid: u32) -> Vec<u32> {
     let known = index.lasting.get(&tid).filter(|known| !is_stopped(known) && has_asked(index, tid));
     known.and_then(|known| asked(index, known)).map(|_| vec![tid]).unwrap_or_default()
@@ -122,8 +124,9 @@ fn hang(index: &RunIndex, tid: u32) -> Vec<u32> {
     if is_hung { chain } else { Vec::new() }
 }
 
-/// Tasks each of which waits for the next one, and the last for the first. Where one of them has more to send than the next one reads
-/// (a parent that writes all input of a filter whose output it does not read yet), none of them idles, and none goes on.
+/// Tasks each of which waits for the next one, and the last for the first. Where one of them has more to send than the
+/// next one reads (a parent that writes all input of a filter whose output it does not read yet), none of them idles,
+/// and none goes on.
 pub(crate) fn circle(index: &RunIndex, tid: u32) -> Option<Vec<u32>> {
     let (mut chain, mut sends) = (vec![tid], false);
     while chain.len() < CHAIN_TASKS {
@@ -190,7 +193,8 @@ pub(crate) fn other_ends(index: &RunIndex, tid: u32) -> Vec<OtherEnd> {
             call: next.filter(|next| !any_thread && !is_stopped(next)).and_then(|next| next.call.clone()),
             on: next.filter(|_| !any_thread).and_then(other_end).cloned(),
         });
-        // Any thread of the process may serve the other end, and all of them wait for a lock that one of them waits for.
+        // Any thread of the process may serve the other end, and all of them wait for a lock that one of them waits
+        // for.
         let leads_on = |next: &&StallRecord| !any_thread || next.awaits == Some(Awaits::Lock);
         known = next.filter(leads_on).filter(|_| !seen.contains(&peer));
         seen.push(peer);
@@ -201,8 +205,10 @@ pub(crate) fn other_ends(index: &RunIndex, tid: u32) -> Vec<OtherEnd> {
 pub(crate) const RULE: Rule = Rule {
     id: "other-end-is-stuck",
     concludes: "A wait that had not ended with the recording is for the task at its other end, which is stuck.",
-    from: "/proc shows, when the recording ends, the task at the other end of what a thread waits on, the task at the other end of its wait, and so on, up to a task that is \
-           stopped, has slept uninterruptibly throughout, or waits uninterruptibly or for a lock for most of the wait for it.",
+    from: "/proc shows, when the recording ends, the task at the other end of what a thread waits on, the task at the \
+           other end of its wait, and so on, up to a task that is \
+           stopped, has slept uninterruptibly throughout, or waits uninterruptibly or for a lock for most of the wait \
+           for it.",
     because: "Nobody idles who has asked something of a task that can answer nobody, or sent it what it has not read.",
     unless: "Any of several tasks may have the other end, or the last one sleeps for a message: it may be idle.",
     example: Example {

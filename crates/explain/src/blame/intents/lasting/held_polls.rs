@@ -31,9 +31,12 @@ type Last = (u64, bool);
 pub(crate) const RULE: Rule = Rule {
     id: "polled-wait-is-held",
     concludes: "A wait for storage that had not ended waits for a limit of its cgroup.",
-    from: "While it waited, a limit delayed at least half of the requests of its direction that the disk completed for its cgroup; or the file's disk \
-           never had anything to do, and a cgroup has a limit on it; otherwise the last request that the same task waited for, or a task of its cgroup, was held.",
-    because: "Only a completion says what a request went through. Requests of one cgroup, disk and direction pass the same limit, in their order.",
+    from: "While it waited, a limit delayed at least half of the requests of its direction that the disk completed for \
+           its cgroup; or the file's disk \
+           never had anything to do, and a cgroup has a limit on it; otherwise the last request that the same task \
+           waited for, or a task of its cgroup, was held.",
+    because: "Only a completion says what a request went through. Requests of one cgroup, disk and direction pass the \
+              same limit, in their order.",
     unless: "The disk itself hangs for this one request alone.",
     example: Example {
         timeline: "

@@ -16,7 +16,8 @@ use crate::thresholds::CHAIN_TASKS;
 
 pub(crate) const RELEASES_RULE: Rule = Rule {
     id: "lock-by-releases",
-    concludes: "A lock of user space was held by the task that ended the wait for it; before, by the task that ended the holder's own wait, and so on.",
+    concludes: "A lock of user space was held by the task that ended the wait for it; before, by the task that ended \
+                the holder's own wait, and so on.",
     from: "The chain of wakeups among the tasks that wait for one lock.",
     because: "Only its holder releases a lock of user space, and the kernel does not know holders of futexes.",
     unless: "A lock is released by another task than the one that took it (semaphores as signals).",
@@ -33,7 +34,8 @@ pub(crate) const RELEASES_RULE: Rule = Rule {
 pub(crate) const CIRCLE: Rule = Rule {
     id: "locks-in-a-circle",
     concludes: "Tasks that each wait for a lock that the next one holds are in a deadlock.",
-    from: "The holder of a lock waits, for at least half of that time, for a lock whose holder, in turn, is the first task.",
+    from: "The holder of a lock waits, for at least half of that time, for a lock whose holder, in turn, is the first \
+           task.",
     because: "None of them will release what the others wait for.",
     unless: "One of them waits for a turn with the same lock.",
     example: Example {
@@ -101,8 +103,8 @@ fn thread(index: &RunIndex, row: &Row, holder: u32) -> u32 {
     index.waker(row).filter(of_holder).unwrap_or(holder)
 }
 
-/// When a wait began for which its task may have slept several times: a timer interrupts those for the locks of databases, and between attempts
-/// a task sleeps as it likes.
+/// When a wait began for which its task may have slept several times: a timer interrupts those for the locks of
+/// databases, and between attempts a task sleeps as it likes.
 pub(crate) fn since_ns(index: &RunIndex, row: &Row) -> u64 {
     let of_attempts = || index.lock_turns.tried_since_ns(row).unwrap_or(row.start_ns);
     if index.awaits(row) == Some(Awaits::Lock) { series_began_ns(index, row) } else { of_attempts() }
@@ -114,7 +116,8 @@ pub(crate) fn deadlock(index: &RunIndex, row: &Row) -> Option<u32> {
     Some(waits.get(1).unwrap_or(&row).tid)
 }
 
-/// The lock waits of a deadlock, beginning with `row`: the next wait is that of the lock's holder, and the last lock is held by the first task.
+/// The lock waits of a deadlock, beginning with `row`: the next wait is that of the lock's holder, and the last lock is
+/// held by the first task.
 pub(crate) fn circle<'a>(index: &'a RunIndex, row: &'a Row) -> Option<Vec<&'a Row>> {
     let mut held = longest(index, row).filter(|_| index.applies(&CIRCLE))?;
     let mut waits = vec![row];
@@ -156,8 +159,9 @@ fn by_releases(index: &RunIndex, row: &Row) -> Vec<Held> {
     held
 }
 
-/// Whether a task may have waited for the lock that another one waits for since a moment, and was woken later. They are woken in the order in which
-/// they began: a task that began later, and had it earlier, waited for another lock, with this one.
+/// Whether a task may have waited for the lock that another one waits for since a moment, and was woken later. They are
+/// woken in the order in which they began: a task that began later, and had it earlier, waited for another lock, with
+/// this one.
 fn may_be_for_lock(index: &RunIndex, other: &Row, since_ns: u64) -> bool {
     takes_up_any_work(index, other) || series_began_ns(index, other) <= since_ns
 }

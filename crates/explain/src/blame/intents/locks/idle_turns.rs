@@ -1,5 +1,5 @@
-//! Servers whose threads or processes take turns at waiting for the next request, behind a lock: Apache's accept mutex, pools that share
-//! a connection. A worker that waits for such a turn idles, as the one that has it does.
+//! Servers whose threads or processes take turns at waiting for the next request, behind a lock: Apache's accept mutex,
+//! pools that share a connection. A worker that waits for such a turn idles, as the one that has it does.
 
 use std::collections::HashMap;
 
@@ -15,8 +15,10 @@ use crate::blame::rule::{Example, Rule};
 pub(crate) const RULE: Rule = Rule {
     id: "waits-for-its-turn-to-idle",
     concludes: "A task that waits behind a lock for its turn to wait for a request idles.",
-    from: "The task works on no request; the one that had the lock, and those of its name at other times, waited for a message for at least half of the time.",
-    because: "Servers let their threads or processes take turns at waiting for the next request (an accept mutex): a worker that waits for its turn has no work.",
+    from: "The task works on no request; the one that had the lock, and those of its name at other times, waited for a \
+           message for at least half of the time.",
+    because: "Servers let their threads or processes take turns at waiting for the next request (an accept mutex): a \
+              worker that waits for its turn has no work.",
     unless: "The holder works on a request, or waits for a disk.",
     example: Example {
         timeline: "
@@ -54,8 +56,8 @@ impl<'a> IdleTurns<'a> {
         IdleTurns { index, times }
     }
 
-    /// Whether an operation is a wait for such a turn: its task works on no request, and at other times does what the one before it
-    /// did; tasks of that name waited for a request for at least half of the time.
+    /// Whether an operation is a wait for such a turn: its task works on no request, and at other times does what the
+    /// one before it did; tasks of that name waited for a request for at least half of the time.
     pub(crate) fn has(&self, operation: &Operation) -> bool {
         if !self.index.applies(&RULE) {
             return false;

@@ -8,11 +8,14 @@ use crate::blame::rule::{Example, Rule};
 
 pub(crate) const RULE: Rule = Rule {
     id: "began-after-the-wait",
-    concludes: "A lock of user space was not held by the task that ended the wait for it, if that task began after the wait. Nobody is named.",
+    concludes: "A lock of user space was not held by the task that ended the wait for it, if that task began after the \
+                wait. Nobody is named.",
     from: "Whether the task that ended the wait began after it.",
-    because: "The lock was held before. The task that ended the wait gave it back for somebody else: the session of a prepared transaction is gone, and \
+    because: "The lock was held before. The task that ended the wait gave it back for somebody else: the session of a \
+              prepared transaction is gone, and \
               another one commits it.",
-    unless: "It got the lock from its holder while the other one waited, and gave it back: then its predecessor held it.",
+    unless: "It got the lock from its holder while the other one waited, and gave it back: then its predecessor held \
+             it.",
     example: Example {
         timeline: "
             off 7 | sssssssssssss  | call=semtimedop stack=do_semtimedop state=1 awaits=lock waker=9 newer

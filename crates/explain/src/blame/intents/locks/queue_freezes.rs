@@ -8,10 +8,14 @@ use crate::blame::rule::{Example, Rule};
 
 pub(crate) const RULE: Rule = Rule {
     id: "queue-frozen-by-drainer",
-    concludes: "A task that waits to enter a frozen request queue waits for the task that waits meanwhile for the queue's requests to complete.",
-    from: "The stacks of both waits, and that they overlap. The request whose completion woke it is one of the queue's, not its own.",
-    because: "To change a queue (its I/O scheduler, its size) the kernel first freezes it: nobody enters it until those inside are done, and the change is.",
-    unless: "Two queues are frozen at once: the rows do not say which one a task waits for, and the longer overlap is taken.",
+    concludes: "A task that waits to enter a frozen request queue waits for the task that waits meanwhile for the \
+                queue's requests to complete.",
+    from: "The stacks of both waits, and that they overlap. The request whose completion woke it is one of the \
+           queue's, not its own.",
+    because: "To change a queue (its I/O scheduler, its size) the kernel first freezes it: nobody enters it until \
+              those inside are done, and the change is.",
+    unless: "Two queues are frozen at once: the rows do not say which one a task waits for, and the longer overlap is \
+             taken.",
     example: Example {
         timeline: "
             off 7 |   sssssssss   | stack=__bio_queue_enter,submit_bio waker=8 request=1

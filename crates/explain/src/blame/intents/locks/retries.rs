@@ -10,15 +10,20 @@ use crate::blame::rule::{Example, Rule};
 
 pub(crate) const RULE: Rule = Rule {
     id: "sleep-before-next-attempt",
-    concludes: "A task that sleeps between attempts at a lock waits for the lock, not for the task that ends that sleep.",
-    from: "The kernel refuses the lock, or a name that exists; the sleep begins at once: by a timer, or in a wait for a child that sleeps, as in scripts.",
-    because: "The task would go on at once if it got what it tried to get. The timer or the child only says when it tries again.",
+    concludes: "A task that sleeps between attempts at a lock waits for the lock, not for the task that ends that \
+                sleep.",
+    from: "The kernel refuses the lock, or a name that exists; the sleep begins at once: by a timer, or in a wait for \
+           a child that sleeps, as in scripts.",
+    because: "The task would go on at once if it got what it tried to get. The timer or the child only says when it \
+              tries again.",
     unless: "It does other work after one refusal: only attempts that repeat are an operation.",
     example: Example {
         timeline: "
-            off  7 | sssss           | call=wait4 stack=do_wait state=1 tp=name_taken lock=1 holder=9 waker=8 awaits=child
+            off  7 | sssss           | call=wait4 stack=do_wait state=1 tp=name_taken lock=1 holder=9 waker=8 \
+            awaits=child
             off  8 | sssss           | call=clock_nanosleep stack=hrtimer_nanosleep state=1
-            off  7 |       sssss     | call=wait4 stack=do_wait state=1 tp=name_taken lock=1 holder=9 waker=10 awaits=child
+            off  7 |       sssss     | call=wait4 stack=do_wait state=1 tp=name_taken lock=1 holder=9 waker=10 \
+            awaits=child
             off  9 |sssssssssss      | stack=xfs_log_force
             freed 9 |           =     | lock=1",
         causes: "lock 10, unexplained 1",

@@ -8,8 +8,8 @@ use crate::blame::intents::interruptions::interrupted_waits;
 use crate::blame::intents::requests::pollers::takes_up_any_work;
 use crate::thresholds::RETRY_NS;
 
-/// Since when a task needed the one that it waits for, if that is known. A thread that only waits for whatever comes next may have handed out its
-/// work before, and so may one of a runtime whose threads take up what another one began.
+/// Since when a task needed the one that it waits for, if that is known. A thread that only waits for whatever comes
+/// next may have handed out its work before, and so may one of a runtime whose threads take up what another one began.
 pub(crate) fn needed_since_ns(index: &RunIndex, asleep: &Row) -> Option<u64> {
     match index.awaits(asleep) {
         Some(Awaits::Lock) if !takes_up_any_work(index, asleep) => Some(series_began_ns(index, asleep)),
@@ -18,7 +18,8 @@ pub(crate) fn needed_since_ns(index: &RunIndex, asleep: &Row) -> Option<u64> {
     }
 }
 
-/// Whether a server's thread that waits for another one had just waited for a lock, for longer, in its work for the same request.
+/// Whether a server's thread that waits for another one had just waited for a lock, for longer, in its work for the
+/// same request.
 fn was_busy(index: &RunIndex, asleep: &Row) -> bool {
     let Some(asked_ns) = index.asked_ns(asleep) else { return false };
     let from_ns = asleep.start_ns.saturating_sub(RETRY_NS);

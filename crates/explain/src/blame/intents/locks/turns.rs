@@ -1,5 +1,6 @@
-//! Threads that take turns at something that only one of them may do at a time, such as to write and sync a log. Java, Go and
-//! condition variables let a thread wait for a lock and for work in the same way: what it does next tells them apart.
+//! Threads that take turns at something that only one of them may do at a time, such as to write and sync a log. Java,
+//! Go and condition variables let a thread wait for a lock and for work in the same way: what it does next tells them
+//! apart.
 
 use model::stall::{Awaits, StallKind};
 
@@ -17,10 +18,13 @@ const ROWS: usize = 64;
 
 pub(crate) const RULE: Rule = Rule {
     id: "waits-for-its-turn",
-    concludes: "A thread that seemed to wait for work waited for a lock: for its turn at what only one thread may do at a time.",
-    from: "The thread then sleeps for storage in the call in which the thread that woke it had just slept, and such turns of others took at least half of \
+    concludes: "A thread that seemed to wait for work waited for a lock: for its turn at what only one thread may do \
+                at a time.",
+    from: "The thread then sleeps for storage in the call in which the thread that woke it had just slept, and such \
+           turns of others took at least half of \
            its wait.",
-    because: "Java, Go and condition variables let a thread wait for a lock and for work in the same way. A worker is given work by a thread that does \
+    because: "Java, Go and condition variables let a thread wait for a lock and for work in the same way. A worker is \
+              given work by a thread that does \
               not do it itself; a thread that waits for its turn does the same as the one before.",
     unless: "A thread hands out what it also does itself: its workers then seem to take turns.",
     example: Example {

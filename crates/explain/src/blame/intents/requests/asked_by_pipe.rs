@@ -12,8 +12,10 @@ use crate::thresholds::SOON_NS;
 pub(crate) const RULE: Rule = Rule {
     id: "asked-by-pipe",
     concludes: "A read of a pipe waits for an answer.",
-    from: "Right before its read, the reader woke the later writer from a wait for a message, and the writer has waited for none since.",
-    because: "It is a request and its answer, whatever the two did before. A stage of a pipeline wakes the one behind it, which wakes no stage before it; a \
+    from: "Right before its read, the reader woke the later writer from a wait for a message, and the writer has \
+           waited for none since.",
+    because: "It is a request and its answer, whatever the two did before. A stage of a pipeline wakes the one behind \
+              it, which wakes no stage before it; a \
               writer that the reader made room for did not wait for a message.",
     unless: "The writer had the request already and sleeps for it elsewhere: then its own sleep says what it does.",
     example: Example {

@@ -1,5 +1,5 @@
-//! Equal waits of a client for one server: whether enough is known of each of them depends on what its server did in short moments, and on
-//! whose time its timers interrupted. Where enough of them are stalls, all of them are.
+//! Equal waits of a client for one server: whether enough is known of each of them depends on what its server did in
+//! short moments, and on whose time its timers interrupted. Where enough of them are stalls, all of them are.
 
 use std::collections::HashMap;
 
@@ -13,9 +13,12 @@ use crate::thresholds::{EQUAL_WAITS_FACTOR, EQUAL_WAITS_UNKNOWN};
 
 pub(crate) const RULE: Rule = Rule {
     id: "equal-waits-are-alike",
-    concludes: "A wait of the recorded command of which too little is known is a stall if enough equal waits for the same server are.",
-    from: "Waits of one process for one program that differ by less than a factor of two, at least a quarter of which are known stalls.",
-    because: "Whether enough is known of each of them depends on what the server did in short moments, and on whose time its timers interrupted.",
+    concludes: "A wait of the recorded command of which too little is known is a stall if enough equal waits for the \
+                same server are.",
+    from: "Waits of one process for one program that differ by less than a factor of two, at least a quarter of which \
+           are known stalls.",
+    because: "Whether enough is known of each of them depends on what the server did in short moments, and on whose \
+              time its timers interrupted.",
     unless: "The client asked for what was not there yet: such waits are longer, or outnumber the stalls.",
     example: Example {
         timeline: "

@@ -9,10 +9,12 @@ use crate::blame::rule::{Example, Rule};
 
 pub(crate) const RULE: Rule = Rule {
     id: "fifo-opened-by-other-end",
-    concludes: "An open of a FIFO that the recorded command, or a task that is asked about, waited in was a wait for the task that opened the other end.",
+    concludes: "An open of a FIFO that the recorded command, or a task that is asked about, waited in was a wait for \
+                the task that opened the other end.",
     from: "The stack of the wait, and the task that ended it.",
     because: "The kernel lets an open of a FIFO return when its other end is opened, and wakes it from that open.",
-    unless: "A program that reads a FIFO for its next work idles there: of tasks that nobody asks about nothing is concluded.",
+    unless: "A program that reads a FIFO for its next work idles there: of tasks that nobody asks about nothing is \
+             concluded.",
     example: Example {
         timeline: "
             off 7 | ssssssssssss  | call=openat stack=wait_for_partner,fifo_open state=1 waker=9 watched

@@ -11,14 +11,19 @@ use crate::blame::rule::{Example, Rule};
 
 pub(crate) const RULE: Rule = Rule {
     id: "refused-until-server-listens",
-    concludes: "A task that sleeps between refused attempts to connect waits for the task that then begins to listen there.",
-    from: "The kernel refuses the connection; the sleep begins at once. The first task that listens at that address or port after it.",
+    concludes: "A task that sleeps between refused attempts to connect waits for the task that then begins to listen \
+                there.",
+    from: "The kernel refuses the connection; the sleep begins at once. The first task that listens at that address or \
+           port after it.",
     because: "An attempt succeeds as soon as a server listens, and not before.",
-    unless: "The address belongs to another machine, or the server was started because of the attempts: then it is new, and has done nothing that the chain could lead to.",
+    unless: "The address belongs to another machine, or the server was started because of the attempts: then it is \
+             new, and has done nothing that the chain could lead to.",
     example: Example {
         timeline: "
-            off  7 | sssss            | call=clock_nanosleep stack=hrtimer_nanosleep state=1 tp=connection_refused lock=1
-            off  7 |       sssss      | call=clock_nanosleep stack=hrtimer_nanosleep state=1 tp=connection_refused lock=1
+            off  7 | sssss            | call=clock_nanosleep stack=hrtimer_nanosleep state=1 tp=connection_refused \
+            lock=1
+            off  7 |       sssss      | call=clock_nanosleep stack=hrtimer_nanosleep state=1 tp=connection_refused \
+            lock=1
             off  9 |sssssssss         | stack=xfs_log_force
             freed 9 |         =        | lock=1",
         causes: "fs_log 7, unexplained 4",

@@ -9,8 +9,10 @@ use crate::thresholds::SOON_NS;
 
 pub(crate) const RULE: Rule = Rule {
     id: "request-not-received",
-    concludes: "A client waited for a slow client of the same server: the server's thread was waiting for its message, and nobody received the request.",
-    from: "The thread that answers in the end slept on when the client asked, until somebody else sent it something, and the request woke no other thread.",
+    concludes: "A client waited for a slow client of the same server: the server's thread was waiting for its message, \
+                and nobody received the request.",
+    from: "The thread that answers in the end slept on when the client asked, until somebody else sent it something, \
+           and the request woke no other thread.",
     because: "A worker of an idle server, or one that had taken up the request, would have been woken by it.",
     unless: "A server polls without sleeping.",
     example: Example {

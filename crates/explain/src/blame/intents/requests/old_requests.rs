@@ -11,11 +11,15 @@ use crate::hashing::FastMap;
 
 pub(crate) const RULE: Rule = Rule {
     id: "request-is-worked-on",
-    concludes: "A thread worked for a client though its own rows do not say so: it waits for a thread or a lock for the sake of that request, and who waits \
+    concludes: "A thread worked for a client though its own rows do not say so: it waits for a thread or a lock for \
+                the sake of that request, and who waits \
                 for what it sends waits for the answer.",
-    from: "A moment at which the thread sent an answer to a request from before the recording; or a client that waited for the rest of an answer.",
-    because: "A request that was sent before the recording shows only when it is answered, and after a part of an answer (a report of progress) a thread \
-              seems to owe nothing. From the receipt to the last part it works on nothing else: each client has a thread of its own.",
+    from: "A moment at which the thread sent an answer to a request from before the recording; or a client that waited \
+           for the rest of an answer.",
+    because: "A request that was sent before the recording shows only when it is answered, and after a part of an \
+              answer (a report of progress) a thread \
+              seems to owe nothing. From the receipt to the last part it works on nothing else: each client has a \
+              thread of its own.",
     unless: "The server answers several clients from one thread: those do not wait for threads in such calls.",
     example: Example {
         timeline: "
@@ -30,7 +34,8 @@ pub(crate) const RULE: Rule = Rule {
 /// Times in which each thread worked for a client, from the receipt of a request on.
 type Work = FastMap<u32, Vec<(u64, u64)>>;
 
-/// Waits for a thread while another client's thread had what both need are for a lock, as those of requests that were seen to come.
+/// Waits for a thread while another client's thread had what both need are for a lock, as those of requests that were
+/// seen to come.
 pub(crate) fn find(index: &RunIndex) -> Vec<(u32, Intent)> {
     let works = Works::of(index);
     if works.old.is_empty() && works.waited_for.is_empty() {

@@ -14,9 +14,12 @@ use crate::blame::rule::{Example, Rule};
 
 pub(crate) const RULE: Rule = Rule {
     id: "poller-owns-no-request",
-    concludes: "A thread that polls for all connections and parks like its siblings works on no request of its own: its sleeps are idle.",
-    from: "A thread that is said to work on one request waits meanwhile for messages in a poll, and in another call for a thread of its process.",
-    because: "In such runtimes one thread waits for messages of all connections and the others sleep until it wakes them. The thread that received a \
+    concludes: "A thread that polls for all connections and parks like its siblings works on no request of its own: \
+                its sleeps are idle.",
+    from: "A thread that is said to work on one request waits meanwhile for messages in a poll, and in another call \
+           for a thread of its process.",
+    because: "In such runtimes one thread waits for messages of all connections and the others sleep until it wakes \
+              them. The thread that received a \
               request is not the one that answers it.",
     unless: "A thread for each client that waits for a lock is woken by other processes, or polls nothing.",
     example: Example {
@@ -54,7 +57,8 @@ pub(crate) fn find(index: &RunIndex) -> Vec<(u32, Intent)> {
     of_both.map(|row| (row.at, idle(row))).collect()
 }
 
-/// Whether a row is of a process whose threads take up what another one began: one of them owns no request, or takes turns.
+/// Whether a row is of a process whose threads take up what another one began: one of them owns no request, or takes
+/// turns.
 pub(crate) fn takes_up_any_work(index: &RunIndex, row: &Row) -> bool {
     let pids = || {
         let rows = [&RULE, &turns::RULE].into_iter().flat_map(|rule| index.intents.rows_by(rule));

@@ -12,13 +12,17 @@ use crate::thresholds::SOON_NS;
 
 pub(crate) const RULE: Rule = Rule {
     id: "signal-did-not-answer",
-    concludes: "A client whose wait for an answer a signal ended waited for the thread that its request woke, or that alone received a request then.",
-    from: "A wait for an answer whose waker's stack sends a signal; the threads that received something when the request was sent.",
-    because: "The sender of a signal is not the one that was asked. A request is received within moments of when it is sent.",
+    concludes: "A client whose wait for an answer a signal ended waited for the thread that its request woke, or that \
+                alone received a request then.",
+    from: "A wait for an answer whose waker's stack sends a signal; the threads that received something when the \
+           request was sent.",
+    because: "The sender of a signal is not the one that was asked. A request is received within moments of when it is \
+              sent.",
     unless: "Several threads received a request at that moment and the client woke none of them: then nobody is named.",
     example: Example {
         timeline: "
-            off 7 |  ssssssssssss  | call=poll awaits=answer waker=3 waker_stack=signal_wake_up_state,kill_something_info asked=2
+            off 7 |  ssssssssssss  | call=poll awaits=answer waker=3 \
+            waker_stack=signal_wake_up_state,kill_something_info asked=2
             off 9 |ss              | call=recvfrom awaits=message waker=7
             off 9 |   ssssssssssss | stack=xfs_log_force",
         causes: "fs_log 11, unexplained 1",

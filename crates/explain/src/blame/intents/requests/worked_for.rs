@@ -1,5 +1,5 @@
-//! For whom a server worked while another client waited for it: one that works on one request at a time sends the answer when it
-//! is done with it.
+//! For whom a server worked while another client waited for it: one that works on one request at a time sends the
+//! answer when it is done with it.
 
 use model::stall::{Awaits, StallKind};
 
@@ -12,7 +12,8 @@ use crate::thresholds::{CHAIN_TASKS, SERVED_WITHIN_NS, passed_on_within_ns};
 
 pub(crate) const RULE: Rule = Rule {
     id: "works-for-its-next-answer",
-    concludes: "While one client waited, the server worked for the client that it answered next; where that is a proxy, for the proxy's client.",
+    concludes: "While one client waited, the server worked for the client that it answered next; where that is a \
+                proxy, for the proxy's client.",
     from: "Answers of the server's thread, and that it did not sleep until the next one.",
     because: "A thread that works on one request at a time sends the answer when it is done with it.",
     unless: "It slept in between, or the next answer is for the same client: then the server itself is named.",
@@ -30,9 +31,9 @@ pub(crate) const RULE: Rule = Rule {
 /// A thread that asked, and when its answer was sent.
 type Client = (u32, u64);
 
-/// For whom a thread of a server worked at a moment, and until when: its client or, if that is a proxy, the proxy's client. `None` where
-/// it worked for that process itself, whether or not a proxy asked for it, or for a proxy that this process asks, too: what that needs may be for
-/// several (a cache fetches a page once).
+/// For whom a thread of a server worked at a moment, and until when: its client or, if that is a proxy, the proxy's
+/// client. `None` where it worked for that process itself, whether or not a proxy asked for it, or for a proxy that
+/// this process asks, too: what that needs may be for several (a cache fetches a page once).
 pub(crate) fn client_of(index: &RunIndex, server: u32, at_ns: u64, pid: u32) -> Option<Client> {
     let first = next_client(index, server, at_ns).filter(|_| index.applies(&RULE))?;
     let clients = through_proxies(index, first, at_ns);
@@ -56,8 +57,9 @@ fn passed_on(clients: &[Client], at_ns: u64) -> usize {
     clients.windows(2).take_while(|pair| pair[1].1 <= latest_ns(pair[0].1)).count()
 }
 
-/// The processes for which a thread of a server worked within a time: its client and, if that is a proxy, the proxy's client. Where none
-/// waited for it then, the one that it served before and after, if that is the same. Empty where none is known.
+/// The processes for which a thread of a server worked within a time: its client and, if that is a proxy, the proxy's
+/// client. Where none waited for it then, the one that it served before and after, if that is the same. Empty where
+/// none is known.
 pub(crate) fn clients_within(index: &RunIndex, server: u32, span_ns: (u64, u64)) -> Vec<u32> {
     let process = |client: u32, at_ns: u64| index.tasks.process_of(client, at_ns);
     let waited = index.answers.during(server, span_ns);
@@ -87,8 +89,8 @@ fn next_client(index: &RunIndex, server: u32, at_ns: u64) -> Option<Client> {
     (!slept).then_some((client, sent_ns))
 }
 
-/// The client whose request made a thread of a server sleep in that row, until a timer: `SLEEP()` of a database, which keeps what the
-/// client's transaction has locked.
+/// The client whose request made a thread of a server sleep in that row, until a timer: `SLEEP()` of a database, which
+/// keeps what the client's transaction has locked.
 pub(crate) fn client_of_sleep(index: &RunIndex, sleep: &Row) -> Option<u32> {
     let by_nobody =
         matches!(index.awaits(sleep), Some(Awaits::Interrupt | Awaits::ForClient)) && index.waker(sleep).is_none();

@@ -20,7 +20,8 @@ fn a_client_waits_for_what_its_server_waits_for() {
 /// userfaultfd: a pager hands out the page, after its own wait, or after one of which nothing is known.
 #[test]
 fn a_page_fault_waits_for_its_pager() {
-    let fault = "off 7 |  ssssssssssss  | stack=handle_userfault,handle_mm_fault,exc_page_fault awaits=thread waker=9 state=1\n";
+    let fault = "off 7 |  ssssssssssss  | stack=handle_userfault,handle_mm_fault,exc_page_fault awaits=thread waker=9 \
+                 state=1\n";
     check(
         &format!("{fault} off 9 |  ssssssssss    | stack=xfs_log_force"),
         "fs_log 10, unexplained 2",
@@ -171,7 +172,8 @@ fn the_recorded_command_waits_for_a_server_that_sleeps() {
     );
 }
 
-/// The thread of a FUSE server that answers waits for another one, which receives from a process that is stopped (sshfs).
+/// The thread of a FUSE server that answers waits for another one, which receives from a process that is stopped
+/// (sshfs).
 #[test]
 fn a_chain_leads_through_messages() {
     check(
@@ -182,7 +184,8 @@ fn a_chain_leads_through_messages() {
         off 8 | sssssssssss    | call=read awaits=message waker=6
         off 6 | ssssssssss     | stack=do_signal_stop waker=3 holder=3",
         "network_fs 12, running 2",
-        "thread 7: network_fs 12 < thread 9: lock 11 < thread 8: unexplained 10 < thread 6: stopped 9 < thread 3: stopped 9",
+        "thread 7: network_fs 12 < thread 9: lock 11 < thread 8: unexplained 10 < thread 6: stopped 9 < thread 3: \
+         stopped 9",
     );
 }
 
@@ -361,7 +364,8 @@ fn a_proxy_is_not_to_blame_for_what_it_asks_for() {
     assert_eq!(culprits(&shared), [9]);
 }
 
-/// A gateway asks another thread, and a timer ends its last sleep before the answer comes. Its own wait is an operation, too.
+/// A gateway asks another thread, and a timer ends its last sleep before the answer comes. Its own wait is an
+/// operation, too.
 #[test]
 fn what_a_server_asked_for_itself_is_known_by_its_answer() {
     let drawing = "
@@ -372,7 +376,8 @@ fn what_a_server_asked_for_itself_is_known_by_its_answer() {
     check(drawing, "fs_log 20, unexplained 2", "thread 7: fs_log 10 < thread 9: fs_log 10");
 }
 
-/// A statement sleeps in the server (`SLEEP()`), with what its transaction has locked. The client's own call ends a little later.
+/// A statement sleeps in the server (`SLEEP()`), with what its transaction has locked. The client's own call ends a
+/// little later.
 #[test]
 fn the_client_whose_statement_sleeps_has_the_lock() {
     let drawing = "
@@ -393,7 +398,8 @@ fn the_client_whose_statement_sleeps_has_the_lock() {
     assert_eq!(culprits(&drawing.replace("asked 6 ", "blocked 6 ")), Some(8));
 }
 
-/// The only worker of a server reads what a slow client sends. Had it listened, the request of thread 7 would have woken it.
+/// The only worker of a server reads what a slow client sends. Had it listened, the request of thread 7 would have
+/// woken it.
 #[test]
 fn a_client_waits_for_a_server_that_does_not_listen() {
     let slow = "off 5 |ssssssssssss    | call=clock_nanosleep awaits=interrupt\n";
@@ -405,10 +411,12 @@ fn a_client_waits_for_a_server_that_does_not_listen() {
     );
     // Another thread took up the request, or this one did: what it waits for is an event.
     check_quiet(&format!(
-        "{slow}{waits} off 9 |sssssssssssss   | call=recvfrom awaits=message waker=5\n off 8 |ss              | call=epoll_wait awaits=message waker=7"
+        "{slow}{waits} off 9 |sssssssssssss   | call=recvfrom awaits=message waker=5\n off 8 |ss              | \
+         call=epoll_wait awaits=message waker=7"
     ));
     check_quiet(&format!(
-        "{slow}{waits} off 9 |ss              | call=recvfrom awaits=message waker=7\n off 9 |  sssssssssss   | call=recvfrom awaits=message waker=5"
+        "{slow}{waits} off 9 |ss              | call=recvfrom awaits=message waker=7\n off 9 |  sssssssssss   | \
+         call=recvfrom awaits=message waker=5"
     ));
 }
 
@@ -426,7 +434,8 @@ fn the_last_word_of_a_holder_is_no_wait_of_its_own() {
     );
 }
 
-/// A server starts a worker for the end of a request; both wait for each other again and again. What it did before that counts, too.
+/// A server starts a worker for the end of a request; both wait for each other again and again. What it did before that
+/// counts, too.
 #[test]
 fn what_a_server_did_before_it_had_a_worker_is_known() {
     let turns = "

@@ -8,7 +8,8 @@ fn found(second: &str, watched: &str) -> Vec<u64> {
     let drawing = format!(
         "
         task 9 | n                                            | name=etcd
-        off 7  | ssssssss                                     | call=poll awaits=answer waker=9 asked=1 state=1 {watched}
+        off 7  | ssssssss                                     | call=poll awaits=answer waker=9 asked=1 state=1 \
+        {watched}
         off 9  | ssssss                                       | stack=xfs_log_force
         off 7  |           {second} | call=poll awaits=answer waker=9 asked=11 state=1 {watched}"
     );
@@ -44,7 +45,8 @@ fn one_stall_makes_no_rule() {
 #[test]
 fn a_client_that_a_signal_ends_waited_for_its_server() {
     let drawing = "
-        off 7 |  ssssssssssss  | call=poll awaits=answer waker=3 waker_stack=signal_wake_up_state,kill_something_info asked=2
+        off 7 |  ssssssssssss  | call=poll awaits=answer waker=3 waker_stack=signal_wake_up_state,kill_something_info \
+        asked=2
         off 9 |sss             | call=recvfrom awaits=message waker=7
         off 9 |    sssssssss   | stack=xfs_log_force";
     check(drawing, "fs_log 9, unexplained 3", "thread 7: fs_log 9 < thread 9: fs_log 9");

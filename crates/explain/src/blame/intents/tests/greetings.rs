@@ -15,7 +15,8 @@ fn a_client_waits_for_a_server_that_is_to_accept_it() {
     );
 }
 
-/// What the server waits for before its greeting, and whatever a server does that waits for clients, or a client that is left alone.
+/// What the server waits for before its greeting, and whatever a server does that waits for clients, or a client that
+/// is left alone.
 #[test]
 fn a_client_waits_for_the_greeting_of_its_server() {
     check(

@@ -144,12 +144,14 @@ fn a_task_that_waits_for_one_that_says_that_it_waits_does_not_idle() {
     assert_eq!(hangs("awaits=message detail=tcp_connection;;;not_accepted"), [7]);
 }
 
-/// A server with a thread for each client: which one works for this is not known, but that all of them wait for another client.
+/// A server with a thread for each client: which one works for this is not known, but that all of them wait for another
+/// client.
 #[test]
 fn the_possible_holder_of_the_lock_of_a_server_with_threads_is_said() {
     let ends = |of_connection: &str, of_server: &str| {
         let drawing = format!(
-            "lasting  7 |==========| cut any state=1 awaits=answer call=recvfrom holder=8 detail=unix_socket{of_connection}
+            "lasting  7 |==========| cut any state=1 awaits=answer call=recvfrom holder=8 \
+             detail=unix_socket{of_connection}
              lasting  8 |==========| cut state=1 call=futex {of_server}"
         );
         let sleeps = explained(&drawing, &[]).sleeps;

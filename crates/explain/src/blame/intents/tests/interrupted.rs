@@ -49,14 +49,15 @@ fn a_timer_that_follows_a_completion_ends_no_request() {
     check(&format!("{drawing}complete_signal,posix_timer_fn\n{request}"), "unexplained 8, running 2", "");
 }
 
-/// A supervisor has asked something by a pair of sockets. A service that it started is throttled, then it writes an answer, ends, or reports its
-/// state to a socket that takes messages of all.
+/// A supervisor has asked something by a pair of sockets. A service that it started is throttled, then it writes an
+/// answer, ends, or reports its state to a socket that takes messages of all.
 #[test]
 fn a_supervisor_waits_for_no_child_that_answers_nothing() {
     let drawing = |waker_stack: &str| {
         format!(
             "
-        off 7 | ssssssssssss   | call=epoll_wait state=1 awaits=answer_of_child waker=9 asked=1 waker_stack={waker_stack}
+        off 7 | ssssssssssss   | call=epoll_wait state=1 awaits=answer_of_child waker=9 asked=1 \
+        waker_stack={waker_stack}
         off 9 | sssssssssss    | stack=xfs_log_force"
         )
     };
@@ -70,7 +71,8 @@ fn a_supervisor_waits_for_no_child_that_answers_nothing() {
     }
 }
 
-/// A supervisor has asked a bus by its connection. What wakes it is a client that connects, again and again; then the bus answers.
+/// A supervisor has asked a bus by its connection. What wakes it is a client that connects, again and again; then the
+/// bus answers.
 #[test]
 fn a_task_that_connects_answers_nothing() {
     let drawing = |waker_stack: &str| {
@@ -90,8 +92,8 @@ fn a_task_that_connects_answers_nothing() {
     check_quiet(connects.lines().filter(|line| !line.contains("waker=5")).collect::<Vec<_>>().join("\n").as_str());
 }
 
-/// An event loop has received something that wants no answer, such as a line for its log. It is idle until a client closes its connection, or sends
-/// it a datagram.
+/// An event loop has received something that wants no answer, such as a line for its log. It is idle until a client
+/// closes its connection, or sends it a datagram.
 #[test]
 fn a_client_that_goes_does_not_do_the_servers_work() {
     let drawing = |waker_stack: &str| {

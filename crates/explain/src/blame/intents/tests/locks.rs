@@ -278,7 +278,8 @@ fn culprit(drawing: &str) -> (Option<u32>, Option<String>) {
     (first.task.as_ref().map(|task| task.tid), first.cgroup.clone())
 }
 
-/// flock(1), which waits for its command, also where others queue in between: the longest turn is that of one that waits itself.
+/// flock(1), which waits for its command, also where others queue in between: the longest turn is that of one that
+/// waits itself.
 #[test]
 fn the_command_of_a_holder_is_to_blame_through_others_that_wait() {
     let drawing = "

@@ -68,12 +68,14 @@ fn a_statement_from_before_the_recording_waits_for_a_lock() {
     );
 }
 
-/// PostgreSQL: the queue for a table. The one before in it waits since before the recording, and the holder ends its wait by a signal.
+/// PostgreSQL: the queue for a table. The one before in it waits since before the recording, and the holder ends its
+/// wait by a signal.
 #[test]
 fn a_process_that_a_signal_wakes_waits_for_a_lock() {
     let drawing = "
         off 7 |  ssssssssssss  | call=epoll_wait state=1 awaits=lock asked=1 waker=9
-        off 9 |ssssssssssss    | call=epoll_wait state=1 awaits=message waker=8 waker_stack=kill_something_info,__x64_sys_kill";
+        off 9 |ssssssssssss    | call=epoll_wait state=1 awaits=message waker=8 \
+        waker_stack=kill_something_info,__x64_sys_kill";
     let holders = |drawing: &str| {
         let mut stage = with_old_request(drawing, 15);
         stage.stalls.push(StallRecord {

@@ -1,5 +1,5 @@
-//! Threads of a program that wait until a thread has done what they gave it to do: pools, locks. A thread that waits for work sleeps
-//! in the same call; which of the two is older, and who woke whom before, tells them apart.
+//! Threads of a program that wait until a thread has done what they gave it to do: pools, locks. A thread that waits
+//! for work sleeps in the same call; which of the two is older, and who woke whom before, tells them apart.
 
 use model::stall::{Awaits, StallKind};
 
@@ -17,10 +17,13 @@ const ROWS: usize = 64;
 pub(crate) const RULE: Rule = Rule {
     id: "waits-for-its-worker",
     concludes: "The oldest thread of a program waited for the younger thread that did what it had given it.",
-    from: "The oldest thread waits for a thread; the younger one that woke it had last waited until the oldest woke it. A younger thread that never waited \
+    from: "The oldest thread waits for a thread; the younger one that woke it had last waited until the oldest woke \
+           it. A younger thread that never waited \
            counts in a recorded program alone.",
-    because: "A thread that waits for work sleeps in the same call. The oldest thread of a program starts the others and gives them work.",
-    unless: "Any thread takes up what another one began (event loops of Go and libuv): such programs are left out. Where a program is not recorded from its \
+    because: "A thread that waits for work sleeps in the same call. The oldest thread of a program starts the others \
+              and gives them work.",
+    unless: "Any thread takes up what another one began (event loops of Go and libuv): such programs are left out. \
+             Where a program is not recorded from its \
              start, the oldest thread may wait for the end of the other.",
     example: Example {
         timeline: "
@@ -49,8 +52,8 @@ pub(crate) fn find(index: &RunIndex) -> Vec<(u32, Intent)> {
     waits.map(|row| (row.at, Intent { what: Some(Awaits::Thread), ..*index.intent(row) })).collect()
 }
 
-/// The oldest thread of each process that sleeps at times, and has no such event loop. The first thread of a Java machine only waits
-/// for the end of the second one.
+/// The oldest thread of each process that sleeps at times, and has no such event loop. The first thread of a Java
+/// machine only waits for the end of the second one.
 fn oldest(index: &RunIndex) -> FastMap<u32, u32> {
     let event_loop = index.names.find(EVENT_LOOP);
     let (mut oldest, mut others) = (FastMap::default(), FastSet::default());

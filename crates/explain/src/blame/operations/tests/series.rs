@@ -95,7 +95,8 @@ fn a_request_that_seldom_waits_is_not_stalled() {
     );
 }
 
-/// The server's timer interrupted its wait for the lock, whose holder sleeps: its client waited for the lock all the time.
+/// The server's timer interrupted its wait for the lock, whose holder sleeps: its client waited for the lock all the
+/// time.
 #[test]
 fn a_client_waits_for_its_servers_lock_from_the_begin() {
     check(

@@ -47,7 +47,8 @@ fn delayed(writes: &[(&str, u64, u64)]) -> (String, Vec<String>) {
         task    7 |n                | name=dd cgroup=/a
         task    8 |n                | name=cp cgroup=/b
         task    9 |n                | name=log cgroup=/b
-        blocked 7 |      ===========| call=fdatasync state=2 stack=folio_wait_writeback detail=inode;8,0;12 tp=folio_wait_writeback
+        blocked 7 |      ===========| call=fdatasync state=2 stack=folio_wait_writeback detail=inode;8,0;12 \
+        tp=folio_wait_writeback
         blocked 7 |        =========| call=fdatasync path=/v/f stack=folio_wait_writeback
         off     7 | ssss            | call=fdatasync stack=folio_wait_writeback request=2
         request 2 | Q   DC          | device=8,0 kind=WM",
@@ -133,7 +134,8 @@ fn a_call_waits_for_the_journal_of_its_file() {
     assert_eq!(blamed, [(Some(7), Some(DeviceNumber::new(9, 0)))]);
 }
 
-/// A direct read of a limited disk, which had so many requests at each sample, in a recording without any request that ended.
+/// A direct read of a limited disk, which had so many requests at each sample, in a recording without any request that
+/// ended.
 fn share(limit: &str, in_flight: &[i64]) -> String {
     let drawing = "
         task    7 |n                | cgroup=/a

@@ -67,7 +67,8 @@ prop_compose! {
         (count, call) in (any::<u64>(), option::of(Just("read".to_owned()))),
         (lock, holder_tid, worker_tid) in (option::of(0..3_u32), option::of(tid()), option::of(tid())),
         (cpu, cpu_ns, flags) in (option::of(0..3_u32), option::of(time()), option::of(any::<u32>())),
-        (awaits, asked_ns, call_start_ns) in (option::of(proptest::sample::select(AWAITS)), option::of(time()), option::of(time())),
+        (awaits, asked_ns, call_start_ns) in (option::of(proptest::sample::select(AWAITS)), option::of(time()),
+            option::of(time())),
         work in option::of(prop_oneof![Just("loop0".to_owned()), ".{0,5}"]),
     ) -> StallRecord {
         StallRecord {
@@ -85,7 +86,8 @@ prop_compose! {
         class in proptest::sample::select(vec!["read", "write", "round"]),
         tid in tid(), start_ns in time(), duration_ns in time(),
     ) -> OperationRecord {
-        OperationRecord { kind, class: class.into(), tid, start_ns, duration_ns, bytes: None, errno: None, path: None, offset_bytes: None, fault: None }
+        OperationRecord { kind, class: class.into(), tid, start_ns, duration_ns, bytes: None, errno: None, path: None,
+            offset_bytes: None, fault: None }
     }
 }
 
@@ -93,15 +95,18 @@ prop_compose! {
     fn request()(
         request in 0..6_u32, tid in tid(), times in vec(option::of(time()), 4), completed_ns in time(),
         throttled in any::<bool>(), overtaken in any::<u32>(), parts in option::of(vec(option::of(time()), 4)),
-        errno in option::of(Just(5)), lower in option::of(0..6_u32), kind in proptest::sample::select(vec!["R", "FWFS", "FN"]),
+        errno in option::of(Just(5)), lower in option::of(0..6_u32), kind in proptest::sample::select(vec!["R", "FWFS",
+            "FN"]),
     ) -> RequestRecord {
         RequestRecord {
-            request, device: DeviceNumber::new(7, 0), sector: 0, bytes: 0, kind: Kind::from_rwbs(kind.as_bytes()).unwrap(), tid, merges: 0,
+            request, device: DeviceNumber::new(7, 0), sector: 0, bytes: 0,
+                kind: Kind::from_rwbs(kind.as_bytes()).unwrap(), tid, merges: 0,
             queued_ns: times[0], got_ns: times[1], inserted_ns: times[2], issued_ns: times[3], completed_ns,
             errno, throttled,
             parts: parts.map(|times| {
                 let failures = RequestFailures { first_issued_ns: times[3], ..RequestFailures::default() };
-                Box::new(RequestParts { preflush_ns: times[0], data_ns: times[1], postflush_ns: times[2], lower, failures })
+                Box::new(RequestParts { preflush_ns: times[0], data_ns: times[1], postflush_ns: times[2], lower,
+                    failures })
             }),
             in_flight: Vec::new(), overtaken_by: vec![(Kind::default(), overtaken)],
         }
@@ -111,11 +116,13 @@ prop_compose! {
 prop_compose! {
     fn usage()(
         resource in proptest::sample::select(&Resource::ALL[..]), device in option::of(Just(DeviceNumber::new(7, 0))),
-        (cpu, pid, thread, waiting) in (option::of(0..3_u32), option::of(tid()), option::of(tid()), option::of(tid())), (start_ns, end_ns) in (time(), time()),
+        (cpu, pid, thread, waiting) in (option::of(0..3_u32), option::of(tid()), option::of(tid()), option::of(tid())),
+            (start_ns, end_ns) in (time(), time()),
         (count, bytes, busy_ns, throttled) in (time(), time(), time(), time()),
         (cgroup, limit) in (option::of(Just("/a".to_owned())), option::of(Just("/".to_owned()))),
     ) -> UsageRecord {
-        UsageRecord { resource, device, cpu, pid, thread, waiting, start_ns, end_ns, count, bytes, busy_ns, throttled, cgroup, limit }
+        UsageRecord { resource, device, cpu, pid, thread, waiting, start_ns, end_ns, count, bytes, busy_ns, throttled,
+            cgroup, limit }
     }
 }
 
@@ -139,7 +146,8 @@ prop_compose! {
             stack, frames: frames.iter().map(|frame| (*frame).to_owned()).collect(),
         });
         let tasks = seen.into_iter().map(|(tid, pid, seen_ns)| TaskRecord {
-            tid, pid, name: format!("task{pid}"), cgroup: None, io_cgroup: None, started_by: None, role: None, container: None, seen_ns,
+            tid, pid, name: format!("task{pid}"), cgroup: None, io_cgroup: None, started_by: None, role: None,
+                container: None, seen_ns,
         });
         Stage { stalls, operations, requests, tasks: tasks.collect(), stacks: stacks.collect(), events, usage }
     }

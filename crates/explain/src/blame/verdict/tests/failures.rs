@@ -29,7 +29,8 @@ fn what_failed_is_said_with_its_status() {
     check("|IE  D    C| retries=1 result=3584", "failed and was tried again after 3.00 ms (transport disrupted)");
     check(
         "|IE  D    C| errno=5 retries=1 timeouts=2 result=393984",
-        "timed out and was tried again after 3.00 ms, then timed out and failed with EIO (timed out, its disk is offline)",
+        "timed out and was tried again after 3.00 ms, then timed out and failed with EIO (timed out, its disk is \
+         offline)",
     );
 }
 

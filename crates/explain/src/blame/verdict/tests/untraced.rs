@@ -9,7 +9,8 @@ use crate::blame::{Cause, Untraced};
 /// A write of pages that its cgroup throttles, and one that waits for a lock whose holder waits for the disk.
 const DRAWING: &str = "
     call:fsync 7 |====================| stack=x
-    off        7 |ssssssssssssss      | stack=folio_wait_bit_common,folio_wait_writeback tp=folio_wait_writeback request=3
+    off        7 |ssssssssssssss      | stack=folio_wait_bit_common,folio_wait_writeback tp=folio_wait_writeback \
+    request=3
     request    3 |QID           C     | tid=7
     call:write 8 |====================|
     off        8 |  ssssssssssss      | stack=ext4_buffered_write_iter waker=9 tp=contention_begin

@@ -61,8 +61,8 @@ impl<'a> Follower<'a> for Graph<'a, '_> {
     }
 }
 
-/// Whether a path leads from the lock that a task waits for through locks alone: if its last one is held by `holder`, which is a task of the
-/// path or the one that waits, none of them will be released.
+/// Whether a path leads from the lock that a task waits for through locks alone: if its last one is held by `holder`,
+/// which is a task of the path or the one that waits, none of them will be released.
 fn are_locks_up_to(of: u32, holder: u32, path: &Path) -> bool {
     let from = if holder == of { Some(0) } else { path.iter().position(|step| step.tid == holder) };
     path.len() > 1 && from.is_some_and(|from| path[from..].iter().all(|step| step.cause == Cause::Lock))

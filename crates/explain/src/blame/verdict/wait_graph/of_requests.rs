@@ -11,7 +11,8 @@ use crate::blame::graph::lower_device::{self, Part, Served};
 use crate::waits::Step;
 
 impl<'a> Graph<'a, '_> {
-    /// Where a request ends the wait, its stages are what the time went to, unless the wait is one of them. Returns until when that is known.
+    /// Where a request ends the wait, its stages are what the time went to, unless the wait is one of them. Returns
+    /// until when that is known.
     pub(super) fn follow_request(&mut self, wait: &Wait, ended: Ended<'a>, bounds: Bounds) -> u64 {
         let (record, (start_ns, end_ns)) = (ended.request, wait.span_ns);
         if !wait.cause.has(traits::HIDES_STAGES) {

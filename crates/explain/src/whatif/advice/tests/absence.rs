@@ -122,8 +122,8 @@ fn a_deadlock_is_to_be_ended() {
     assert_eq!(ids(&waits), ["end-deadlock", "file-lock"]);
 }
 
-/// The ids that are advised against waits of fsync for the journal of an ext4 with these options, of which so many ms of 90 were for what
-/// it wrote itself.
+/// The ids that are advised against waits of fsync for the journal of an ext4 with these options, of which so many ms
+/// of 90 were for what it wrote itself.
 fn on_mount(options: &str, own_ms: u64) -> Vec<String> {
     of_mount(options, (own_ms, waits(Cause::Journal)))
 }

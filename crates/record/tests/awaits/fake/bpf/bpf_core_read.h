@@ -1,4 +1,5 @@
-/* In place of libbpf's: structures are laid out as kernel.h has them, and have all fields. As in the kernel, what cannot be read is 0. */
+/* In place of libbpf's: structures are laid out as kernel.h has them, and have all fields. As in the kernel, what
+ * cannot be read is 0. */
 #pragma once
 
 #define READ_1(from, a) ({ __typeof__(&*(from)) from_ = (from); from_ ? from_->a : (__typeof__(from_->a)){0}; })

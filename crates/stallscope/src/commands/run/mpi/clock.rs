@@ -85,7 +85,8 @@ mod tests {
         assert_eq!(clock.drift_ppm(), Some((10.0, 2.0)));
         assert_eq!(
             clock.sentence("b"),
-            "clock of node b: +0.000005 s (± 1.0 us) at the begin, +0.000025 s (± 3.0 us) at the end: drift 10.00 ppm (± 2.00)"
+            "clock of node b: +0.000005 s (± 1.0 us) at the begin, +0.000025 s (± 3.0 us) at the end: drift 10.00 ppm \
+             (± 2.00)"
         );
         assert_eq!(NodeClock { begin, end: None }.drift_ppm(), None);
     }

@@ -1,4 +1,5 @@
-//! The rows of a node's run that its figures are made of, as they are sent to rank 0: its run directory need not be visible there.
+//! The rows of a node's run that its figures are made of, as they are sent to rank 0: its run directory need not be
+//! visible there.
 
 use std::path::Path;
 

@@ -200,7 +200,8 @@ impl Leaders {
         self.has_failed
     }
 
-    /// Whether rank 0, or another node for rank 0, was given up, or a rank of this node has been killed: they will not answer.
+    /// Whether rank 0, or another node for rank 0, was given up, or a rank of this node has been killed: they will not
+    /// answer.
     pub(super) fn is_broken(&self) -> bool {
         !self.silent.is_empty() || self.ranks.lost().is_some()
     }

@@ -1,5 +1,5 @@
-//! Messages between the ranks. Nothing waits longer than it takes to hand over a message: a rank that waits in MPI would
-//! keep a CPU busy that the load needs.
+//! Messages between the ranks. Nothing waits longer than it takes to hand over a message: a rank that waits in MPI
+//! would keep a CPU busy that the load needs.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -115,7 +115,8 @@ impl Link {
         Some(shortest)
     }
 
-    /// The number with which an exchange begins. Sleeps meanwhile: those that spin here would keep CPUs from the one that is served.
+    /// The number with which an exchange begins. Sleeps meanwhile: those that spin here would keep CPUs from the one
+    /// that is served.
     fn first_number(&self, from: i32) -> Option<u64> {
         self.number(from, FIRST_PATIENCE, || std::thread::sleep(LOOK))
     }

@@ -14,8 +14,8 @@ pub(super) const LEAVE_PATIENCE: Duration = Duration::from_secs(60);
 pub(super) const FAILED_PATIENCE: Duration = Duration::from_secs(8);
 /// The same where rank 0 or the leader is lost.
 pub(super) const LOST_PATIENCE: Duration = Duration::from_millis(500);
-/// Time until the launcher has noticed a lost node. On MPI's abort, or the end of a rank, it would send something there first, and
-/// notice the loss only when TCP gives up retransmitting.
+/// Time until the launcher has noticed a lost node. On MPI's abort, or the end of a rank, it would send something there
+/// first, and notice the loss only when TCP gives up retransmitting.
 pub(super) const LAUNCHER_PATIENCE: Duration = Duration::from_secs(3);
 /// Time for all ranks to leave MPI. A node that is cut off just then would hold that up.
 pub(super) const FINALIZE_PATIENCE: Duration = Duration::from_secs(5);

@@ -37,7 +37,8 @@ pub(super) fn take(matches: &ArgMatches, request: &mut RunRequest) -> Result<(),
     }
     if word(BARRIER).is_some() {
         return Err(Failure::usage(
-            "-y: processes of one run are synchronized already; start all of them with one `run bonnie -p N`, and name one \
+            "-y: processes of one run are synchronized already; start all of them with one `run bonnie -p N`, and name \
+             one \
              directory per process unless they share one",
         ));
     }

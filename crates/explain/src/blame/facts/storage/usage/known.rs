@@ -33,8 +33,8 @@ impl Usage {
         self.readers.entry(device).or_default().entry(pid).or_default();
     }
 
-    /// Whether a process read from a device, or from one that is on it, at any time. If the cgroup that the reads counted for is known
-    /// of both, it has to be the same.
+    /// Whether a process read from a device, or from one that is on it, at any time. If the cgroup that the reads
+    /// counted for is known of both, it has to be the same.
     pub(crate) fn reads_from(&self, device: DeviceNumber, cgroup: Option<Name>, pid: u32) -> bool {
         let on_it = self.readers.iter().filter(|(upper, _)| self.is_on(**upper, device));
         let its: Vec<&BTreeSet<Name>> = on_it.filter_map(|(_, readers)| readers.get(&pid)).collect();
