@@ -46,6 +46,8 @@ pub(super) fn link(name: &str, tid: u32, cause: Cause, holds: Option<Holds>) -> 
         detail: None,
         object: None,
         time_ns: S,
+        span_ns: None,
+        request: None,
         holds,
         kernel_stack: Vec::new(),
         user_stack: None,
