@@ -52,16 +52,14 @@ pub(crate) fn longest(index: &RunIndex, row: &Row, span_ns: (u64, u64)) -> Optio
 fn by_waker(index: &RunIndex, row: &Row, span_ns: (u64, u64)) -> Option<Edge> {
     let (from_ns, to_ns) = (row.start_ns.max(span_ns.0), row.runnable_ns.min(span_ns.1));
     let tid = ended_by(index, row, (row.start_ns, row.runnable_ns)).filter(|_| from_ns < to_ns)?;
-    if newer_wakers::cannot_have_held(index, row, tid) {
-        return None;
-    }
     Some(Edge { tid, from_ns, to_ns, held: None })
 }
 
 /// The task that ended a sleep, or that sent the answer which came meanwhile, whatever ended the sleep.
 pub(crate) fn ended_by(index: &RunIndex, row: &Row, (from_ns, to_ns): (u64, u64)) -> Option<u32> {
     let is_other = |sender: &u32| *sender != row.tid && index.awaits_task(row);
-    index.waker(row).or_else(|| index.answers.sender(row.tid, from_ns, to_ns).filter(is_other))
+    let waker = index.waker(row).filter(|waker| !newer_wakers::cannot_have_held(index, row, *waker));
+    waker.or_else(|| index.answers.sender(row.tid, from_ns, to_ns).filter(is_other))
 }
 
 /// Whether a wait of that cause has a task to blame that ended it. The task that lets a stopped one go on is not to

@@ -6,7 +6,7 @@ use crate::blame::facts::run_index::{answers, lock_turns};
 use crate::blame::graph::path;
 use crate::blame::graph::segment::{NO_ROW, Segment, TaskTimeline, Via};
 use crate::blame::intents::interruptions::choice;
-use crate::blame::intents::locks::holder;
+use crate::blame::intents::locks::{holder, newer_wakers};
 use crate::blame::intents::requests::not_received;
 use crate::blame::intents::workers::other_work;
 use crate::blame::operations::Operation;
@@ -52,6 +52,9 @@ impl Rules {
         }
         if index.is_unlocked_by_io(row) {
             self.add(&HELD_BY_IO);
+        }
+        if index.waker(row).is_some_and(|waker| newer_wakers::cannot_have_held(index, row, waker)) {
+            self.add(&newer_wakers::RULE);
         }
         if other_work::is_left_out(index, row) {
             self.add(&other_work::RULE);
