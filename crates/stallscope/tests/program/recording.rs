@@ -230,7 +230,7 @@ fn the_end_explains_only_what_is_in_scope() {
     let says = |text: &str, words: &str| text.split_whitespace().collect::<Vec<_>>().join(" ").contains(words);
     let inside = record(&["--comm", "flock"], "inside").expect_code(0);
     assert!(says(&inside.stderr, "--comm flock") && says(&inside.stderr, "flock by flock/"), "{}", inside.stderr);
-    assert!(says(&inside.stderr, "blocker  sleep/"), "what flock runs: {}", inside.stderr);
+    assert!(says(&inside.stderr, "blocker sleep/"), "what flock runs: {}", inside.stderr);
     let outside = record(&["--comm", "nobody"], "outside").expect_code(0);
     assert!(says(&outside.stderr, "--comm nobody") && !says(&outside.stderr, "flock by"), "{}", outside.stderr);
     // All is recorded: another scope is explained later.
