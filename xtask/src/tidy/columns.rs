@@ -1,5 +1,7 @@
 //! Sources have lines of at most 120 columns: code, comments and texts. rustfmt leaves long comments and texts alone.
 
+use std::collections::HashSet;
+
 use super::finding::Finding;
 use super::tree::{File, Tree};
 
@@ -32,7 +34,7 @@ fn is_source(file: &File) -> bool {
 }
 
 fn check_file(file: &File) -> Vec<Finding> {
-    let raw = file.has_extension("rs").then(|| raw_lines(&file.text)).unwrap_or_default();
+    let raw = if file.has_extension("rs") { raw_lines(&file.text) } else { HashSet::new() };
     let long = file.text.lines().enumerate().filter(|(at, line)| columns(line) > WIDTH && !raw.contains(&(at + 1)));
     let is_continued = CONTINUED.iter().any(|extension| file.has_extension(extension));
     long.filter(|(_, line)| can_be_wrapped(line) && (is_continued || longest_text(line) <= LONG_TEXT))
@@ -68,8 +70,8 @@ fn longest_text(line: &str) -> usize {
 }
 
 /// Lines within raw strings, which cannot be continued: quoted output, a time line.
-fn raw_lines(text: &str) -> std::collections::HashSet<usize> {
-    let mut lines = std::collections::HashSet::new();
+fn raw_lines(text: &str) -> HashSet<usize> {
+    let mut lines = HashSet::new();
     let mut rest = text;
     let mut line = 1;
     while let Some(at) = rest.find("r#\"").into_iter().chain(rest.find("r\"")).min() {
