@@ -1,7 +1,7 @@
 //! A run without the names of the machine and the people that it was recorded from.
 //!
 //! [`Names`] holds what each name is replaced by: the same name by the same one, wherever it occurs, and each part of a
-//! path by itself, so that `/a/b` and `/a/c` still have a parent in common. What everybody's machine has stays: kernel
+//! path by itself, so that `/a/b` and `/a/c` still have a parent in common. What every machine has stays: kernel
 //! functions, devices, `/usr/bin`, `system.slice`. What stays is noted by its kind.
 //!
 //! Each kind of record has one function here, which takes the record apart without `..`: a new column does not compile

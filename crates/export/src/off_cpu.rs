@@ -16,7 +16,7 @@ pub struct Frame {
     pub line: Option<u32>,
     /// The program or library.
     pub module: Option<String>,
-    /// That one's build id.
+    /// The module's build id.
     pub build_id: Option<String>,
 }
 

@@ -36,7 +36,7 @@ impl<'a> Runs<'a> {
     }
 }
 
-/// The runs that a file of the lake holds. A file that is named after a run holds that one alone, and need not be
+/// The runs that a file of the lake holds. A file that is named after a run holds only this run, and need not be
 /// opened.
 pub(crate) fn runs_held(file: &Path) -> Result<BTreeSet<String>, LakeError> {
     match run_named(file) {

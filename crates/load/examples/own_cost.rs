@@ -1,5 +1,5 @@
-//! What the load's own cost of an operation is made of: `own_cost`, run by bench/randrw.sh. Each part is done many
-//! times over by itself; times are CPU time of the thread, so that a busy machine does not count.
+//! What the load's own cost of an operation is made of: `own_cost`, run by bench/randrw.sh. Each part is
+//! repeated by itself; times are the thread's CPU time, so that a busy machine does not matter.
 
 use std::hint::black_box;
 

@@ -76,7 +76,8 @@ impl Table for StallTable {
         run_delay_ns: Later<u64>, "nanoseconds";
         /// bits: 1 the task belongs to the recorded command, or is followed, 2 the wait began before the recording, 4
         /// the system call did, 8 the task's cgroup had used up its CPU quota, 16 the holder is one of a lock's
-        /// readers, and may have released it, 32 the holder is a process, any thread of which may be meant
+        /// readers, and may have released it, 32 the holder is a process, any thread of which may be meant,
+        /// 64 the task that ended the wait began after it
         flags: Later<u32>, "flags";
         /// of an asynchronous operation: the kernel's thread that executed it
         worker_tid: Later<u32>, "id";

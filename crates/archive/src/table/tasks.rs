@@ -25,8 +25,8 @@ impl Table for TaskTable {
         name: String, "text";
         /// its memory cgroup (v1) or cgroup (v2), below the hierarchy's root
         cgroup: Option<String>, "text";
-        /// program or script that started its process, and that one's id: `rotate.sh/812`; of a shell without a script
-        /// (`sh -c`), who started that; null: unknown, a terminal, the recorder, or a program of the same name
+        /// program or script that started its process, with its id: `rotate.sh/812`; of a shell without a script
+        /// (`sh -c`), what started the shell; null: unknown, a terminal, the recorder, or a program of the same name
         started_by: Later<String>, "text";
         /// when it was seen
         seen_ns: u64, "nanoseconds";

@@ -37,9 +37,8 @@ pub enum StallKind {
     ServerRequest,
     /// What a thread still waited for when the recording ended, as /proc showed it then:
     /// [`StallRecord::detail`](super::StallRecord::detail) is the object (a connection, a pipe, a FUSE server),
-    /// [`StallRecord::holder_tid`](super::StallRecord::holder_tid) who has its other end. The wait lasted at least
-    /// since the start; [`StallRecord::call_start_ns`](super::StallRecord::call_start_ns) is when it began, if the
-    /// kernel says that it was earlier.
+    /// [`StallRecord::holder_tid`](super::StallRecord::holder_tid) the task at its other end. The wait lasted at least
+    /// since the start.
     #[serde(rename = "standing")]
     LastingWait,
     /// No loss, but a moment at which a task ran, of 1 ns: it woke another one, or answered a request that had come

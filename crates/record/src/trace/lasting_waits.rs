@@ -141,7 +141,7 @@ struct Known {
     peer: Option<(u32, bool)>,
     /// Since when it has not run; `None` if it has run since the threads were counted.
     since_ns: Option<u64>,
-    /// When it ran last.
+    /// When it ran last, if it has run since.
     ran_ns: Option<u64>,
 }
 
@@ -243,7 +243,8 @@ impl<'a> Walk<'a> {
         };
         let sleeps = state == INTERRUPTIBLE || state == UNINTERRUPTIBLE;
         let since_ns = self.runs.since_ns(self.proc, pid, tid);
-        let ran_ns = self.last_runs.filter(|_| sleeps).and_then(|runs| runs.of(&folder));
+        let is_new = sleeps && since_ns.is_none();
+        let ran_ns = self.last_runs.filter(|_| is_new).and_then(|runs| runs.of(&folder));
         let mut end = call.as_ref().filter(|_| sleeps).map(|call| self.machine.other_end((pid, tid), call, &frames));
         if let Some(taken) = end.as_mut().and_then(|end| self.taken(pid, end)) {
             let (call, peer) = (call, Some((taken, true)));
@@ -354,7 +355,6 @@ fn row(known: &Known, row: StallRecord) -> StallRecord {
         bytes: end.map(|end| end.unread).filter(|unread| *unread > 0),
         awaits: end.filter(|_| known.peer.is_some()).map(|end| end.awaits),
         holder_tid: known.peer.map(|(peer, _)| peer),
-        call_start_ns: known.ran_ns.filter(|ran_ns| known.since_ns.is_some_and(|since_ns| *ran_ns < since_ns)),
         flags: Some(
             flag(known.since_ns.is_some(), stall_flags::CUT)
                 | flag(any_thread, stall_flags::ANY_THREAD)

@@ -27,7 +27,7 @@ impl Lacked {
     }
 
     /// Leaves out those that waited for the device for longer than it worked for them, and of whose cgroup another one
-    /// had many times the use: without that one, none of them would have waited.
+    /// had many times the use: without that cgroup, none of them would have waited.
     pub(super) fn acquit(
         &self,
         index: &RunIndex,

@@ -57,8 +57,8 @@ pub struct Sleep {
     pub waits_for: Option<End>,
     /// The task that woke it; `None` where an interrupt did.
     pub waker: Option<TaskId>,
-    /// Of one that had not ended: who had the other end of what it waited on, and of what that one waited on, and so
-    /// on.
+    /// Of a sleep that had not ended: the task at the other end of its wait, the task at the other end of that task's
+    /// wait, and so on.
     pub other_ends: Vec<OtherEnd>,
 }
 

@@ -7,7 +7,7 @@ use crate::blame::graph::segment::Segment;
 use crate::blame::operations::Operation;
 use crate::blame::timeline::timelines::TaskTimelines;
 
-/// A time that one operation lost to one cause in one place.
+/// Time that an operation lost to one cause, at one stack.
 #[derive(Debug, Clone, Copy)]
 pub struct LostTime<'a> {
     /// Kernel thread id.
@@ -22,8 +22,8 @@ pub struct LostTime<'a> {
     pub time_ns: u64,
     /// The kernel stack: [`model::stall::StackRecord::stack`]. `None` where none was recorded.
     pub kernel_stack: Option<u32>,
-    /// Name of the task that the kernel stack is of, where this operation's task waited for that one: its own stack is
-    /// then in another part.
+    /// Name of the task that the kernel stack is of, if the operation's task waited for it: its own stack is then in
+    /// another part.
     pub of: Option<&'a str>,
     /// Where the program was during the operation.
     pub user_stack: Option<&'a UserStack>,

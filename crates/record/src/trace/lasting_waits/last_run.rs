@@ -1,4 +1,4 @@
-//! When a thread ran last, also before the recording: `se.exec_start` of /proc/PID/task/TID/sched
+//! When a thread ran last: `se.exec_start` of /proc/PID/task/TID/sched
 //! (kernel/sched/debug.c; kernels with CONFIG_SCHED_DEBUG, and all since 6.15). It is of the scheduler's clock, whose
 //! distance to the monotonic one is that of a thread that runs now.
 

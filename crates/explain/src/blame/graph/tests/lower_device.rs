@@ -57,7 +57,7 @@ fn a_worker_that_sleeps_gives_its_own_cause() {
     assert_eq!(shares(&stage(&other).explain()), "device 16, running 2");
 }
 
-/// A sync waits for the flusher, the flusher for a page that another task locks to write it, and that one for the
+/// A sync waits for the flusher, the flusher for a page that another task locks to write it, and this task for the
 /// limit.
 #[test]
 fn a_wait_for_the_flusher_takes_the_causes_of_its_waits() {

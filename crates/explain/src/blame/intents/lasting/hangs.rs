@@ -193,8 +193,7 @@ pub(crate) fn other_ends(index: &RunIndex, tid: u32) -> Vec<OtherEnd> {
             call: next.filter(|next| !any_thread && !is_stopped(next)).and_then(|next| next.call.clone()),
             on: next.filter(|_| !any_thread).and_then(other_end).cloned(),
         });
-        // Any thread of the process may serve the other end, and all of them wait for a lock that one of them waits
-        // for.
+        // Any thread of the process may serve the other end. Where one of them waits for a lock, the others do, too.
         let leads_on = |next: &&StallRecord| !any_thread || next.awaits == Some(Awaits::Lock);
         known = next.filter(leads_on).filter(|_| !seen.contains(&peer));
         seen.push(peer);
