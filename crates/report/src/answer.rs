@@ -47,7 +47,7 @@ impl Answer {
     pub fn of(explanation: &Explanation, advice: &Advice) -> Answer {
         let command = Part::of_command(explanation).filter(|_| !explanation.command_only_slept());
         let hang = hang::longest(explanation);
-        let sleeps = |sleep: &&Sleep| sleep.hangs || command.is_some_and(|command| command.operations == 0);
+        let only_slept = command.is_some_and(|command| command.operations == 0);
         // A guess comes after what was traced.
         let comes_first = |sleep: &&Sleep| sleep.hangs && (explanation.slow_operations == 0 || hang::is_certain(sleep));
         let main = if let Some(sleep) = hang.filter(comes_first) {
@@ -56,7 +56,7 @@ impl Answer {
             short_waits(&command, advice)
         } else if let Some(command) = command.filter(|command| command.operations > 0) {
             slow(&command, Some(advice), &|_| None)
-        } else if let Some(sleep) = hang.filter(sleeps) {
+        } else if let Some(sleep) = hang.filter(|_| only_slept) {
             asleep(explanation, sleep)
         } else {
             return machine(explanation, advice);
