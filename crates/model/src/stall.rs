@@ -65,7 +65,8 @@ pub struct StallRecord {
     pub woken_ns: Option<u64>,
     /// Who woke it: the thread that was on the CPU then. `Some(0)`: an interrupt of an idle CPU.
     pub waker_tid: Option<u32>,
-    /// Of an asynchronous operation: the kernel's thread that executed it, where that slept or completed it.
+    /// Of an asynchronous operation: the kernel's thread that executed it, where that slept or completed it. Of a wait
+    /// that a newer task ended: who started that task ([`stall_flags::WAKER_IS_NEWER`]).
     pub worker_tid: Option<u32>,
     /// Of a long run-queue wait: the task that ran for at least half of it, else the last one before it.
     pub behind_tid: Option<u32>,

@@ -1,6 +1,8 @@
 //! Polls /proc for blocked tasks. Without BPF these are all waits that are seen, with BPF those that have not ended
 //! yet.
 
+mod named_path;
+
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
@@ -59,7 +61,7 @@ struct Wait {
 #[derive(Clone)]
 struct Call {
     name: &'static str,
-    /// The file that it works on, if its argument is a descriptor.
+    /// The file that it works on, if its argument is a descriptor, or the name can be read.
     path: Option<String>,
 }
 
@@ -135,7 +137,8 @@ impl BlockedPoller {
                 return;
             }
             // A thread that has run in between is in another wait.
-            let (name, frames, call) = (shown(name), frames(&folder), call(&folder));
+            let (name, frames) = (shown(name), frames(&folder));
+            let call = call(&folder, &frames);
             let (since_ns, seen_ns, emitted_ns) = (now_ns, now_ns, now_ns);
             waits.insert(tid, Wait { pid, name, since_ns, seen_ns, emitted_ns, switches, frames, call });
         });
@@ -184,16 +187,16 @@ fn switches(folder: &Path) -> u64 {
 /// Which system call the thread is in, from a line as `74 0x3 0x1 0x0 0x0 0x0 0x0 0x7ffc0f1d5a28 0x7f32c1b13e94`; the
 /// last two are its stack and instruction pointers. `None` if that may not be read, and for calls that are not
 /// followed.
-fn call(folder: &Path) -> Option<Call> {
+fn call(folder: &Path, frames: &[String]) -> Option<Call> {
     let line = read_text(folder.join("syscall")).ok()?;
     let mut words = line.split_whitespace();
     let number = words.next()?.parse().ok()?;
-    let mut hexadecimal = words.map_while(|word| u64::from_str_radix(word.strip_prefix("0x")?, 16).ok());
-    let (first, stack) = (hexadecimal.next()?, hexadecimal.nth(5)?);
+    let values: Vec<u64> = words.map_while(|word| u64::from_str_radix(word.strip_prefix("0x")?, 16).ok()).collect();
+    let (first, stack) = (*values.first()?, *values.get(6)?);
     // A 32-bit program numbers its calls differently.
     let followed = system_call::numbered(number).filter(|_| stack > u64::from(u32::MAX))?;
     let link = || std::fs::read_link(folder.join(format!("fd/{first}"))).ok();
-    let path = followed.is_on_descriptor().then(link).flatten();
+    let path = if followed.is_on_descriptor() { link() } else { named_path::read(folder, followed, &values, frames) };
     Some(Call { name: followed.name, path: path.map(shown_path) })
 }
 

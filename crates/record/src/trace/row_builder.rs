@@ -14,7 +14,7 @@ use super::cpu_quota::CpuQuotas;
 use super::earlier_locks::EarlierLocks;
 use super::event::{
     ASYNCHRONOUS, CUT, FAULT_FILE, HELD, OFF_CPU, ON_CPU, REQUEST, RequestNote, SHORT_SPANS, SPAN, STILL_OFF_CPU,
-    SYSTEM_CALL, TraceEvent, row_flags,
+    SYSTEM_CALL, TraceEvent, WAKER_IS_NEWER, row_flags,
 };
 use super::freezers::Freezers;
 use super::kinds::kind_of;
@@ -59,6 +59,9 @@ pub(super) struct RowBuilder {
     /// Submitter of the last request: most requests come from few.
     last_submitter: u32,
 }
+
+/// The init process takes up those whose parent is gone.
+const INIT: u32 = 1;
 
 impl RowBuilder {
     /// The functions of the kernel as it is now.
@@ -157,6 +160,8 @@ impl RowBuilder {
             row.woken_ns = Some(event.woken_ns);
             row.waker_tid = Some(event.waker_tid);
             row.waker_stack = self.stack(&event.waker_stack, traced);
+            let starter = u32::try_from(event.result).ok().filter(|_| event.flags & WAKER_IS_NEWER != 0);
+            row.worker_tid = starter.filter(|starter| *starter > INIT);
         }
         row.awaits = awaits::of(event.awaits);
         row.asked_ns = Some(event.asked_ns).filter(|asked_ns| *asked_ns != 0);

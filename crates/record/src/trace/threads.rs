@@ -83,6 +83,11 @@ fn read(folder: BorrowedFd<'_>, name: &str, buffer: &mut [u8]) -> usize {
     file.and_then(|file| rustix::io::read(&file, buffer)).unwrap_or(0)
 }
 
+/// The state in a line of `stat`; `None` if that is none.
+pub(super) fn state_of(stat: &[u8]) -> Option<u8> {
+    parse(stat).map(|(_, state, _)| state)
+}
+
 /// From `12 (a name) D 1 ...`: name, state, and how many threads. A name may hold blanks and brackets.
 fn parse(stat: &[u8]) -> Option<(&[u8], u8, u32)> {
     let begin = stat.iter().position(|byte| *byte == b'(')? + 1;

@@ -251,6 +251,18 @@ static __always_inline int is_ending_child(struct task_struct *task)
 	return waker->flags & PF_EXITING && BPF_CORE_READ(waker, real_parent, tgid) == task->tgid;
 }
 
+/* Whether the current task is a child of this task, and goes on after a stop, of which a signal tells its parent. */
+static __always_inline int is_continued_child(struct task_struct *task)
+{
+	struct task_struct *waker = bpf_get_current_task_btf();
+	struct task_note *mine;
+
+	if (BPF_CORE_READ(waker, real_parent, tgid) != task->tgid)
+		return 0;
+	mine = note_of(waker);
+	return mine && is_stopped(mine->wait.out_state);
+}
+
 /* Whether the current task is another thread of its process, and ends: pthread_join. */
 static __always_inline int is_ending_thread(struct task_struct *task)
 {
@@ -353,7 +365,7 @@ static __always_inline u32 awaited_by(struct task_struct *task, struct task_note
 		return NOBODY;
 	what = settings.others[call];
 	if (what & WAITS_FOR_CHILD)
-		return is_ending_child(task) ? CHILD : NOBODY;
+		return is_ending_child(task) || is_continued_child(task) ? CHILD : NOBODY;
 	if (what & DEQUEUES)
 		return awaited_by_queue(note);
 	if (!(what & (WAITS | WAITS_FOR_THREAD | SENDS | SEMAPHORE | QUEUES)))
@@ -376,7 +388,8 @@ static __always_inline u32 awaited_by(struct task_struct *task, struct task_note
 	}
 	if (!by_task && !note->messages.channels.asked && !note->messages.channels.owed)
 		return awaited_of_met(note, by_task);
-	if (!by_task)
+	/* A server could not answer without its child. */
+	if (!by_task && (note->messages.channels.asked || !is_continued_child(task)))
 		find_sender(note);
 	if (what & SEMAPHORE)
 		return awaited_by_semaphore();

@@ -16,6 +16,7 @@ struct wait_note {
 	u32 served;		/* by a FUSE server, outside of system calls: a page fault, a loop device's worker */
 	u64 queued_ns;		/* when it left the CPU with a submitted bio that had no request yet; 0: no such bio */
 	u64 reported_ns;	/* when its wait was reported last, while it lasted */
+	u64 short_ns;		/* when its last short wait ended that may end a request */
 };
 
 struct waker_note {
@@ -23,6 +24,7 @@ struct waker_note {
 	u32 pid;
 	u32 frames;
 	u32 is_newer;	/* it began after the wait did */
+	u32 starter;	/* of such a one: who started it, a thread or, of a thread, its process */
 	char comm[NAME_BYTES];
 	u64 stack[WAKER_FRAMES];
 };

@@ -223,8 +223,10 @@ static __always_inline void emit_off_cpu(struct task_struct *task, struct task_n
 		event->waker_pid = note->waker.pid;
 		__builtin_memcpy(event->waker, note->waker.comm, NAME_BYTES);
 		event->waker_frames = note->waker.frames;
-		if (note->waker.frames && note->waker.is_newer)
+		if (note->waker.frames && note->waker.is_newer) {
 			event->flags |= WAKER_IS_NEWER;
+			event->result = note->waker.starter;
+		}
 		if (note->waker.frames)
 			__builtin_memcpy(event->waker_stack, note->waker.stack, sizeof(event->waker_stack));
 	}
@@ -317,7 +319,7 @@ static __always_inline u32 fate_of_wait(struct task_struct *task, struct task_no
 		return EMITTED;
 	if (!is_of_interest(note))
 		return fate_of_other(task, note, asleep_ns, runnable_ns);
-	if (asleep_ns >= settings.interval_ns)
+	if (asleep_ns >= settings.interval_ns || note->wait.awaits)
 		return EMITTED;
 	/* Within a span, the span is emitted. Short stops are a debugger's. */
 	return note->signal.spans || is_stopped(note->wait.out_state) ? FORGOTTEN : SUMMED;
@@ -434,9 +436,22 @@ static __always_inline void wake_for_server(struct task_note *note)
 	__builtin_memcpy(note->waker.comm, "nfsd", sizeof("nfsd"));
 }
 
+/* Whether a wait that is too short for a row may end a client's request that is slow already: an event loop that timers
+ * wake sleeps for a short time before it answers, and who wakes it then is what the client waited for. One in each
+ * interval is enough. */
+static __always_inline int may_end_request(struct task_struct *task, struct task_note *note, u32 waker_pid, u64 now)
+{
+	if (!note->messages.channels.owed || now - note->messages.owed_ns < settings.slow_ns ||
+	    waker_pid == (u32)task->tgid || now - note->wait.short_ns < settings.interval_ns)
+		return 0;
+	note->wait.short_ns = now;
+	return 1;
+}
+
 SEC("tp_btf/sched_waking")
 int BPF_PROG(sched_waking, struct task_struct *task)
 {
+	struct task_struct *current = bpf_get_current_task_btf();
 	struct task_note *note = note_of(task);
 	u64 now, id;
 	long bytes;
@@ -455,13 +470,13 @@ int BPF_PROG(sched_waking, struct task_struct *task)
 	/* Do not report the name of an earlier waker. */
 	note->waker.comm[0] = 0;
 	link_request(ctx, note, id, now);
-	if (now - note->wait.out_ns < settings.interval_ns)
+	if (now - note->wait.out_ns < settings.interval_ns && !may_end_request(task, note, id >> 32, now))
 		return 0;
 	wake_for_server(note);
 	note->wait.served = is_served(task, note);
 	if (is_of_interest(note))
 		note->wait.awaits = awaited_by(task, note);
-	else if (now - note->wait.out_ns < settings.await_ns || !(note->wait.awaits = awaited_by(task, note)))
+	else if ((now - note->wait.out_ns < settings.await_ns && note->wait.short_ns != now) || !(note->wait.awaits = awaited_by(task, note)))
 		return 0;
 	/* An idle server need not know how busy its clients are. The holder of a lock may have slept. A timer has not. */
 	if (note->wait.awaits == INTERRUPT)
@@ -476,7 +491,10 @@ int BPF_PROG(sched_waking, struct task_struct *task)
 	/* The sender of an answer may stand for the waker. */
 	if (note->waker.tid == (u32)id)
 		bpf_get_current_comm(note->waker.comm, NAME_BYTES);
-	note->waker.is_newer = note->waker.tid == (u32)id && bpf_get_current_task_btf()->start_time > note->wait.out_ns;
+	note->waker.is_newer = note->waker.tid == (u32)id && current->start_time > note->wait.out_ns;
+	if (note->waker.is_newer)
+		note->waker.starter = current->pid == current->tgid ? BPF_CORE_READ(current, real_parent, pid) :
+								      current->tgid;
 	bytes = bpf_get_stack(ctx, note->waker.stack, sizeof(note->waker.stack), 0);
 	note->waker.frames = bytes > 0 ? (u64)bytes / 8 : 0;
 	return 0;

@@ -224,7 +224,8 @@ impl Machine {
     /// One of several descriptors: the one that it waits on, if it asked a single server.
     fn of_many(&self, (pid, tid): (u32, u32), fds: &[u32]) -> OtherEnd {
         let targets: Vec<String> = fds.iter().filter_map(|fd| target(&self.proc, pid, *fd)).collect();
-        let mut ends: Vec<OtherEnd> = targets.iter().filter_map(|target| self.of_target(pid, target, false)).collect();
+        let others = targets.iter().filter(|target| !self.is_to_itself(pid, target));
+        let mut ends: Vec<OtherEnd> = others.filter_map(|target| self.of_target(pid, target, false)).collect();
         if let [only] = targets.as_slice() {
             let pipe =
                 only.starts_with("pipe:").then(|| self.of_pipe(pid, only, true)).filter(|end| end.peer.is_some());
@@ -250,6 +251,17 @@ impl Machine {
             (None, None, false) => self.of_signal(tid),
             _ => OtherEnd::nobody(Some(End::AnyOfSeveral)),
         }
+    }
+
+    /// Whether a socket is one of a pair by which the threads of the process wake one another.
+    fn is_to_itself(&self, pid: u32, target: &str) -> bool {
+        let sockets = self.sockets(pid);
+        let connection = inode(target, "socket").and_then(|inode| sockets.of(inode));
+        let peer = connection.filter(|connection| connection.side == Side::Either).and_then(|of| of.peer);
+        peer.is_some_and(|peer| {
+            let holders = self.holders().of(&format!("socket:[{peer}]"));
+            !holders.is_empty() && holders.iter().all(|(other, _)| *other == pid)
+        })
     }
 
     /// A signal, or an event of another process: whose is known where programs say in their titles what they do.

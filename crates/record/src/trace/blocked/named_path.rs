@@ -1,0 +1,91 @@
+//! The path that a blocked call names, which is in the memory of its process.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+use model::system_call::{FileArgument, SystemCall};
+
+use super::super::threads::state_of;
+use crate::bytes::read_text;
+
+/// A path that a call names is at most so long.
+const PATH_BYTES: usize = 4096;
+/// `AT_FDCWD`, the folder of a name that is relative to the current one.
+const CURRENT_FOLDER: i32 = -100;
+/// A task that waits for write access to a mount holds no lock of its process's memory.
+const WITHOUT_MEMORY_LOCK: &str = "mnt_want_write";
+
+/// The path, from the call's arguments; `None` where it names none, or the read could wait for the lock of the memory.
+pub(super) fn read(thread: &Path, call: &SystemCall, arguments: &[u64], frames: &[String]) -> Option<PathBuf> {
+    let is_safe = frames.iter().any(|frame| frame == WITHOUT_MEMORY_LOCK) && !others_are_blocked(thread);
+    if is_safe { named(thread, call, arguments) } else { None }
+}
+
+/// The path that it names.
+fn named(thread: &Path, call: &SystemCall, arguments: &[u64]) -> Option<PathBuf> {
+    let (folder, name) = match call.file {
+        FileArgument::First => (None, arguments.first()?),
+        FileArgument::At | FileArgument::Result if arguments.len() > 1 => (arguments.first().copied(), &arguments[1]),
+        _ => return None,
+    };
+    let name = text(&File::open(thread.join("mem")).ok()?, *name)?;
+    let folder = folder.map(|fd| (fd & u64::from(u32::MAX)) as u32 as i32).filter(|fd| *fd != CURRENT_FOLDER);
+    let link = folder.map_or_else(|| thread.join("cwd"), |fd| thread.join(format!("fd/{fd}")));
+    match name.is_absolute() {
+        true => Some(name),
+        false => Some(std::fs::read_link(link).ok()?.join(name)),
+    }
+}
+
+/// Whether another thread of the process is blocked: it may hold that lock, or wait for it.
+fn others_are_blocked(thread: &Path) -> bool {
+    let Some(threads) = thread.parent().and_then(|threads| std::fs::read_dir(threads).ok()) else { return true };
+    let others = threads.flatten().map(|other| other.path()).filter(|other| other != thread);
+    let is_blocked = |other: PathBuf| {
+        let stat = read_text(other.join("stat")).unwrap_or_default();
+        state_of(stat.as_bytes()).is_none_or(|state| state == b'D')
+    };
+    others.into_iter().any(is_blocked)
+}
+
+/// A name that ends with a zero. It may lie at the end of what is mapped.
+fn text(memory: &File, at: u64) -> Option<PathBuf> {
+    let mut bytes = vec![0; PATH_BYTES];
+    let read = memory.read_at(&mut bytes, at).ok()?;
+    let length = bytes[..read].iter().position(|byte| *byte == 0)?;
+    (length > 0).then(|| PathBuf::from(OsStr::from_bytes(&bytes[..length])))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::{Path, PathBuf};
+
+    use model::system_call::{self, SystemCall};
+
+    use super::{CURRENT_FOLDER, named, read};
+
+    fn call(name: &str) -> &'static SystemCall {
+        let mut numbers = (0..512).filter_map(system_call::numbered);
+        numbers.find(|call| call.name == name).unwrap()
+    }
+
+    #[test]
+    fn a_name_is_read_from_the_memory_of_the_process() {
+        let thread = Path::new("/proc/thread-self").canonicalize().unwrap();
+        let (absolute, relative) = (b"/mnt/file\0", b"file\0");
+        let at = |name: &[u8]| name.as_ptr() as u64;
+        let of = |name, arguments: &[u64]| named(&thread, call(name), arguments);
+        let here = i64::from(CURRENT_FOLDER) as u64;
+        assert_eq!(of("openat", &[here, at(absolute), 0]), Some(PathBuf::from("/mnt/file")));
+        let current = std::env::current_dir().unwrap();
+        assert_eq!(of("openat", &[here, at(relative), 0]), Some(current.join("file")));
+        assert_eq!(of("chdir", &[at(absolute)]), Some(PathBuf::from("/mnt/file")));
+        assert_eq!((of("openat", &[here, 8, 0]), of("openat", &[here]), of("fsync", &[3, 0])), (None, None, None));
+        // In a page fault, it may hold the lock.
+        let frames = ["percpu_rwsem_wait".to_owned(), "do_page_mkwrite".to_owned()];
+        assert_eq!(read(&thread, call("openat"), &[here, at(absolute), 0], &frames), None);
+    }
+}
