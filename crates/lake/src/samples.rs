@@ -36,6 +36,8 @@ pub(crate) fn contents(host: &str, minute: i64) -> Contents {
         untraced: Vec::new(),
         stalls: None,
         stall_ns: None,
+        unfinished: None,
+        longest_unfinished_ns: None,
     };
     let mut minutes = CounterMinutes::default();
     (0..4).for_each(|minute| minutes.add(started.wall_ns + minute * MINUTE_NS, minute as f64));

@@ -23,5 +23,5 @@ pub use carry_over::CarryOver;
 pub use effect::{Effect, FEWEST_BLOCKS};
 pub use figures::{FigureKind, FigureTable, Measurements, PeriodFigures, wanted_metric};
 pub use guard::{Guard, GuardError, GuardWatch};
-pub use outcome::Outcome;
+pub use outcome::{Hang, Outcome};
 pub use schedule::{PERIODS_OF_BLOCK, Slot, schedule};

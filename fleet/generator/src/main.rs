@@ -139,6 +139,8 @@ fn run(
         untraced: Vec::new(),
         stalls: Some(stalls.len() as u64),
         stall_ns: Some(stalls.iter().map(|stall| stall.explained.duration_ns).sum()),
+        unfinished: Some(0),
+        longest_unfinished_ns: Some(0),
         description,
     };
     let mut random = SplitMix64::of_parts(&[cli.seed, 4, host.number as u64, begin_ns as u64]);

@@ -28,6 +28,10 @@ pub struct RunRow {
     pub stalls: Option<u64>,
     /// Sum of their durations.
     pub stall_ns: Option<u64>,
+    /// Waits of the recorded command or load that had not ended with the recording; `None` without a trace.
+    pub unfinished: Option<u64>,
+    /// How long the longest of them had lasted: it took longer.
+    pub longest_unfinished_ns: Option<u64>,
 }
 
 impl Table for RunRow {
@@ -52,6 +56,8 @@ impl Table for RunRow {
             .number("slower_than_ns", "nanoseconds", |row| Some(row.description.slower_than_ns))
             .number("stalls", "count", |row| row.stalls)
             .number("stall_ns", "nanoseconds", |row| row.stall_ns)
+            .number("unfinished", "count", |row| row.unfinished)
+            .number("longest_unfinished_ns", "nanoseconds", |row| row.longest_unfinished_ns)
             .text("boot_id", |row| Some(&row.description.host.boot_id))
             .text("architecture", |row| Some(&row.description.host.architecture))
             .number("cpus", "count", |row| Some(row.description.host.cpus.into()))

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use statistics::Ratio;
-use trial::{CarryOver, Effect, FigureTable, PeriodFigures};
+use trial::{CarryOver, Effect, FigureTable, Hang, PeriodFigures};
 
 use super::{Trial, sentences};
 
@@ -18,11 +18,17 @@ pub fn json(of: &Trial<'_>, table: &FigureTable) -> Value {
         "blocks": of.outcome.blocks,
         "periods_left_out": of.outcome.left_out,
         "device": of.outcome.device,
+        "hang": of.outcome.hang.as_ref().map(hang),
         "effects": of.outcome.effects.iter().map(effect).collect::<Vec<_>>(),
         "carry_over": of.outcome.carry_over.iter().map(carry_over).collect::<Vec<_>>(),
         "carry_over_tests": of.outcome.carry_over_tests,
         "periods": table.periods.iter().map(|row| period(row, table)).collect::<Vec<_>>(),
     })
+}
+
+fn hang(hang: &Hang) -> Value {
+    let side = hang.began_changed.map(|changed| if changed { "B" } else { "A" });
+    json!({ "at_least_ns": hang.at_least_ns, "whole_periods": hang.periods, "began_on_side": side })
 }
 
 fn effect(effect: &Effect) -> Value {

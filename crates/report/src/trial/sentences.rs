@@ -2,12 +2,12 @@
 
 use compare::Verdict;
 use model::trial::TrialChange;
-use trial::{CarryOver, Effect, FigureKind};
+use trial::{CarryOver, Effect, FigureKind, Hang};
 
 use super::Trial;
 use super::needed::needed;
 use crate::compare::{change, interval, probability};
-use crate::number::counted;
+use crate::number::{counted, latency};
 use crate::style::printable;
 
 /// The sentences: what changed, what else did, what did not, carry-over, and how it ended.
@@ -28,6 +28,9 @@ fn main(of: &Trial<'_>) -> String {
     let changes: Vec<String> = of.plan.changes.iter().map(what).collect();
     let changes = changes.join(", ");
     let periods = counted(4 * of.outcome.blocks as u64, "period");
+    if let Some(hang) = &of.outcome.hang {
+        return hung(hang, &changes);
+    }
     match decided(of).next() {
         Some(effect) => {
             let (by, within, q) = (change(effect.ratio.ratio), interval(&effect.ratio), probability(effect.q));
@@ -36,6 +39,21 @@ fn main(of: &Trial<'_>) -> String {
         }
         None => format!("With {changes}, no figure was found to differ in {periods}."),
     }
+}
+
+/// A trial that hung says nothing else first.
+fn hung(hang: &Hang, changes: &str) -> String {
+    let periods = counted(hang.periods as u64, "whole period");
+    let began = match hang.began_changed {
+        Some(true) => format!(", and began with {changes}"),
+        Some(false) => ", and began with everything as it was found".to_owned(),
+        None => ", and began before all of them".to_owned(),
+    };
+    let at_least = latency(Some(hang.at_least_ns));
+    format!(
+        "No verdict: a wait of the command had not ended after {at_least}; it lasts through {periods}{began}. See \
+         'stallscope explain'."
+    )
 }
 
 /// A change in words: `/sys/block/sda/queue/scheduler bfq (was none)`.

@@ -61,6 +61,34 @@ fn a_short_trial_says_what_is_missing_and_what_is_left() {
 }
 
 #[test]
+fn a_wait_that_lasts_through_periods_leaves_no_verdict() {
+    let (mut table, plan) = (table(8), plan());
+    for (row, at_ns) in table.periods.iter_mut().zip((0..).step_by(1_000_000_000)) {
+        (row.period.began_ns, row.period.counted_from_ns) = (at_ns, at_ns + 100_000_000);
+        row.period.ended_ns = at_ns + 1_000_000_000;
+    }
+    let of_length = |unfinished_ns| Outcome::of(&table, 0.05).with_unfinished(&table, unfinished_ns);
+    assert_eq!(of_length(800_000_000).hang, None);
+    let outcome = of_length(3_500_000_000);
+    let of = Trial { run: "r", plan: &plan, outcome: &outcome, ended: None, left: &[] };
+    let began = if table.periods[28].period.changed {
+        "/sys/block/sda/queue/scheduler bfq (was none)"
+    } else {
+        "everything as it was found"
+    };
+    assert_eq!(
+        sentences(&of)[0],
+        format!(
+            "No verdict: a wait of the command had not ended after 3.5 s; it lasts through 3 whole periods, and began \
+             with {began}. See 'stallscope explain'."
+        )
+    );
+    let document = json(&of, &table);
+    assert!(document["effects"].as_array().unwrap().iter().all(|effect| effect["verdict"] == "unfinished"));
+    assert_eq!(document["hang"]["whole_periods"], 3);
+}
+
+#[test]
 fn a_number_of_periods_that_no_trial_reaches_is_said_to_be_none() {
     assert_eq!(super::needed::needed(20), "20 more periods");
     assert_eq!(super::needed::needed(26_720), "26,720 more periods, which is not practical");

@@ -161,6 +161,8 @@ fn contents(run: &Run, screen: &Screen) -> Result<(Contents, Integrity), Failure
             .collect(),
         stalls: explained.as_ref().map(|(_, rows)| rows.len() as u64),
         stall_ns: explained.as_ref().map(|(_, rows)| rows.iter().map(|row| row.explained.duration_ns).sum()),
+        unfinished: explained.as_ref().map(|(explanation, _)| explanation.unfinished.waits),
+        longest_unfinished_ns: explained.as_ref().map(|(explanation, _)| explanation.unfinished.longest_ns),
     };
     let rows = explained.map(|(_, rows)| rows).unwrap_or_default();
     let contents = Contents::new(key, row, rows, intervals, counters.rows).map_err(Failure::machine)?;

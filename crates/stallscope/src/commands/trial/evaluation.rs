@@ -7,6 +7,7 @@ use model::trial::TrialPlan;
 use trial::{FigureTable, Measurements, Outcome, wanted_metric};
 
 use crate::reading::archived_run;
+use crate::reading::explanation::explanation;
 use crate::reading::integrity::Integrity;
 use crate::reading::summary;
 use crate::ui::failure::Failure;
@@ -28,6 +29,10 @@ pub(super) fn evaluate(directory: &Path, margin: f64, warn: impl Fn(&str)) -> Re
     let series = summary::summary_and_series(&run, wanted_metric, |_| {}, &warn).1;
     let plan = measurements.plan().clone();
     let table = measurements.finish(&series, Run::has_trace(&run));
-    let outcome = Outcome::of(&table, margin);
+    let unfinished_ns = match Run::has_trace(&run) {
+        true => explanation(&run, None, 0, &warn).unfinished.longest_ns,
+        false => 0,
+    };
+    let outcome = Outcome::of(&table, margin).with_unfinished(&table, unfinished_ns);
     Ok(Evaluation { plan, table, outcome, integrity: Integrity::of(&run) })
 }
