@@ -15,6 +15,8 @@ pub const TESTS: &[Test] = &[
     recorded("writer_of_a_pipe_stopped_throughout", stopped_writer),
     recorded("idle_server_throughout", idle_server),
     recorded("idle_client_throughout", idle_client),
+    recorded("server_behind_a_lock_throughout", server_behind_lock),
+    recorded("reader_of_a_fifo_with_a_late_writer", late_writer),
     recorded("reader_of_a_fifo_without_writer", fifo_without_writer),
     recorded("writer_of_a_fifo_without_reader", fifo_without_reader),
 ];
@@ -103,6 +105,44 @@ fn idle_client() -> (Value, Truth) {
     let victim = Victim::start(&ground, &format!("become python3 -c {program}"));
     ground.wait_until_in(victim.pid(), "unix_stream_read_generic");
     idles(victim.pid())
+}
+
+/// Its server has asked for a lock that another process keeps.
+fn server_behind_lock() -> (Value, Truth) {
+    let ground = Ground::new();
+    let (path, lock, held) = (ground.at("address"), ground.at("lock"), ground.at("held"));
+    std::fs::write(&lock, "").unwrap();
+    ground.program("holder", &format!("open {lock}\nlock flock {lock}\nsignal {held}\nsleep 60000"));
+    ground.wait_for(&held);
+    ground.neighbour(&format!("open {lock}\nanswer tcp:{path} lock flock {lock}"));
+    ground.wait_for(&path);
+    let victim = Victim::start(&ground, &format!("connect tcp:{path}\nask tcp:{path} recv"));
+    let (explained, truth) = waits_throughout(&ground, victim, "tcp_recvmsg", "recvfrom");
+    (explained, Truth { waited_for: Some("holder"), culprit: Some("holder"), ..truth })
+}
+
+/// A victim that waits in that kernel function for a lock, or for a server that does, and goes on to wait.
+fn waits_throughout(ground: &Ground, victim: Victim, function: &str, call: &'static str) -> (Value, Truth) {
+    ground.wait_until_in(victim.pid(), function);
+    let begin_ns = now_ns();
+    let recording = Recording::following(victim.pid());
+    std::thread::sleep(Duration::from_millis(900));
+    let explained = recording.explained();
+    let suffers = victim.suffers("lock", (begin_ns, now_ns()), 900_000_000);
+    (explained, Truth { operation: Some(call), cut: Some(true), finished: Some(false), ..suffers })
+}
+
+/// The victim opens a FIFO for a writer that has to sleep first.
+fn late_writer() -> (Value, Truth) {
+    let ground = Ground::new();
+    let (fifo, go) = (ground.at("fifo"), ground.at(GO));
+    drop(tool("mkfifo", &[&fifo]));
+    let victim = Victim::start(&ground, &format!("await {go}\nreopen {fifo}"));
+    let recording = Recording::following_from(&victim, &ground, &go);
+    ground.neighbour(&format!("sleep 900\nopen {fifo}"));
+    ground.wait_for_neighbours();
+    let truth = victim.suffered("sleep");
+    (recording.explained(), Truth { operation: Some("openat"), waited_for: Some("neighbour"), ..truth })
 }
 
 fn fifo_without_writer() -> (Value, Truth) {

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::clients::slow_disk;
 use super::limits::fuse;
 use super::{GO, Test, recorded, sharing};
-use crate::ground::Ground;
+use crate::ground::{Ground, tool};
 use crate::sys::{Queue, Semaphore};
 use crate::victim::{ANY, Recording, Truth, Victim};
 
@@ -24,6 +24,7 @@ pub const TESTS: &[Test] = &[
     sharing("lock_that_is_tried_once", &[one_try]),
     sharing("thread_of_a_server", &[thread_of_server]),
     sharing("answer_in_many_parts", &[many_parts]),
+    sharing("server_whose_child_was_stopped", &[stopped_child_of_server]),
     recorded("followed_task", followed),
     recorded("sleep_throughout_the_recording", asleep_throughout),
     recorded("thread_that_works_for_the_command", working_thread),
@@ -165,6 +166,38 @@ fn many_parts() -> Truth {
     Truth { waited_for: Some("neighbour"), ..victim.suffered("io_throttle") }
 }
 
+/// A server that asks its child by pipes, and that a signal wakes when the child goes on.
+const SERVER_WITH_CHILD: &str = "
+import os, signal, socket, subprocess, sys
+signal.signal(signal.SIGCHLD, lambda *arguments: None)
+child = subprocess.Popen(['cat'], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
+listener = socket.socket(socket.AF_UNIX)
+listener.bind(sys.argv[1])
+listener.listen()
+open(sys.argv[2], 'w').write(str(child.pid))
+os.rename(sys.argv[2], sys.argv[2] + '.ready')
+client = listener.accept()[0]
+while message := client.recv(8):
+    child.stdin.write(message)
+    client.send(child.stdout.read(8))";
+
+fn stopped_child_of_server() -> Truth {
+    let ground = Ground::new();
+    let (address, script, pid, go) = (ground.at("address"), ground.at("server.py"), ground.at("pid"), ground.at(GO));
+    std::fs::write(&script, SERVER_WITH_CHILD).unwrap();
+    ground.neighbour(&format!("become python3 {script} {address} {pid}"));
+    ground.wait_for(&format!("{pid}.ready"));
+    let child = std::fs::read_to_string(format!("{pid}.ready")).unwrap();
+    let ask = format!("ask unix:{address} recv");
+    let victim = Victim::start(&ground, &format!("connect unix:{address}\n{ask}\nawait {go}\n{ask}"));
+    ground.wait_for(&format!("{go}.awaited"));
+    drop(tool("kill", &["-STOP", &child]));
+    ground.go(&go);
+    std::thread::sleep(Duration::from_millis(700));
+    drop(tool("kill", &["-CONT", &child]));
+    Truth { waited_for: Some("cat"), stopped_by: Some("kill"), ..victim.suffered("stopped") }
+}
+
 /// A pool: the main thread waits for what it gave a thread to do.
 fn working_thread() -> (Value, Truth) {
     let ground = Ground::new();
@@ -201,7 +234,7 @@ fn asleep_throughout() -> (Value, Truth) {
     let ground = Ground::new();
     let (lock, held, asking, semaphore) = (ground.at("lock"), ground.at("held"), ground.at("asking"), Semaphore::new());
     std::fs::write(&lock, semaphore.set().to_string()).unwrap();
-    ground.neighbour(&format!("open {lock}\nlock semaphore {lock}\nsignal {held}\nsleep 60000"));
+    let holder = ground.neighbour(&format!("open {lock}\nlock semaphore {lock}\nsignal {held}\nsleep 60000"));
     ground.wait_for(&held);
     let tid = ground.neighbour(&format!("open {lock}\nsignal {asking}\nlock semaphore {lock}"));
     ground.wait_for(&asking);
@@ -210,9 +243,10 @@ fn asleep_throughout() -> (Value, Truth) {
     std::thread::sleep(Duration::from_millis(600));
     let explained = recording.explained();
     let sleeps = explained["sleeps"]["longest"].as_array().expect("sleeps are listed");
-    let task = format!("neighbour/{tid}");
+    let (task, holder) = (format!("neighbour/{tid}"), format!("neighbour/{holder}"));
     let is_it = |sleep: &&Value| {
-        sleep["task"] == *task && sleep["waits_for"] == "a System V semaphore" && sleep["throughout"] == true
+        let is_listed = sleep["task"] == *task && sleep["waits_for"] == "a System V semaphore";
+        is_listed && sleep["throughout"] == true && sleep["hangs"] == true && sleep["other_ends"][0]["task"] == *holder
     };
     assert!(sleeps.iter().any(|sleep| is_it(&sleep)), "{task} is not among {sleeps:#?}");
     (explained, Truth { tid, spans: vec![(0, u64::MAX / 2)], quiet: true, ..Truth::default() })
