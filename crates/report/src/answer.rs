@@ -52,7 +52,9 @@ impl Answer {
         let comes_first = |sleep: &&Sleep| sleep.hangs && (explanation.slow_operations == 0 || hang::is_certain(sleep));
         let main = if let Some(sleep) = hang.filter(comes_first) {
             asleep(explanation, sleep)
-        } else if let Some(command) = command.filter(|_| lost_in_short_waits(explanation, advice)) {
+        } else if let Some(command) =
+            command.filter(|_| explanation.scoped.is_none() && lost_in_short_waits(explanation, advice))
+        {
             short_waits(&command, advice)
         } else if let Some(command) = command.filter(|command| command.operations > 0) {
             slow(&command, Some(advice), &|_| None)
@@ -127,7 +129,10 @@ fn slow(part: &Part<'_>, advice: Option<&Advice>, node_of: &dyn Fn(usize) -> Opt
 
 fn machine(explanation: &Explanation, advice: &Advice) -> Answer {
     if explanation.slow_operations == 0 {
-        return quiet(explanation);
+        return match explanation.scoped.is_some() && explanation.short_waits.time_ns >= explanation.slower_than_ns {
+            true => short_waits(&Part::all(explanation), advice),
+            false => quiet(explanation),
+        };
     }
     let advice = (!has_advice_of_its_own(explanation, advice)).then_some(advice);
     let mut answer = slow(&Part::all(explanation), advice, &|_| None);

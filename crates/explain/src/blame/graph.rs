@@ -3,6 +3,7 @@
 pub(crate) mod chain;
 pub(crate) mod edge;
 pub(crate) mod follow;
+mod hops;
 pub(crate) mod lower_device;
 pub(crate) mod path;
 pub(crate) mod segment;

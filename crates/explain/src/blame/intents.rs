@@ -29,6 +29,7 @@ pub(crate) mod locks {
 /// For whom a server worked, and who answers a client.
 pub(crate) mod requests {
     pub(crate) mod asked_by_pipe;
+    pub(crate) mod asking_children;
     pub(crate) mod equal_waits;
     pub(crate) mod fifo_openers;
     pub(crate) mod listeners;
@@ -36,6 +37,7 @@ pub(crate) mod requests {
     pub(crate) mod old_requests;
     pub(crate) mod other_clients;
     pub(crate) mod pollers;
+    pub(crate) mod starters;
     pub(crate) mod unanswered;
     pub(crate) mod unasked_children;
     pub(crate) mod worked_for;

@@ -5,7 +5,7 @@ use crate::blame::graph::path;
 use crate::blame::intents::interruptions::choice;
 use crate::blame::intents::lasting::held_polls;
 use crate::blame::intents::locks::{holder, idle_turns, newer_wakers};
-use crate::blame::intents::requests::{equal_waits, not_received, worked_for};
+use crate::blame::intents::requests::{asking_children, equal_waits, not_received, starters, worked_for};
 use crate::blame::intents::workers::other_work;
 use crate::blame::intents::{self};
 use crate::blame::rule::Rule;
@@ -28,6 +28,8 @@ const OTHERS: &[&Rule] = &[
     &other_work::RULE,
     &idleness::RULE,
     &equal_waits::RULE,
+    &asking_children::RULE,
+    &starters::RULE,
     &idle_turns::RULE,
     &worked_for::RULE,
 ];

@@ -8,6 +8,7 @@ pub(crate) mod server_requests;
 pub(crate) mod short;
 pub(crate) mod slot;
 pub(crate) mod timelines;
+mod way;
 
 #[cfg(test)]
 mod tests;

@@ -85,7 +85,7 @@ fn without_task(culprit: &Culprit) -> Line {
         (Cause::IoThrottle, Some(place), _) => Line::of("the I/O limit of ").name(place),
         (Cause::CpuThrottle, Some(place), _) => Line::of("the CPU quota of ").name(place),
         (Cause::Stopped, Some(place), _) => Line::of("the freezer of ").name(place),
-        (Cause::IoThrottle, None, Some(disk)) => Line::of("an I/O limit on ").name(disk),
+        (Cause::IoThrottle, None, Some(disk)) => Line::of("unknown, at an I/O limit on ").name(disk),
         (Cause::Frozen, _, Some(disk)) => Line::of("unknown who froze the file system on ").name(disk),
         (Cause::Frozen, ..) => Line::of("unknown who froze the file system"),
         (_, _, Some(disk)) => Line::of("the disk ").name(disk),

@@ -109,7 +109,9 @@ fn mostly_unexplained(part: &Part<'_>, reason: &Reason<'_>, unexplained: f64, ad
     let rest = |phrase: &Line| {
         begin(false).say("; ").share(part.share_of(reason.time_ns)).say(" waited ").and(Some(phrase.clone()))
     };
-    let rest = phrases(reason, advice).iter().filter(|_| reason.cause != Cause::Running).map(rest).collect::<Vec<_>>();
+    // Whom they waited for is no reason where what that one did is unexplained.
+    let is_known = reason.cause != Cause::Running && reason.own() != Cause::Unexplained;
+    let rest = phrases(reason, advice).iter().filter(|_| is_known).map(rest).collect::<Vec<_>>();
     rest.into_iter().chain([begin(true), begin(false)]).collect()
 }
 

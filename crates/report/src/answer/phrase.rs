@@ -42,10 +42,23 @@ fn did(reason: &Reason<'_>, what: Line, full: bool) -> Line {
         (Cause::Sleep, None) => Line::of("slept on its own timer"),
         (Cause::Running, Some(name)) => Line::of("waited for the work of ").name(name),
         (Cause::Running, None) => Line::of("was running"),
-        (Cause::Stopped, Some(name)) => Line::of("was stopped by ").name(name),
-        (Cause::Stopped, None) => Line::of("was stopped"),
+        (Cause::Stopped, by) => behind_stopped(reason, by, full),
         _ => Line::of("waited ").and(Some(what)),
     }
+}
+
+/// What a server or holder waits for that was not stopped itself: `waited for sftp-server, which was stopped by bash`.
+fn behind_stopped(reason: &Reason<'_>, by: Option<String>, full: bool) -> Line {
+    let is_holder = reason.stopped().is_none_or(|(task, _)| reason.holder().is_none_or(|holder| holder == task));
+    match (is_holder, by) {
+        (false, by) => Line::of("waited ").and(Some(stopped(reason, by, full))),
+        (true, Some(by)) => Line::of(how_stopped(reason)).say(" by ").name(by),
+        (true, None) => Line::of(how_stopped(reason)),
+    }
+}
+
+fn how_stopped(reason: &Reason<'_>) -> &'static str {
+    if reason.stopped().is_some_and(|(_, frozen)| frozen) { "was frozen" } else { "was stopped" }
 }
 
 /// `for a lock held by tar`, `for the journal`.
@@ -120,15 +133,14 @@ fn for_task(reason: &Reason<'_>, full: bool) -> Line {
 
 /// `for redis, which was frozen by systemd`
 fn stopped(reason: &Reason<'_>, by: Option<String>, full: bool) -> Line {
-    let is_frozen =
-        reason.example.is_some_and(|stall| stall.chain.iter().any(|link| link.object == Some(WaitKind::FrozenCgroup)));
-    let line = match reason.holder().filter(|_| full) {
-        Some(holder) => Line::of("for ").name(reason.name_of(holder)).say(", which was "),
-        None => Line::of("for a task that was "),
+    let task = reason.stopped().map(|(task, _)| task).or_else(|| reason.holder());
+    let name = task.map(|task| reason.name_of(task));
+    let line = match name.clone().filter(|_| full) {
+        Some(name) => Line::of("for ").name(name).say(", which "),
+        None => Line::of("for a task that "),
     };
-    let line = line.say(if is_frozen { "frozen" } else { "stopped" });
-    let holder = reason.holder().map(|holder| reason.name_of(holder));
-    match by.filter(|by| holder.as_ref() != Some(by)) {
+    let line = line.say(how_stopped(reason));
+    match by.filter(|by| name.as_ref() != Some(by)) {
         Some(by) => line.say(" by ").name(by),
         None => line,
     }

@@ -116,6 +116,16 @@ impl Reason<'_> {
         holds.or_else(next)?.task.as_ref().filter(|task| Some(*task) != waiter)
     }
 
+    /// The last task of the chain that was stopped, or frozen with its cgroup, unless it is the victim.
+    pub(super) fn stopped(&self) -> Option<(&TaskId, bool)> {
+        let of_chain = self.example?.chain.iter().rev();
+        let mut stops = of_chain.filter(|link| link.cause == Cause::Stopped && link.holds != Some(Holds::Stopped));
+        let last = stops.next()?;
+        let waiter = self.example?.chain.first()?.task.as_ref();
+        let task = last.task.as_ref().filter(|task| Some(*task) != waiter)?;
+        Some((task, last.object == Some(WaitKind::FrozenCgroup)))
+    }
+
     /// A task by its program, or by its number as well where a victim runs the same program.
     pub(super) fn name_of(&self, task: &TaskId) -> String {
         let is_victim = self.part.groups().iter().any(|group| group.name == task.name);

@@ -3,7 +3,7 @@
 use explain::blame::{CauseTime, Explanation};
 
 use super::line::Line;
-use super::part::Part;
+use super::part::{AnswerScope, Part};
 use super::reason::LEAST;
 use super::victim::victim;
 
@@ -13,7 +13,11 @@ const CAUSES: usize = 3;
 /// `tar lost 41.2 s to 5,000 waits shorter than 100 ms, 96 % of it: journal`
 pub(super) fn headline(part: &Part<'_>) -> Vec<Line> {
     let waits = &part.explanation.short_waits;
-    let lost = victim(part, false).say(" lost ").time(waits.time_ns).say(" to ").counted(waits.count, "wait");
+    let who = match part.scope {
+        AnswerScope::Selection => Line::of("The tasks in scope"),
+        _ => victim(part, false),
+    };
+    let lost = who.say(" lost ").time(waits.time_ns).say(" to ").counted(waits.count, "wait");
     let lost = lost.say(" shorter than ").time(part.explanation.slower_than_ns);
     let first = waits
         .causes
@@ -29,7 +33,11 @@ fn share(explanation: &Explanation, time: &CauseTime) -> f64 {
 /// `98 % of its non-idle time; the longest of those recorded individually took 98.0 ms`
 pub(super) fn who(explanation: &Explanation) -> Vec<Line> {
     let waits = &explanation.short_waits;
-    let line = Line::new().share(explanation.share_of_short_waits()).say(" of the command's non-idle time");
+    let line = match explanation.scoped.is_some() {
+        // Of other tasks it is not recorded when they ran.
+        true => Line::of("waits in calls that may need storage, too short to be listed"),
+        false => Line::new().share(explanation.share_of_short_waits()).say(" of the command's non-idle time"),
+    };
     let longest = (waits.recorded > 0).then(|| Line::of("; the longest wait took ").time(waits.longest_ns));
     vec![line.and(longest)]
 }

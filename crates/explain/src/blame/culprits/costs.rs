@@ -9,13 +9,14 @@ use model::stall::RequestRecord;
 use super::clients::Clients;
 use super::evicted::{Evicted, acquit};
 use super::lacked::Lacked;
-use super::need::{Need, need as need_of};
+use super::need::{Need, device_of_call, need as need_of};
 use super::pieces::{Waiting, pieces};
 use super::reclaimed::Reclaimed;
 use super::shares::Shares;
 use super::syncers::Syncers;
 use super::users::users;
 use super::victims::{Victim, Victims};
+use super::weights::Users;
 use crate::blame::facts::cause::Cause;
 use crate::blame::facts::names::Name;
 use crate::blame::facts::run_index::RunIndex;
@@ -200,20 +201,20 @@ impl<'a> Costs<'a> {
         self.reclaimed.sort();
         for ((need, span), pieces) in std::mem::take(&mut self.pending) {
             let need = self.needs.value(need).clone();
-            let mut users = users(self.index, &need, span);
+            let (mut users, mut taken_over) = (users(self.index, &need, span), Users::new());
             match &need {
                 Need::Cpu { .. } | Need::CpuOfHolder { .. } => self.reclaimed.pass_on(self.index, &mut users, span),
                 Need::Evicted(_) => acquit(self.index, &mut users, span),
                 need => {
                     if let Some(device) = need.device() {
-                        self.syncers.take_over(self.index, need, &mut users, span);
+                        taken_over = self.syncers.take_over(self.index, need, &mut users, span);
                         self.lacked.acquit(self.index, device, &mut users, span);
                     }
                 }
             }
             let of_server = |pid: &u32| Some((*pid, Clients::of(self.index, &need, *pid, span)?));
             let clients = users.keys().flatten().filter_map(of_server).collect();
-            let used = Shares { need: &need, at_ns: span.1, users, clients };
+            let used = Shares { need: &need, at_ns: span.1, users, clients, taken_over };
             let mut keys = KeysOfUsers::default();
             pieces.into_iter().for_each(|(piece, ns)| self.divide(piece, ns, &used, &mut keys));
         }
@@ -229,9 +230,10 @@ impl<'a> Costs<'a> {
     }
 
     /// Divides a victim's time among the users of what it lacked. Where none is known, the end of the chain is to
-    /// blame.
+    /// blame, which says more than that somebody used it: but not the victim itself for what others used up.
     fn divide(&mut self, (key, victim): Piece, ns: u64, used: &Shares<'_>, keys: &mut KeysOfUsers) {
-        if used.users.is_empty() {
+        let is_own = || self.keys.value(key).process.as_ref().is_some_and(|process| process.tid == victim.1);
+        if used.users.is_empty() || (used.users.keys().all(Option::is_none) && !is_own()) {
             let key = *keys.entry((key, None)).or_insert_with(|| self.key_of_end(key, used.need));
             return self.add_cost(key, victim, ns);
         }
@@ -360,6 +362,7 @@ fn key(index: &RunIndex, disks: &Disks, row: u32, cause: Cause, end: Option<End<
     let tid = if is_own(cause) { Some(index.row(row).tid) } else { end.tid.or_else(stopped) };
     let process = tid.map(|tid| index.tasks.process(tid, end.at_ns, &index.names));
     let in_detail = || disks.of_detail(detail?);
+    let of_call = || device_of_call(index, disks, end.row).filter(|_| cause == Cause::Frozen);
     // Who froze it is unknown.
     let frozen = || index.names.find(&freezer?.cgroup);
     // Also where others wait for a lock of a task that a quota holds.
@@ -375,7 +378,7 @@ fn key(index: &RunIndex, disks: &Disks, row: u32, cause: Cause, end: Option<End<
     Key {
         process,
         cgroup: with_quota.or_else(of_itself).or_else(|| tid.map_or_else(frozen, own)).or_else(throttled),
-        device: end.request.map(|request| request.device).or_else(in_detail),
+        device: end.request.map(|request| request.device).or_else(in_detail).or_else(of_call),
         cause,
         evicts: false,
     }
@@ -387,8 +390,9 @@ fn running(index: &RunIndex, tid: u32, at_ns: u64) -> Key {
     Key { process, cgroup: index.tasks.cgroup(tid, at_ns), device: None, cause: Cause::Running, evicts: false }
 }
 
-/// A task that reclaims memory for itself, has used up its quota, or sleeps because it wants to is its own culprit.
+/// A task that reclaims memory for itself, lacks room in its own cgroup (which somebody else may make at last), has used
+/// up its quota, or sleeps because it wants to is its own culprit.
 fn is_own(cause: Cause) -> bool {
-    use Cause::{Compaction, CpuThrottle, DirectReclaim, ReclaimThrottle, Shrinker, Sleep};
-    matches!(cause, DirectReclaim | Shrinker | Compaction | ReclaimThrottle | CpuThrottle | Sleep)
+    use Cause::{Compaction, CpuThrottle, DirectReclaim, OutOfMemory, ReclaimThrottle, Shrinker, Sleep};
+    matches!(cause, DirectReclaim | Shrinker | Compaction | ReclaimThrottle | OutOfMemory | CpuThrottle | Sleep)
 }

@@ -106,10 +106,7 @@ pub(super) fn need(
     match cause {
         CpuWait => Some(cpu_of(index, row)),
         DirectReclaim | ReclaimThrottle | Shrinker | Compaction | OutOfMemory => {
-            let announced = by.and_then(|by| index.row(by).announced).or(waited.announced);
-            let is_global = announced.is_some_and(|announced| announced.signal.definition().name == GLOBAL_RECLAIM);
-            let domain = domain(index, Target::Memory, pid, waited.start_ns, true);
-            Some(Need::Memory(if is_global { Domain::Everybody } else { domain }))
+            Some(Need::Memory(room_in(index, (waited, by), pid, cause)))
         }
         CpuThrottle => quota_of(index, row).map(Need::Quota),
         DirtyThrottle => Some(dirty_in_cgroup(index, row, pid).unwrap_or_else(|| {
@@ -124,6 +121,20 @@ pub(super) fn need(
         _ => without_cpu(index, row, cause, end?)
             .or_else(|| of_request(index, disks, cause, end?))
             .or_else(|| of_journal(index, disks, row, cause)),
+    }
+}
+
+/// Where a task that reclaims memory, or waits for some, lacked room.
+fn room_in(index: &RunIndex, (waited, by): (&Row, Option<u32>), pid: u32, cause: Cause) -> Domain {
+    let announced = by.and_then(|by| index.row(by).announced).or(waited.announced);
+    if announced.is_some_and(|announced| announced.signal.definition().name == GLOBAL_RECLAIM) {
+        return Domain::Everybody;
+    }
+    // Only a cgroup whose OOM killer is off lets tasks wait for room.
+    let of_cgroup = || index.tasks.cgroup(pid, waited.end_ns).filter(|_| cause == Cause::OutOfMemory);
+    match domain(index, Target::Memory, pid, waited.start_ns, true) {
+        Domain::Everybody => of_cgroup().map_or(Domain::Everybody, Domain::Cgroup),
+        domain => domain,
     }
 }
 
@@ -204,7 +215,7 @@ fn device_of(index: &RunIndex, disks: &Disks, row: u32) -> Option<DeviceNumber> 
 }
 
 /// The disk of the file that the call around a wait works on: a wait for a request that does not exist yet names none.
-fn device_of_call(index: &RunIndex, disks: &Disks, row: u32) -> Option<DeviceNumber> {
+pub(super) fn device_of_call(index: &RunIndex, disks: &Disks, row: u32) -> Option<DeviceNumber> {
     let wait = index.row(row);
     let mut around = index.rows_between(wait.tid, wait.start_ns, wait.end_ns);
     let path = wait.path.or_else(|| {

@@ -8,7 +8,7 @@ use model::system_call::{FileArgument, traits};
 
 use super::need::{Domain, Need};
 use super::used_within::UsedWithin;
-use super::weights::Users;
+use super::weights::{Users, add};
 use crate::blame::facts::rows::Row;
 use crate::blame::facts::run_index::RunIndex;
 use crate::blame::facts::storage::disks::Disks;
@@ -59,23 +59,27 @@ impl Syncers {
         Syncers(syncs.collect())
     }
 
-    /// Gives what unknown processes wrote to a device to those that had it written out in that time.
-    pub(super) fn take_over(&self, index: &RunIndex, need: &Need, users: &mut Users, span: (u64, u64)) {
-        let (Some(device), total) = (need.device(), users.values().sum::<u128>()) else { return };
+    /// Gives what unknown processes wrote to a device to those that had it written out in that time: what each of them
+    /// took over. They are to blame for the waits of others; of their own waits it is unknown who is.
+    pub(super) fn take_over(&self, index: &RunIndex, need: &Need, users: &mut Users, span: (u64, u64)) -> Users {
+        let mut taken = Users::new();
+        let (Some(device), total) = (need.device(), users.values().sum::<u128>()) else { return taken };
         let written = written_by_unknown(index, need, span);
         let unknown = users.get(&None).map_or(0, |unknown| written.map_or(*unknown, |written| written.min(*unknown)));
         if unknown <= total / LEAST {
-            return;
+            return taken;
         }
         let is_meant = |sync: &&Sync| {
             let is_there = sync.device.is_none_or(|upper| index.usage.is_on(upper, device));
             is_there && sync.writes_in(span)
         };
         let pids: BTreeSet<u32> = self.0.iter().filter(is_meant).map(|sync| sync.pid).collect();
-        let Some(part) = unknown.checked_div(pids.len() as u128) else { return };
+        let Some(part) = unknown.checked_div(pids.len() as u128) else { return taken };
         users.entry(None).and_modify(|left| *left -= unknown);
         users.retain(|_, weight| *weight > 0);
-        pids.into_iter().for_each(|pid| *users.entry(Some(pid)).or_default() += part);
+        taken.extend(pids.into_iter().map(|pid| (Some(pid), part)));
+        add(users, taken.clone());
+        taken
     }
 }
 

@@ -336,11 +336,12 @@ fn divide(users: &mut Users, total: u128, causes: &Users) {
     if total == 0 {
         return;
     }
+    let known = users.values().sum::<u128>();
     if causes.values().sum::<u128>() > 0 {
         share(users, total, causes);
-    } else if users.is_empty() {
-        // Else in the proportion of what the known users used themselves.
-        users.insert(None, total);
+    } else if known < total / MANY_TIMES {
+        // Else in the proportion of what the known users used themselves: of many times that, nothing is known.
+        *users.entry(None).or_default() += total;
     }
 }
 

@@ -12,18 +12,19 @@ use crate::blame::facts::storage::usage::Used;
 use crate::thresholds::{USED_AFTER_NS, WRITTEN_WITHIN_NS};
 
 /// The users of a resource within a time, or before it; of a device also after it: what it completes then was in its
-/// queue; and of memory: who fills it has filled it before the recording. Empty where nothing is known.
+/// queue; and of memory: who fills it has filled it before the recording. Unknown processes alone where nobody is known;
+/// empty where nothing is.
 pub(super) fn users(index: &RunIndex, need: &Need, (from_ns, to_ns): (u64, u64)) -> Users {
     let between = |from_ns: u64, to_ns: u64| {
         let users = UsedWithin { index, from_ns, to_ns }.users(need);
-        // The end of the chain says more than that somebody used it.
         Some(users).filter(|users| users.keys().any(Option::is_some))
     };
     let before = || between(from_ns.saturating_sub(WRITTEN_WITHIN_NS), to_ns);
     let after_ns = if need.is_of_memory() { WRITTEN_WITHIN_NS } else { USED_AFTER_NS };
     let has_later = need.is_of_device() || need.is_of_memory();
     let after = || between(from_ns, to_ns.saturating_add(after_ns)).filter(|_| has_later);
-    between(from_ns, to_ns).or_else(before).or_else(after).unwrap_or_default()
+    let known = between(from_ns, to_ns).or_else(before).or_else(after);
+    known.unwrap_or_else(|| UsedWithin { index, from_ns, to_ns }.users(need))
 }
 
 /// What a disk completed for somebody.

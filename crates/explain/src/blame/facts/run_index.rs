@@ -37,6 +37,7 @@ use crate::blame::facts::rows::Row;
 use crate::blame::facts::rows::arrived::Arrived;
 use crate::blame::facts::rows::row_order;
 use crate::blame::facts::run_index::answers::Answers;
+use crate::blame::facts::run_index::births::Birth;
 use crate::blame::facts::run_index::lock_turns::LockTurns;
 use crate::blame::facts::stack_rules::StackRule;
 use crate::blame::facts::stacks::{Stack, Stacks};
@@ -104,7 +105,7 @@ pub(crate) struct RunIndex {
     /// Who released what others had tried in vain.
     pub(crate) releases: Releases,
     /// Tasks that ended waits which had begun before them: the latest begin of such a wait.
-    born_after_ns: FastMap<u32, u64>,
+    births: FastMap<u32, Birth>,
     /// Who froze a request queue, and when.
     pub(crate) queue_drains: Vec<Drain>,
     /// Who held which lock when.
@@ -206,7 +207,13 @@ impl RunIndex {
     /// A request that completes with those of another device may be taken for one of these, which is seldom. Its
     /// requests also show which disk is below a loop device.
     fn find_waiters(&mut self) {
+        // A pause of a writer, or a sleep for another task, is not ended by the request that completed right before.
+        let waits_for_request = |row: &Row| {
+            let cause = self.find_main_cause(row);
+            cause == Cause::Unexplained || cause.has(cause::traits::ENDS_WITH_REQUEST)
+        };
         let waits = self.rows.iter().filter_map(|row| Some((row, self.request(row)?)));
+        let waits = waits.filter(|(row, _)| waits_for_request(row));
         let mut waiters: FastMap<(u32, DeviceNumber), (u64, bool)> = FastMap::default();
         for (row, request) in waits {
             let pid = self.tasks.process_of(row.tid, row.end_ns);

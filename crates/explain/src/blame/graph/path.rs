@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use model::stall::Awaits;
+use model::stall::{Awaits, StallKind};
 
 use crate::blame::facts::cause::{Cause, Evidence};
 
@@ -12,11 +12,12 @@ use crate::blame::facts::rows::Row;
 use crate::blame::facts::run_index::RunIndex;
 use crate::blame::facts::run_index::answers::PROXY;
 use crate::blame::graph::edge::{ended_by, leads_on};
-use crate::blame::graph::follow::Bounds;
+use crate::blame::graph::hops::Hops;
 use crate::blame::graph::segment::{NO_ROW, Segment, TaskTimeline, Via};
 use crate::blame::intents::interruptions::choice::{is_timer, sleeps_by_choice};
 use crate::blame::intents::locks::since::{needed_since_ns, series_began_ns};
 use crate::blame::intents::requests::not_received::is_not_received;
+use crate::blame::intents::requests::starters;
 use crate::blame::rule::{Example, Rule};
 use crate::thresholds::SOON_NS;
 
@@ -60,19 +61,27 @@ pub(crate) const HOLDER: Rule = Rule {
     },
 };
 
-/// Of the waits that a path leads through, how many may end at the same moment.
-const AT_ONCE: usize = 8;
 /// Segments of one task that are read at most, the latest first.
 const SEGMENTS: usize = 4096;
 
 /// The path of that row, in order of time: it covers the row until its wakeup. `timeline_of` gives what a task did by
 /// its own rows alone. Time that no task explains has the row's own cause.
-pub(crate) fn path(index: &RunIndex, row: u32, mut timeline_of: impl FnMut(u32) -> Arc<TaskTimeline>) -> Vec<Segment> {
+pub(crate) fn path(index: &RunIndex, row: u32, timeline_of: impl FnMut(u32) -> Arc<TaskTimeline>) -> Vec<Segment> {
+    path_since(index, row, index.row(row).start_ns, timeline_of)
+}
+
+/// The same since an earlier moment, when the wait began that the row is the end of.
+pub(crate) fn path_since(
+    index: &RunIndex,
+    row: u32,
+    from_ns: u64,
+    mut timeline_of: impl FnMut(u32) -> Arc<TaskTimeline>,
+) -> Vec<Segment> {
     let wait = index.row(row);
     let ended_by = ended_by(index, wait, (wait.start_ns, wait.runnable_ns));
     let mut next = ended_by.filter(|_| index.applies(&WAKER));
     let not_received = next.is_some_and(|server| is_not_received(index, wait, server));
-    let mut path = Path::new(index, row, not_received);
+    let mut path = Path { from_ns, ..Path::new(index, row, not_received) };
     let mut hops = Hops::default();
     path.asked_ns = index.asked_ns(wait).filter(|_| index.awaits(wait) == Some(Awaits::Answer) && !not_received);
     while let Some(tid) = next.filter(|_| hops.may_go_on(path.until_ns)) {
@@ -80,11 +89,11 @@ pub(crate) fn path(index: &RunIndex, row: u32, mut timeline_of: impl FnMut(u32) 
         next = match path.back_through(tid, &timeline_of(tid)) {
             Next::Waits(None) if path.bounds.is_empty() => None,
             Next::Waits(waker) => waker.or_else(|| path.back_to_waiting()),
-            Next::Unknown => path.back_to_waiting(),
+            Next::Unknown => path.on_to_starter(tid).or_else(|| path.back_to_waiting()),
         };
     }
-    path.put_lock(wait.start_ns);
-    path.put_wait(wait.start_ns);
+    path.put_lock(from_ns);
+    path.put_wait(from_ns);
     path.segments.reverse();
     path.segments
 }
@@ -95,23 +104,6 @@ enum Next {
     Waits(Option<u32>),
     /// Nothing is known of what it did before: it began meanwhile, or did not wait for long.
     Unknown,
-}
-
-/// Keeps a path from going on without end.
-#[derive(Debug, Default)]
-struct Hops {
-    all: usize,
-    at_once: usize,
-    until_ns: u64,
-}
-
-impl Hops {
-    fn may_go_on(&mut self, until_ns: u64) -> bool {
-        self.all += 1;
-        self.at_once = if until_ns == self.until_ns { self.at_once + 1 } else { 0 };
-        self.until_ns = until_ns;
-        self.all <= Bounds::PATH.waits && self.at_once < AT_ONCE
-    }
 }
 
 /// A wait for a lock of user space.
@@ -199,6 +191,21 @@ impl Path<'_> {
             self.lock = bound.lock;
         }
         Some(tid)
+    }
+
+    /// Of a task that began meanwhile: on to the one that started it, as of then. A sleep in which the starter is when
+    /// the other one acts began after that.
+    fn on_to_starter(&mut self, tid: u32) -> Option<u32> {
+        let index = self.index;
+        let starter = index.starter_after(tid, self.from_ns).filter(|_| index.applies(&starters::RULE))?;
+        if starter == index.row(self.row).tid || self.before.iter().any(|(before, _)| *before == starter) {
+            return None;
+        }
+        let mut waits = index.rows_between(starter, self.from_ns, self.until_ns).map(|(_, row)| row);
+        let since = waits.find(|row| row.kind == StallKind::OffCpu && row.end_ns >= self.until_ns);
+        self.put_gap(since.map_or(self.until_ns, |row| row.start_ns.max(self.from_ns)));
+        self.via = Via::Starter;
+        Some(starter)
     }
 
     /// Goes no further back than to when the last task that it led through began to need the next one.

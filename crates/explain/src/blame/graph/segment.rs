@@ -31,6 +31,8 @@ pub(crate) enum Via {
     NotReceived,
     /// It served what a proxy passed on.
     Proxy,
+    /// It started one that began meanwhile.
+    Starter,
     /// It slept because it wanted to.
     Choice,
     /// It held a lock of user space.

@@ -8,6 +8,7 @@ use crate::blame::facts::cause::Cause;
 use crate::blame::facts::run_index::RunIndex;
 use crate::blame::graph::segment::{NO_ROW, Segment};
 use crate::blame::intents::locks::idle_turns::IdleTurns;
+use crate::blame::intents::requests::asking_children;
 use crate::blame::intents::requests::equal_waits::{self, EqualWaits, Known};
 use crate::blame::operations::Operation;
 use crate::blame::rule::{Example, Rule};
@@ -39,7 +40,7 @@ pub(crate) const RULE: Rule = Rule {
 /// for its turn to wait for a request is idle. `built`: timelines that [`drop_idle_but_equal`] returned.
 pub(crate) fn drop_idle(index: &RunIndex, operations: &mut Vec<Operation>, built: Built) {
     let mut known = known_of(index, operations, built).0.into_iter();
-    operations.retain(|_| known.next() == Some(Known::Stall));
+    operations.retain(|_| matches!(known.next(), Some(Known::Stall | Known::Asked)));
 }
 
 /// The same, but waits of the recorded command for one server are alike: those that are as long as others which are
@@ -50,9 +51,15 @@ pub(crate) fn drop_idle_but_equal(index: &RunIndex, operations: &mut Vec<Operati
     let mut known = known.into_iter();
     operations.retain_mut(|one| match known.next() {
         Some(Known::Stall) => true,
-        Some(Known::Unknown) if equal.are_known(index, one) => {
-            one.known_by = Some(&equal_waits::RULE);
+        Some(Known::Asked) => {
+            one.known_by = Some(&asking_children::RULE);
             true
+        }
+        // Who asks about a client wants to know of its long requests, whatever its server did. The recorded command's
+        // are listed among its sleeps.
+        Some(Known::Unknown) => {
+            one.known_by = equal.are_known(index, one).then_some(&equal_waits::RULE);
+            one.known_by.is_some() || !index.of_command.contains(&one.tid)
         }
         _ => false,
     });
@@ -78,13 +85,21 @@ fn known(index: &RunIndex, operation: &Operation, timelines: &mut TaskTimelines)
         // Its own stop makes no operation slow, that of the task that it waits for does.
         Cause::Stopped => segment.by != NO_ROW && index.row(segment.by).tid != operation.tid,
         Cause::Running | Cause::CpuWait => awaits == Awaits::Answer || (awaits == Awaits::Room && is_of_subject),
-        Cause::Sleep => matches!(awaits, Awaits::Answer | Awaits::Room) && is_of_subject,
+        Cause::Sleep => is_of_subject && matches!(awaits, Awaits::Answer | Awaits::Room | Awaits::Child),
         _ => segment.by != NO_ROW || !index.awaits_task(index.row(segment.off)) || is_lock(index, segment),
     };
     let segments = timeline.between(operation.start_ns, operation.end_ns).filter(counts);
     let least_ns = operation.ns() / if awaits == Awaits::Answer { 4 } else { 2 };
-    match segments.map(|segment| segment.ns()).sum::<u64>() >= least_ns {
+    let (slow_ns, asleep_ns) = segments.fold((0u64, 0u64), |(slow_ns, asleep_ns), segment| match segment.cause {
+        Cause::Sleep if awaits == Awaits::Child => (slow_ns, asleep_ns + segment.ns()),
+        _ => (slow_ns + segment.ns(), asleep_ns),
+    });
+    // The children of the recorded command are asked about themselves.
+    let is_known = || slow_ns + asleep_ns >= least_ns || !index.of_command.contains(&operation.tid);
+    let of_child = is_of_subject && awaits == Awaits::Child;
+    match slow_ns >= least_ns {
         true => Known::Stall,
+        false if of_child && is_known() && asking_children::asks(index, operation) => Known::Asked,
         false if is_of_subject && awaits == Awaits::Answer => Known::Unknown,
         false => Known::Idle,
     }

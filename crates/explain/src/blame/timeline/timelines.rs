@@ -11,7 +11,7 @@ use crate::blame::facts::known::{Free, KnownTime};
 use crate::blame::facts::rows::Row;
 use crate::blame::facts::run_index::RunIndex;
 use crate::blame::graph::lower_device::{Served, is_served, parts};
-use crate::blame::graph::path::{hands_over, path};
+use crate::blame::graph::path::hands_over;
 use crate::blame::graph::segment::{NO_ROW, Segment, TaskTimeline};
 use crate::blame::operations::Operation;
 use crate::blame::operations::client_requests::received_ns;
@@ -19,6 +19,7 @@ use crate::blame::timeline::asynchronous::{self, fill};
 use crate::blame::timeline::server_requests;
 use crate::blame::timeline::short::{Shares, ShortShare};
 use crate::blame::timeline::slot::{Did, Others, Slot};
+use crate::blame::timeline::way::Way;
 use crate::hashing::{FastMap, FastSet};
 
 /// Segments of another operation that are searched for examples.
@@ -128,11 +129,14 @@ impl<'a> TaskTimelines<'a> {
             return own;
         }
         let mut segments = Vec::with_capacity(own.segments().len());
+        let mut way = Way::default();
         for segment in own.segments() {
             if hands_over(self.index, segment) {
-                let (from_ns, to_ns) = (segment.start_ns, segment.end_ns);
-                let path = TaskTimeline::new(path(self.index, segment.off, |tid| self.own(tid)));
-                segments.extend(path.between(from_ns, to_ns));
+                if !way.is_of(segment.off) {
+                    way = Way::of(self.index, segment.off, |tid| self.own(tid));
+                }
+                let did = way.timeline.between(segment.start_ns, segment.end_ns);
+                segments.extend(did.map(|did| Segment { off: segment.off, ..did }));
             } else {
                 segments.push(*segment);
             }

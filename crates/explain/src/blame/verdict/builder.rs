@@ -22,6 +22,7 @@ use crate::blame::facts::storage::disks::Disks;
 use crate::blame::facts::storage::io_limits;
 use crate::blame::facts::storage::mappers::Mappers;
 use crate::blame::facts::storage::memory_limits::MemoryLimits;
+use crate::blame::intents::lasting::hangs::command_is_clock;
 use crate::blame::operations::busy_times::BusyTimes;
 use crate::blame::operations::client_requests::{CLIENT_REQUEST, client_requests, drop_parts};
 use crate::blame::operations::run_queue_waits::run_queue_waits;
@@ -287,6 +288,7 @@ impl Blame {
         explanation.outside = (found - operations.len()) as u64;
         clip(&mut operations, window_ns);
         index.has_command |= is_load;
+        explanation.command_is_clock = index.has_command && command_is_clock(&index);
         let silent = silent(&index, &operations);
         let covered = covered(&operations);
         let (mut short, mut built) = (Vec::new(), Built::default());
@@ -356,10 +358,12 @@ impl Outside<'_> {
         let busy = BusyTimes::of(self.operations.iter().map(|of| (of.tid, of.start_ns, of.end_ns)));
         let in_scope = |row: &Row| self.scope.has_task(index, row.tid, row.end_ns);
         explanation.sleeps = sleeps(index, &busy, slower_than_ns, &in_scope);
-        let own = index.rows.iter().filter(|row| row.watched && in_scope(row));
+        // Of tasks that are asked about, only waits in calls that may need storage are recorded individually.
+        let is_asked = !self.scope.is_everything();
+        let own = index.rows.iter().filter(|row| (row.watched || is_asked) && in_scope(row));
         let tids = own.map(|row| row.tid).collect();
         let interval_ns = explanation.trace.as_ref().map_or(0, |trace| trace.interval_ns);
-        let chosen = Chosen { interval_ns, slower_than_ns, window_ns: self.window_ns, tids, busy: &busy };
+        let chosen = Chosen { interval_ns, slower_than_ns, window_ns: self.window_ns, tids, is_asked, busy: &busy };
         let so_far = SoFar { covered: self.covered, by_rows };
         let (sums, waits, built) = short_waits(index, &chosen, so_far, self.disks);
         explanation.short_waits = sums;

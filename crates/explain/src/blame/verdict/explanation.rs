@@ -38,6 +38,8 @@ pub struct Explanation {
     pub asked_for_ns: Option<u64>,
     /// How the kernel was traced; `None` without a trace, where only polls of blocked tasks explain anything.
     pub trace: Option<TraceSettings>,
+    /// Whether the recorded command did nothing but sleep for a time.
+    pub command_is_clock: bool,
     /// Tasks that count as the recorded command: what `--follow` named.
     pub followed: Vec<String>,
     /// Operations that the load finished within the measured phases, slow or not; `None` without a load.

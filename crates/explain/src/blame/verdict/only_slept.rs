@@ -22,6 +22,6 @@ impl Explanation {
             && command.operations > 0
             && !has_waits(&self.short_waits.causes)
             && !has_waits(&command.causes)
-            && command.classes.iter().filter(is_large).all(sleeps)
+            && (self.command_is_clock || command.classes.iter().filter(is_large).all(sleeps))
     }
 }

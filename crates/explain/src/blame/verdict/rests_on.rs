@@ -7,7 +7,7 @@ use crate::blame::graph::path;
 use crate::blame::graph::segment::{NO_ROW, Segment, TaskTimeline, Via};
 use crate::blame::intents::interruptions::choice;
 use crate::blame::intents::locks::{holder, newer_wakers};
-use crate::blame::intents::requests::not_received;
+use crate::blame::intents::requests::{not_received, starters};
 use crate::blame::intents::workers::other_work;
 use crate::blame::operations::Operation;
 use crate::blame::rule::Rule;
@@ -84,6 +84,7 @@ impl Rules {
             Via::Waker => &path::WAKER,
             Via::NotReceived => &not_received::RULE,
             Via::Proxy => &answers::PROXY,
+            Via::Starter => &starters::RULE,
             Via::Choice => &choice::RULE,
             Via::Holder => &path::HOLDER,
         });

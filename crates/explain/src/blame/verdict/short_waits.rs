@@ -1,5 +1,5 @@
-//! Waits of the recorded command that are shorter than a slow operation, and that no operation holds. Each of them is
-//! harmless; thousands may be all that a program does.
+//! Waits of the recorded command, or of tasks that are asked about, that are shorter than a slow operation, and that no
+//! operation holds. Each of them is harmless; thousands may be all that a program does.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
@@ -31,10 +31,11 @@ impl Explanation {
     }
 
     /// Whether the recorded command lost much to shorter waits: together as much as a slow operation, and an eighth of
-    /// its time.
+    /// its time. Of other tasks that are asked about they matter where nothing else was slow.
     pub fn short_waits_matter(&self) -> bool {
         let time_ns = self.short_waits.time_ns;
-        time_ns > 0 && time_ns >= self.slower_than_ns && self.share_of_short_waits() >= 0.125
+        let is_asked = self.scoped.is_none() || self.slow_operations == 0;
+        is_asked && time_ns > 0 && time_ns >= self.slower_than_ns && self.share_of_short_waits() >= 0.125
     }
 
     /// Whether they cost it far more than its slow operations, which a remedy is sought for else.
@@ -52,6 +53,8 @@ pub(crate) struct Chosen<'a> {
     pub(crate) window_ns: (u64, u64),
     /// Of these tasks.
     pub(crate) tids: FastSet<u32>,
+    /// Also those of tasks of which not all waits are recorded: they are asked about.
+    pub(crate) is_asked: bool,
     /// Times of the operations.
     pub(crate) busy: &'a BusyTimes,
 }
@@ -69,7 +72,7 @@ impl Chosen<'_> {
 
     fn has(&self, row: &Row) -> bool {
         row.kind == StallKind::OffCpu
-            && row.watched
+            && (row.watched || self.is_asked)
             && !row.is_stopped()
             && self.is_short(row)
             && self.tids.contains(&row.tid)

@@ -11,7 +11,7 @@ use model::system_call::traits;
 use crate::blame::facts::rows::Row;
 use crate::blame::facts::run_index::RunIndex;
 use crate::blame::facts::run_index::lasting::other_end;
-use crate::blame::intents::lasting::hangs::{is_hardly_idle, other_ends};
+use crate::blame::intents::lasting::hangs::{command_is_clock, is_hardly_idle, other_ends};
 use crate::blame::operations::busy_times::BusyTimes;
 use crate::blame::operations::sleep::{Sleep, Sleeps};
 
@@ -25,8 +25,10 @@ pub(crate) fn sleeps(
     slower_than_ns: u64,
     in_scope: &dyn Fn(&Row) -> bool,
 ) -> Sleeps {
+    // The recorded command may be but a clock.
+    let nobody = index.subjects.is_empty() || command_is_clock(index);
     let is_one = |row: &&Row| {
-        (row.watched || is_asked_about(index, row))
+        (row.watched || is_asked_about(index, row, nobody))
             && (row.kind == StallKind::OffCpu || lasts(index, row))
             // An operation of its process.
             && !row.is_stopped()
@@ -40,7 +42,7 @@ pub(crate) fn sleeps(
     for row in index.rows.iter().filter(is_one) {
         let may_idle =
             index.does(row, traits::IDLES) || index.does(row, traits::WAITS_FOR_THREAD) && idles_in_futex(index, row);
-        if row.interruptible && may_idle && !is_for_other(index, row) {
+        if row.interruptible && may_idle && !is_for_other(index, row) && !is_for_waiting_child(index, row) {
             sleeps.idle_count += 1;
             sleeps.idle_ns = sleeps.idle_ns.saturating_add(slept_ns(row));
             sleeps.idle_throughout += u64::from(is_throughout(row));
@@ -86,9 +88,9 @@ fn idles_in_futex(index: &RunIndex, row: &Row) -> bool {
 }
 
 /// Whether it is a wait that lasts, of a task that is asked about; where nobody is, of one that surely has not idled.
-fn is_asked_about(index: &RunIndex, row: &Row) -> bool {
-    let nobody = index.subjects.is_empty() && is_hardly_idle(index, row.tid);
-    is_unfinished(row) && index.lasting.contains_key(&row.tid) && (nobody || index.subjects.contains(&row.tid))
+fn is_asked_about(index: &RunIndex, row: &Row, nobody: bool) -> bool {
+    let is_one = |row: &Row| index.subjects.contains(&row.tid) || (nobody && is_hardly_idle(index, row.tid));
+    is_unfinished(row) && index.lasting.contains_key(&row.tid) && is_one(row)
 }
 
 /// Those of which it is known best that they are no idle sleeps come first.
@@ -132,6 +134,11 @@ fn is_for_other(index: &RunIndex, row: &Row) -> bool {
     let is_other = |awaits: Option<Awaits>| matches!(awaits, Some(Awaits::Answer | Awaits::Room | Awaits::Lock));
     let at_end = index.lasting.get(&row.tid).filter(|_| is_unfinished(row));
     is_other(index.awaits(row)) || at_end.is_some_and(|known| is_other(known.awaits))
+}
+
+/// Whether it is for a child that surely waits, or that child for one that does.
+fn is_for_waiting_child(index: &RunIndex, row: &Row) -> bool {
+    is_unfinished(row) && index.does(row, traits::WAITS_FOR_CHILD) && is_hardly_idle(index, row.tid)
 }
 
 fn is_unfinished(row: &Row) -> bool {

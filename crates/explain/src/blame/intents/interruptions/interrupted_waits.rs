@@ -50,6 +50,18 @@ pub(crate) fn has_gone_on(index: &RunIndex, row: &Row) -> bool {
     index.intents.of(row.at).is_some() && index.intents.rules_of(row.at).any(|rule| *rule == RULE)
 }
 
+/// The last row of the wait that a row is a part of.
+pub(crate) fn end_of(index: &RunIndex, at: u32) -> u32 {
+    let tid = index.row(at).tid;
+    let mut end = at;
+    while has_gone_on(index, index.row(end)) {
+        let later = index.rows[end as usize + 1..].iter().take_while(|row| row.tid == tid);
+        let Some(next) = later.zip(end + 1..).find(|(row, _)| is_asked(index, row)) else { break };
+        end = next.1;
+    }
+    end
+}
+
 fn is_asked(index: &RunIndex, row: &Row) -> bool {
     row.kind == StallKind::OffCpu && index.asked_ns(row).is_some() && index.awaits(row).is_some()
 }

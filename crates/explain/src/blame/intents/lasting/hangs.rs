@@ -4,6 +4,7 @@
 
 use model::detail::{OtherEnd as End, Progress};
 use model::stall::{Awaits, StallKind, StallRecord, stall_flags};
+use model::system_call;
 use model::title::Activity;
 
 use crate::blame::facts::cause::traits;
@@ -14,6 +15,9 @@ use crate::blame::facts::run_index::lasting::other_end;
 use crate::blame::operations::sleep::{OtherEnd, TaskState};
 use crate::blame::rule::{Example, Rule};
 use crate::thresholds::CHAIN_TASKS;
+
+/// Of a command that is only a clock, the other waits have less than this part (1/16) of its time.
+const CLOCK_PART: u64 = 16;
 
 /// States as in the kernel's `__state`.
 const UNINTERRUPTIBLE: u32 = 2;
@@ -61,11 +65,25 @@ fn is_kept(index: &RunIndex, known: &StallRecord, next: &StallRecord) -> bool {
     both.is_some_and(|(its_ns, next_ns)| next_ns >= its_ns / 2)
 }
 
+/// Whether the recorded command only slept for a time, such as `sleep 10`, or waited for a child that did: then nobody
+/// asks about the command, but about the machine.
+pub(crate) fn command_is_clock(index: &RunIndex) -> bool {
+    let sleeps = |row: &Row| index.does(row, system_call::traits::SLEEPS | system_call::traits::WAITS_FOR_CHILD);
+    let waits = index.rows.iter().filter(|row| row.watched && row.kind == StallKind::OffCpu);
+    let (mut all_ns, mut asleep_ns) = (0u64, 0u64);
+    for row in waits {
+        let ns = row.runnable_ns - row.start_ns;
+        all_ns = all_ns.saturating_add(ns);
+        asleep_ns = asleep_ns.saturating_add(if sleeps(row) { ns } else { 0 });
+    }
+    all_ns > 0 && asleep_ns >= all_ns - all_ns / CLOCK_PART
+}
+
 /// The rows of waits that nobody ends because the task at the other end of their chain is stuck, and of those for an
 /// answer that has not come: of the `subjects`, or, where nobody is asked about, of all; and those for a file system's
 /// server, in which no task idles. They are sleeps that last.
 pub(crate) fn find_hangs(index: &mut RunIndex, is_everything: bool) {
-    let all = is_everything && !index.has_command;
+    let all = is_everything && (!index.has_command || command_is_clock(index));
     let mut tids: Vec<u32> = index.lasting.keys().copied().collect();
     tids.retain(|tid| all || index.subjects.contains(tid) || is_for_file_system(index, *tid));
     tids.sort_unstable();

@@ -36,6 +36,8 @@ pub(crate) const RULE: Rule = Rule {
 pub(crate) enum Known {
     Stall,
     Idle,
+    /// A stall because a child asked a server ([`super::asking_children`]).
+    Asked,
     /// A client of the recorded command or load asked for something, and of its server too little is known.
     Unknown,
 }

@@ -9,8 +9,8 @@ use crate::blame::rule::{Example, Rule};
 
 pub(crate) const RULE: Rule = Rule {
     id: "fifo-opened-by-other-end",
-    concludes: "An open of a FIFO that the recorded command, or a task that is asked about, waited in was a wait for \
-                the task that opened the other end.",
+    concludes: "An open of a FIFO that the recorded command, a task that is asked about, or a server that had a \
+                client's request waited in was a wait for the task that opened the other end.",
     from: "The stack of the wait, and the task that ended it.",
     because: "The kernel lets an open of a FIFO return when its other end is opened, and wakes it from that open.",
     unless: "A program that reads a FIFO for its next work idles there: of tasks that nobody asks about nothing is \
@@ -27,7 +27,7 @@ pub(crate) const RULE: Rule = Rule {
 pub(crate) fn find(index: &RunIndex) -> Vec<(u32, Intent)> {
     let is_one = |row: &Row| {
         row.kind == StallKind::OffCpu
-            && index.subjects.contains(&row.tid)
+            && (index.subjects.contains(&row.tid) || index.asked_ns(row).is_some())
             && index.awaits(row).is_none()
             && index.stack(row.stack.get()).is_some_and(|stack| stack.opens_fifo)
             && index.waker(row).is_some()
