@@ -51,27 +51,35 @@ pub(crate) enum FieldKind {
 impl EventFormats {
     /// The stored files. `None` where they are no such files, or damaged.
     pub(crate) fn parse(bytes: &[u8]) -> Option<EventFormats> {
-        let rest = bytes.strip_prefix(MAGIC)?;
-        let mut files = Files { rest, is_big_endian: false };
-        files.text()?;
-        files.is_big_endian = files.take(1)? == [1];
-        let mut formats = EventFormats { is_big_endian: files.is_big_endian, ..EventFormats::default() };
-        // The sizes of a long and of a page; headers of pages and of events.
-        files.take(5)?;
-        for header in ["header_page", "header_event"] {
-            (files.text()? == header.as_bytes()).then_some(())?;
-            files.file()?;
+        let mut stored = Stored::new(bytes.strip_prefix(MAGIC)?);
+        stored.text()?;
+        stored.is_big_endian = stored.take(1)? == [1];
+        let mut formats = EventFormats { is_big_endian: stored.is_big_endian, ..EventFormats::default() };
+        // The sizes of a long and of a page.
+        stored.take(5)?;
+        stored.headers()?;
+        formats.ftrace(&mut stored)?;
+        formats.systems(&mut stored)?;
+        Some(formats)
+    }
+
+    /// Adds ftrace's own events: their number, and a file of each.
+    pub(crate) fn ftrace(&mut self, stored: &mut Stored<'_>) -> Option<()> {
+        for _ in 0..stored.count()? {
+            self.add("ftrace", stored.file()?);
         }
-        for _ in 0..files.count()? {
-            formats.add("ftrace", files.file()?);
-        }
-        for _ in 0..files.count()? {
-            let system = String::from_utf8_lossy(files.text()?).into_owned();
-            for _ in 0..files.count()? {
-                formats.add(&system, files.file()?);
+        Some(())
+    }
+
+    /// Adds the events of all systems, each with its name, the number of its events, and their files.
+    pub(crate) fn systems(&mut self, stored: &mut Stored<'_>) -> Option<()> {
+        for _ in 0..stored.count()? {
+            let system = String::from_utf8_lossy(stored.text()?).into_owned();
+            for _ in 0..stored.count()? {
+                self.add(&system, stored.file()?);
             }
         }
-        Some(formats)
+        Some(())
     }
 
     pub(crate) fn get(&self, id: u16) -> Option<&EventFormat> {
@@ -86,35 +94,62 @@ impl EventFormats {
     }
 }
 
-/// Files with their lengths.
-struct Files<'a> {
-    rest: &'a [u8],
-    is_big_endian: bool,
+/// What perf and trace-cmd store: numbers, texts, and files with their lengths.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Stored<'a> {
+    pub(crate) rest: &'a [u8],
+    pub(crate) is_big_endian: bool,
 }
 
-impl<'a> Files<'a> {
-    fn take(&mut self, length: usize) -> Option<&'a [u8]> {
+impl<'a> Stored<'a> {
+    /// With the least significant byte first, until something else is known.
+    pub(crate) fn new(bytes: &'a [u8]) -> Stored<'a> {
+        Stored { rest: bytes, is_big_endian: false }
+    }
+
+    pub(crate) fn take(&mut self, length: usize) -> Option<&'a [u8]> {
         let (taken, rest) = self.rest.split_at_checked(length)?;
         self.rest = rest;
         Some(taken)
     }
 
+    /// A part that has parts itself.
+    pub(crate) fn part(&mut self, length: u64) -> Option<Stored<'a>> {
+        let rest = self.take(usize::try_from(length).ok()?)?;
+        Some(Stored { rest, ..*self })
+    }
+
+    pub(crate) fn number(&mut self, bytes: usize) -> Option<u64> {
+        Some(number(self.take(bytes)?, self.is_big_endian))
+    }
+
     /// Up to a zero.
-    fn text(&mut self) -> Option<&'a [u8]> {
+    pub(crate) fn text(&mut self) -> Option<&'a [u8]> {
         let end = self.rest.iter().position(|byte| *byte == 0)?;
         let text = self.take(end)?;
         self.take(1)?;
         Some(text)
     }
 
-    fn count(&mut self) -> Option<u32> {
-        let count = number(self.take(4)?, self.is_big_endian) as u32;
-        (count <= MOST_FILES).then_some(count)
+    pub(crate) fn file(&mut self) -> Option<&'a [u8]> {
+        let length = self.number(8)?;
+        self.take(usize::try_from(length).ok()?)
     }
 
-    fn file(&mut self) -> Option<&'a [u8]> {
-        let length = number(self.take(8)?, self.is_big_endian);
-        self.take(usize::try_from(length).ok()?)
+    /// The headers of pages, which is returned, and of events.
+    pub(crate) fn headers(&mut self) -> Option<&'a [u8]> {
+        let mut header = |name: &[u8]| {
+            (self.text()? == name).then_some(())?;
+            self.file()
+        };
+        let page = header(b"header_page")?;
+        header(b"header_event")?;
+        Some(page)
+    }
+
+    fn count(&mut self) -> Option<u32> {
+        let count = self.number(4)? as u32;
+        (count <= MOST_FILES).then_some(count)
     }
 }
 
@@ -139,7 +174,7 @@ fn format(system: &str, file: &str) -> Option<(u16, EventFormat)> {
 }
 
 /// `char prev_comm[16]; offset:8; size:16; signed:0;`
-fn field(line: &str) -> Option<Field> {
+pub(crate) fn field(line: &str) -> Option<Field> {
     let mut parts = line.split(';').map(str::trim);
     let declaration = parts.next()?;
     let mut of = |key: &str| parts.next()?.strip_prefix(key)?.parse::<usize>().ok();

@@ -27,6 +27,15 @@ impl<'a> Event<'a> {
         &self.format.name
     }
 
+    pub(crate) fn format(&self) -> &'a EventFormat {
+        self.format
+    }
+
+    /// Where a field begins.
+    pub(crate) fn offset(&self, name: &str) -> Option<usize> {
+        self.field(name).map(|field| field.offset)
+    }
+
     /// Writes the fields. `None` where one is missing that the event must have.
     pub(crate) fn write(&self, text: &mut String) -> Option<()> {
         match (self.system(), self.name()) {
@@ -61,11 +70,12 @@ impl<'a> Event<'a> {
 
     /// `8,0 WS 4096 () 2048 + 8 [dd]`; the completion of a request has its error in place of the name.
     fn block(&self, name: &str, text: &mut String) -> Option<()> {
-        let Some(device) = self.unsigned("dev") else {
+        // Those of plugs have no device, those of buffers no direction.
+        let Some((device, direction)) = self.unsigned("dev").zip(self.text("rwbs")) else {
             self.pairs(text);
             return Some(());
         };
-        let _ = write!(text, "{},{} {} ", device >> 20, device & 0xf_ffff, self.text("rwbs")?);
+        let _ = write!(text, "{},{} {direction} ", device >> 20, device & 0xf_ffff);
         if let Some(bytes) = self.unsigned("bytes") {
             let _ = write!(text, "{bytes} ");
         }
@@ -116,11 +126,11 @@ impl<'a> Event<'a> {
         self.field(name).and_then(|field| self.number_of(field))
     }
 
-    fn unsigned(&self, name: &str) -> Option<u64> {
+    pub(crate) fn unsigned(&self, name: &str) -> Option<u64> {
         self.signed(name).map(|value| value as u64)
     }
 
-    fn text(&self, name: &str) -> Option<String> {
+    pub(crate) fn text(&self, name: &str) -> Option<String> {
         self.field(name).and_then(|field| self.text_of(field))
     }
 
@@ -150,6 +160,22 @@ impl<'a> Event<'a> {
         let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
         Some(one_line(&bytes[..end]))
     }
+}
+
+/// Writes the line of an event. `None`, and no line: it lacks a field.
+pub(crate) fn write_line(
+    text: &mut String,
+    name: &str,
+    tid: i32,
+    cpu: u32,
+    at_ns: u64,
+    event: &Event<'_>,
+) -> Option<()> {
+    let mut fields = String::new();
+    event.write(&mut fields)?;
+    let (seconds, rest_ns) = (at_ns / 1_000_000_000, at_ns % 1_000_000_000);
+    let (system, event) = (event.system(), event.name());
+    writeln!(text, "{name} {tid} [{cpu:03}] {seconds}.{rest_ns:09}: {system}:{event}: {fields}").ok()
 }
 
 /// Text without what would end a line.

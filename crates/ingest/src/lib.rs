@@ -49,6 +49,8 @@ mod text_contents;
 mod text_events;
 mod text_import;
 mod text_line;
+mod text_window;
+mod trace_dat;
 mod waits;
 
 pub use kernel_symbols::{KernelSymbols, build_id};
@@ -58,3 +60,4 @@ pub use run_writer::RunWriter;
 pub use scheduler::{Scheduler, Switch, Wakeup};
 pub use text_contents::TextContents;
 pub use text_import::import_text;
+pub use trace_dat::TraceDatText;

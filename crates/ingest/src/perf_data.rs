@@ -10,7 +10,7 @@ use linux_perf_data::linux_perf_event_reader::{EventRecord, RawData, RecordType}
 use linux_perf_data::{DsoKey, Endianness, Feature, PerfFile, PerfFileReader, PerfFileRecord, PerfRecordIter};
 
 use crate::event_formats::EventFormats;
-use crate::event_text::{Event, one_line};
+use crate::event_text::{Event, one_line, write_line};
 use crate::kernel_symbols::KernelSymbols;
 use crate::perf_check::{check, damaged};
 use crate::perf_sample::Sample;
@@ -156,15 +156,10 @@ impl Lines<'_> {
     /// The line of an event, and its stack below it.
     fn sample(&self, sample: &Sample<'_>, names: &HashMap<u32, String>, text: &mut String) {
         let Some(event) = Event::new(sample.raw, self.formats) else { return };
-        let mut fields = String::new();
-        if event.write(&mut fields).is_none() {
+        let name = names.get(&sample.tid).map_or(":-1", String::as_str);
+        if write_line(text, name, sample.tid as i32, sample.cpu, sample.at_ns, &event).is_none() {
             return;
         }
-        let (tid, cpu) = (sample.tid as i32, sample.cpu);
-        let name = names.get(&sample.tid).map_or(":-1", String::as_str);
-        let (seconds, rest_ns) = (sample.at_ns / 1_000_000_000, sample.at_ns % 1_000_000_000);
-        let (system, event) = (event.system(), event.name());
-        let _ = writeln!(text, "{name} {tid} [{cpu:03}] {seconds}.{rest_ns:09}: {system}:{event}: {fields}");
         let Some(kernel) = self.kernel else { return };
         let mut is_kernel = false;
         for address in sample.chain.iter().copied().take(FRAMES) {

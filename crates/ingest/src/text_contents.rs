@@ -61,8 +61,12 @@ impl TextContents {
     }
 }
 
-/// `CPU:1 [LOST 42 EVENTS]`, `LOST 42 events!`
+/// `CPU:1 [LOST 42 EVENTS]`, `LOST 42 events!`, `CPU:1 [42 EVENTS DROPPED]`; one where nobody counted them.
 pub(crate) fn lost(line: &str) -> Option<u64> {
+    if let Some((before, _)) = line.split_once("EVENTS DROPPED]") {
+        let (_, count) = before.split_once(" [").filter(|(cpu, _)| cpu.starts_with("CPU:"))?;
+        return Some(count.trim().parse().unwrap_or(1));
+    }
     let (_, rest) = line.split_once("LOST ")?;
     let mut words = rest.split_whitespace();
     let count = words.next()?.parse().ok()?;
@@ -78,5 +82,20 @@ pub(crate) fn each_line(mut source: impl BufRead, mut take: impl FnMut(&str)) ->
             return Ok(());
         }
         take(String::from_utf8_lossy(&bytes).trim_end_matches(['\n', '\r']));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::lost;
+
+    #[test]
+    fn losses_in_the_words_of_three_tools() {
+        assert_eq!(lost("CPU:1 [LOST 42 EVENTS]"), Some(42));
+        assert_eq!(lost("LOST 42 events!"), Some(42));
+        assert_eq!(lost("CPU:0 [76 EVENTS DROPPED]"), Some(76));
+        assert_eq!(lost("CPU:0 [EVENTS DROPPED]"), Some(1));
+        assert_eq!(lost("dd-7 [001] 1.000001: print: [76 EVENTS DROPPED]"), None);
+        assert_eq!(lost("LOST in translation"), None);
     }
 }

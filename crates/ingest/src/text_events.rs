@@ -107,7 +107,8 @@ fn state(text: &str) -> Option<OffCpuState> {
     match text.chars().next() {
         Some('R') => Some(OffCpuState::Preempted),
         Some('D') => Some(OffCpuState::Blocked),
-        Some('S' | 'I' | 'P') => Some(OffCpuState::Sleeping),
+        // trace-cmd calls the idle state of kernel threads (`I`) as old kernels called its bit.
+        Some('S' | 'I' | 'P' | 'W') => Some(OffCpuState::Sleeping),
         Some('T' | 't') => Some(OffCpuState::Stopped),
         Some('X' | 'Z' | 'x') => None,
         Some('0') => Some(OffCpuState::Preempted),

@@ -17,11 +17,10 @@ use crate::scheduler::{Scheduler, Switch, Wakeup};
 use crate::text_contents::{TextContents, each_line, lost};
 use crate::text_events::{Call, Meaning, meaning};
 use crate::text_line::{NO_TASK, TextLine, event, frame};
+use crate::text_window::{Pending, TextWindow};
 
 /// Tasks that are followed at once.
 const TASKS: usize = 1 << 20;
-/// Functions of a stack.
-const FRAMES: usize = 64;
 /// Different stacks.
 const STACKS: usize = 1 << 20;
 
@@ -29,17 +28,6 @@ const STACKS: usize = 1 << 20;
 struct OpenCall {
     name: &'static str,
     since_ns: u64,
-}
-
-/// An event whose stack may follow.
-struct Pending {
-    at_ns: u64,
-    cpu: u32,
-    tid: u32,
-    name: String,
-    comm: String,
-    fields: String,
-    frames: Vec<String>,
 }
 
 /// The state of an import.
@@ -76,30 +64,22 @@ pub fn import_text(
     run: &mut RunWriter<'_>,
 ) -> std::io::Result<u64> {
     let mut import = Import::new(contents, requests, run);
-    let mut pending: Option<Pending> = None;
+    let mut window = TextWindow::default();
     each_line(source, |line| {
         if let Some(event) = event(line) {
-            // ftrace and trace-cmd write a stack as an event of its own.
             if event.name.starts_with("<stack") || event.name == "kernel_stack" {
-                return;
-            }
-            if let Some(before) = pending.replace(import.pending(&event)) {
+                window.stack(event.cpu, event.tid);
+            } else if let Some(before) = window.push(import.pending(&event)) {
                 import.take(&before);
             }
-        } else if let (Some(function), Some(event)) = (frame(line), pending.as_mut()) {
-            if event.frames.len() < FRAMES {
-                event.frames.push(function.to_owned());
-            }
+        } else if let Some(function) = frame(line) {
+            window.frame(function);
         } else if lost(line).is_some() {
-            if let Some(before) = pending.take() {
-                import.take(&before);
-            }
+            std::iter::from_fn(|| window.pop()).for_each(|before| import.take(&before));
             import.gap();
         }
     })?;
-    if let Some(last) = pending {
-        import.take(&last);
-    }
+    std::iter::from_fn(|| window.pop()).for_each(|last| import.take(&last));
     Ok(import.finish())
 }
 
@@ -127,26 +107,11 @@ impl<'a, 'b> Import<'a, 'b> {
     }
 
     fn pending(&self, event: &TextLine<'_>) -> Pending {
-        Pending {
-            at_ns: event.at_ns.saturating_sub(self.first_ns),
-            cpu: event.cpu,
-            tid: event.tid,
-            name: event.name.to_owned(),
-            comm: event.comm.to_owned(),
-            fields: event.fields.to_owned(),
-            frames: Vec::new(),
-        }
+        Pending::new(event, event.at_ns.saturating_sub(self.first_ns))
     }
 
     fn take(&mut self, event: &Pending) {
-        let line = TextLine {
-            at_ns: event.at_ns,
-            cpu: event.cpu,
-            tid: event.tid,
-            comm: &event.comm,
-            name: &event.name,
-            fields: &event.fields,
-        };
+        let line = event.line();
         self.now_ns = self.now_ns.max(event.at_ns);
         self.write_requests(event.at_ns);
         self.name(event.tid, &event.comm);

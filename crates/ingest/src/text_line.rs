@@ -79,9 +79,17 @@ fn task(context: &str) -> Option<(&str, u32, u32)> {
     Some((name.trim(), tid.rsplit('/').next()?.parse().ok()?, cpu))
 }
 
+/// What records an event is at the top of its stack, where the tool does not leave it out.
+const TRACERS: [&str; 5] =
+    ["trace_event_raw_event_", "trace_event_buffer_commit", "__traceiter_", "perf_trace_", "__ftrace_trace_stack"];
+
 /// A function of the kernel's stack below an event: `=> func` of ftrace, `ADDRESS func+0x1 ([kernel.kallsyms])` of
 /// perf.
 pub(crate) fn frame(line: &str) -> Option<&str> {
+    function(line).filter(|function| !TRACERS.iter().any(|tracer| function.starts_with(tracer)))
+}
+
+fn function(line: &str) -> Option<&str> {
     let text = line.trim();
     let bare = |function: &'_ str| -> usize { function.find(['+', '.', ' ']).unwrap_or(function.len()) };
     if let Some(function) = text.strip_prefix("=> ") {
@@ -145,6 +153,9 @@ mod tests {
     #[test]
     fn functions_of_stacks() {
         assert_eq!(frame(" => jbd2_log_wait_commit"), Some("jbd2_log_wait_commit"));
+        assert_eq!(frame("=> schedule (ffffffff821f94c3)"), Some("schedule"));
+        assert_eq!(frame("=> trace_event_raw_event_sched_switch (ffffffff813a03c5)"), None);
+        assert_eq!(frame("=> __traceiter_sched_switch (ffffffff81399b71)"), None);
         assert_eq!(frame("\tffffffff821f8b58 __schedule+0x618 ([kernel.kallsyms])"), Some("__schedule"));
         assert_eq!(frame("\tffffffffc0381234 ext4_sync_file+0x61 ([ext4])"), Some("ext4_sync_file"));
         assert_eq!(frame("\t           ee137 fsync+0x7 (/usr/lib/libc.so.6)"), None);

@@ -1,20 +1,13 @@
 //! `perf.data` → the same rows as the text that `perf script` makes of it.
 
+mod imported;
+
 use std::io::{BufRead, BufReader, Cursor, Read};
-use std::path::Path;
 use std::sync::Arc;
 
-use access::Sharing;
-use ingest::{HostKernel, KernelSymbols, PerfDataText, RunWriter, TextContents, import_text};
-use model::run::RunDescription;
-use model::stall::{StackRecord, StallRecord, TaskRecord, TraceSettings};
-use model::time::Moment;
+use imported::{data, rows};
+use ingest::{HostKernel, KernelSymbols, PerfDataText};
 use proptest::prelude::*;
-
-fn data(name: &str) -> Vec<u8> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name);
-    zstd::decode_all(std::fs::File::open(path).unwrap()).unwrap()
-}
 
 /// The kernel of the recording, whose build id is in it.
 fn kernel() -> Arc<HostKernel> {
@@ -29,29 +22,6 @@ fn text(recording: &[u8], kernel: &Arc<HostKernel>) -> std::io::Result<String> {
     let mut text = String::new();
     PerfDataText::open(Cursor::new(recording), kernel)?.read_to_string(&mut text)?;
     Ok(text)
-}
-
-type Rows = (Vec<StallRecord>, Vec<StackRecord>, Vec<TaskRecord>, usize);
-
-fn rows(text: &str) -> Rows {
-    let folder = tempfile::tempdir().unwrap();
-    let directory = folder.path().join("run");
-    let trace = TraceSettings { slow_ns: 1_000_000, interval_ns: 10_000, all_requests: false };
-    let description = RunDescription {
-        sample_interval_ns: 1_000_000_000,
-        slower_than_ns: trace.slow_ns,
-        trace: Some(trace),
-        ..RunDescription::new("import", Moment::default())
-    };
-    let contents = TextContents::of(text.as_bytes()).unwrap();
-    let mut run = RunWriter::new(&directory, Sharing::PRIVATE, &description, false);
-    import_text(text.as_bytes(), &contents, &[], &mut run).unwrap();
-    let _ = run.close(contents.last_ns - contents.first_ns.unwrap(), Vec::new()).unwrap();
-    let run = archive::Run::open(&directory).unwrap();
-    let stalls = run.stalls().flatten().flatten().collect();
-    let stacks = run.stacks().flatten().flatten().collect();
-    let tasks = run.tasks().flatten().flatten().collect();
-    (stalls, stacks, tasks, run.operations().flatten().flatten().count())
 }
 
 #[test]

@@ -21,15 +21,11 @@ use crate::ui::args::positive_duration;
 use crate::ui::failure::{Exit, Failure};
 use crate::ui::screen::Screen;
 
-/// Stacks hold addresses; functions are named by the kernel that they are of.
-const OTHER_KERNEL: &str = "this kernel is not the one that was recorded, or hides its addresses, so that functions \
-                            have no names: on that machine, as root, \
-                            'perf script | stallscope import -' names them";
-
 /// Options of `import`.
 #[derive(Debug, Args)]
 pub struct ImportArgs {
-    /// A perf.data, or events as text: ftrace's trace, 'trace-cmd report', 'perf script'; - for standard input.
+    /// A perf.data, a trace.dat, or events as text: ftrace's trace, 'trace-cmd report', 'perf script'; - for standard
+    /// input.
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
     /// Run directory to write; must be empty or not exist [default: stallscope-runs/TIME-import].
@@ -68,8 +64,8 @@ pub fn import(args: &ImportArgs, screen: &Screen) -> Result<Exit, Failure> {
     let length_ns = contents.last_ns.saturating_sub(contents.first_ns.unwrap_or(0));
     let losses = lacks::losses(&contents, gaps, length_ns);
     let state = run.close(length_ns, losses).map_err(run_directory::not_created)?;
-    if source.lacks_functions()? {
-        screen.warning(OTHER_KERNEL);
+    if let Some(why) = source.lacks_functions()? {
+        screen.warning(why);
     }
     for lack in lacks::words(&contents, gaps) {
         screen.warning(&lack);

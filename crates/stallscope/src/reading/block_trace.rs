@@ -7,7 +7,7 @@ use blktrace::{Trace, TraceError};
 use crate::reading::foreign_recording::ForeignRecording;
 use crate::ui::failure::Failure;
 
-/// Opens traces, which are merged by time. A recording of perf is read alone.
+/// Opens traces, which are merged by time. A recording of perf or trace-cmd is read alone.
 pub fn open<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>) -> Result<Trace, Failure> {
     let paths: Vec<P> = paths.into_iter().collect();
     let recording = paths.iter().find(|path| ForeignRecording::is_binary(path.as_ref()));
@@ -20,7 +20,7 @@ pub fn open<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>) -> Result<Trace,
     let name = recording.as_ref().display().to_string();
     if paths.len() > 1 {
         return Err(Failure::usage(format_args!(
-            "{name}: a recording of perf is read alone; name it without other traces"
+            "{name}: a recording of perf or trace-cmd is read alone; name it without other traces"
         )));
     }
     let lines = ForeignRecording::open(recording.as_ref())?.block_lines()?;

@@ -1,11 +1,11 @@
-//! Recordings of other tools as text: ftrace's, and what `perf.data` holds.
+//! Recordings of other tools as text: ftrace's, and what a `perf.data` and a `trace.dat` hold.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Cursor, Read, Seek};
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
-use ingest::{HostKernel, KernelSymbols, PerfDataText};
+use ingest::{HostKernel, KernelSymbols, PerfDataText, TraceDatText};
 
 use crate::ui::failure::Failure;
 
@@ -14,9 +14,12 @@ const MOST_OF_INPUT: u64 = 1 << 30;
 /// Begins of recordings that are no text.
 const PERF: [&[u8]; 2] = [b"PERFILE2", b"2ELIFREP"];
 const TRACE_CMD: &[u8] = b"\x17\x08Dtracing";
-/// What makes text of the latter.
-const OF_TRACE_CMD: &str =
-    "is a binary recording of trace-cmd; make text of it: trace-cmd report FILE | stallscope import -";
+/// Stacks hold addresses; functions are named by the kernel that they are of.
+const OTHER_KERNEL: &str = "this kernel is not the one that was recorded, or hides its addresses, so that functions \
+                            have no names: on that machine, as root, \
+                            'perf script | stallscope import -' names them";
+const NO_FUNCTIONS: &str = "the recording has no addresses of the kernel's functions, so that stacks have no names: \
+                            trace-cmd stores them as root";
 /// Longer lines are no events.
 const LONGEST: u64 = 64 << 10;
 
@@ -24,7 +27,24 @@ const LONGEST: u64 = 64 << 10;
 pub struct ForeignRecording {
     name: String,
     bytes: Source,
-    is_perf_data: bool,
+    format: Format,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Format {
+    Text,
+    PerfData,
+    TraceDat,
+}
+
+impl Format {
+    fn of(begin: &[u8]) -> Format {
+        match () {
+            () if PERF.iter().any(|magic| begin.starts_with(magic)) => Format::PerfData,
+            () if begin.starts_with(TRACE_CMD) => Format::TraceDat,
+            () => Format::Text,
+        }
+    }
 }
 
 enum Source {
@@ -32,7 +52,7 @@ enum Source {
     Memory(Arc<[u8]>),
 }
 
-/// What the reader of a `perf.data` needs.
+/// What the readers of binary recordings need.
 trait Bytes: Read + Seek + Send {}
 impl<T: Read + Seek + Send> Bytes for T {}
 
@@ -51,26 +71,27 @@ impl ForeignRecording {
         } else {
             Source::File(symbols::open(path).map_err(unreadable)?)
         };
-        let mut recording = ForeignRecording { name, bytes, is_perf_data: false };
-        let begin = recording.begin()?;
-        if begin.starts_with(TRACE_CMD) {
-            return Err(Failure::usage(format_args!("{}: {OF_TRACE_CMD}", recording.name)));
-        }
-        recording.is_perf_data = PERF.iter().any(|magic| begin.starts_with(magic));
+        let mut recording = ForeignRecording { name, bytes, format: Format::Text };
+        recording.format = Format::of(&recording.begin()?);
         Ok(recording)
     }
 
-    /// Whether its stacks have no names: functions of another kernel are not known here.
-    pub fn lacks_functions(&mut self) -> Result<bool, Failure> {
-        Ok(self.is_perf_data && !self.perf_data()?.names_functions())
+    /// Why its stacks have no names, if so.
+    pub fn lacks_functions(&mut self) -> Result<Option<&'static str>, Failure> {
+        Ok(match self.format {
+            Format::Text => None,
+            Format::PerfData => (!self.perf_data()?.names_functions()).then_some(OTHER_KERNEL),
+            Format::TraceDat => (!self.trace_dat()?.names_functions()).then_some(NO_FUNCTIONS),
+        })
     }
 
     /// Its text, from the begin.
     pub fn text(&mut self) -> Result<Box<dyn Read + Send>, Failure> {
-        match self.is_perf_data {
-            true => Ok(Box::new(self.perf_data()?)),
-            false => Ok(Box::new(self.again()?)),
-        }
+        Ok(match self.format {
+            Format::Text => Box::new(self.again()?),
+            Format::PerfData => Box::new(self.perf_data()?),
+            Format::TraceDat => Box::new(self.trace_dat()?),
+        })
     }
 
     /// The lines of block events alone: the first may come after many others.
@@ -78,11 +99,11 @@ impl ForeignRecording {
         Ok(BlockLines { source: BufReader::new(self.text()?), line: Vec::new(), at: 0 })
     }
 
-    /// Whether a file is a recording that [`ForeignRecording::open`] takes, or refuses with what makes text of it.
+    /// Whether a file is a recording that is no text.
     pub fn is_binary(path: &Path) -> bool {
-        let mut begin = [0; 8];
-        let file = symbols::open(path).and_then(|mut file| file.read_exact(&mut begin));
-        file.is_ok() && (PERF.iter().any(|magic| **magic == begin) || begin == TRACE_CMD[..8])
+        let mut begin = Vec::new();
+        let file = symbols::open(path).and_then(|file| file.take(16).read_to_end(&mut begin));
+        file.is_ok() && Format::of(&begin) != Format::Text
     }
 
     fn begin(&mut self) -> Result<[u8; 16], Failure> {
@@ -95,8 +116,16 @@ impl ForeignRecording {
 
     fn perf_data(&mut self) -> Result<PerfDataText<BufReader<Box<dyn Bytes>>>, Failure> {
         let bytes = BufReader::new(self.again()?);
-        let failed = |error| Failure::path(&error, format_args!("{}: cannot read this perf.data: {error}", self.name));
-        PerfDataText::open(bytes, host_kernel()).map_err(failed)
+        PerfDataText::open(bytes, host_kernel()).map_err(|error| self.failed("perf.data", &error))
+    }
+
+    fn trace_dat(&mut self) -> Result<TraceDatText<Box<dyn Bytes>>, Failure> {
+        let bytes = self.again()?;
+        TraceDatText::open(bytes).map_err(|error| self.failed("trace.dat", &error))
+    }
+
+    fn failed(&self, kind: &str, error: &std::io::Error) -> Failure {
+        Failure::path(error, format_args!("{}: cannot read this {kind}: {error}", self.name))
     }
 
     fn again(&mut self) -> Result<Box<dyn Bytes>, Failure> {
@@ -145,9 +174,10 @@ impl<R: Read> Read for BlockLines<R> {
             if Read::take(&mut self.source, LONGEST).read_until(b'\n', &mut self.line)? == 0 {
                 return Ok(0);
             }
-            let is_of_block =
-                self.line.windows(6).any(|part| part == b"block_") || self.line.windows(5).any(|part| part == b"LOST ");
-            if !is_of_block {
+            // Functions of stacks have such names, too.
+            let is_frame = self.line.starts_with(b"\t") || self.line.starts_with(b"=>");
+            let has = |words: &[u8]| self.line.windows(words.len()).any(|part| part == words);
+            if is_frame || !has(b"block_") && !has(b"LOST ") && !has(b"EVENTS DROPPED]") {
                 self.line.clear();
             }
         }

@@ -1,7 +1,7 @@
 //! Files that people have from other tools, given to the program.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::Value;
@@ -88,11 +88,11 @@ fn text_of_perf_becomes_a_run() {
 }
 
 #[test]
-fn damaged_recordings_and_those_of_trace_cmd_are_refused_with_the_reason() {
+fn damaged_recordings_are_refused_with_the_reason() {
     let folder = folder();
     for (begin, remedy) in [
         (&b"PERFILE2\0\0\0\0"[..], "cut off in its header"),
-        (b"\x17\x08Dtracing6\0", "trace-cmd report"),
+        (b"\x17\x08Dtracing6\0\0\x08\0\x10\0\0", "cut off"),
         (b"hello\n", "sched_switch"),
     ] {
         let file = folder.path().join("recording");
@@ -103,16 +103,19 @@ fn damaged_recordings_and_those_of_trace_cmd_are_refused_with_the_reason() {
     }
 }
 
+/// A recording in the tests of crate ingest.
+fn recording(folder: &Path, name: &str) -> PathBuf {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../ingest/tests/data").join(format!("{name}.zst"));
+    let plain = folder.join(name);
+    fs::write(&plain, zstd::decode_all(fs::File::open(path).unwrap()).unwrap()).unwrap();
+    plain
+}
+
 /// The same recording as `perf.data` and as text: the same requests.
 #[test]
 fn a_recording_of_perf_becomes_a_run_and_a_block_trace() {
     let folder = folder();
-    let file = |name: &str| {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../ingest/tests/data").join(format!("{name}.zst"));
-        let plain = folder.path().join(name);
-        fs::write(&plain, zstd::decode_all(fs::File::open(path).unwrap()).unwrap()).unwrap();
-        plain
-    };
+    let file = |name: &str| recording(folder.path(), name);
     let (binary, text) = (file("perf.data"), file("perf-script.txt"));
     let out = folder.path().join("run");
     run(&format!("import --slower-than 1ms {} -o {}", binary.display(), out.display())).expect_code(0);
@@ -126,4 +129,27 @@ fn a_recording_of_perf_becomes_a_run_and_a_block_trace() {
     }
     let both = run(&format!("blk {} {}", binary.display(), text.display())).expect_code(2);
     assert!(both.error().contains("read alone"), "{}", both.stderr);
+}
+
+/// The same for trace-cmd, whose file has the names of the kernel's functions.
+#[test]
+fn a_recording_of_trace_cmd_becomes_a_run_and_a_block_trace() {
+    let folder = folder();
+    for name in ["trace", "trace-v6"] {
+        let binary = recording(folder.path(), &format!("{name}.dat"));
+        let text = recording(folder.path(), &format!("{name}-report.txt"));
+        let out = folder.path().join(name);
+        let imported = run(&format!("import --slower-than 1ms {} -o {}", binary.display(), out.display()));
+        assert_eq!(imported.code, Some(0), "{}", imported.stderr);
+        assert!(!imported.stderr.contains("no names") && !imported.stderr.contains("no stacks"), "{}", imported.stderr);
+        let explained = run(&format!("explain --json {}", out.display())).document();
+        let mut classes = explained["classes"].as_array().unwrap().iter();
+        assert!(classes.any(|class| class["operation"] == "fdatasync"), "{}", explained["classes"]);
+        let found = |path: &Path| run(&format!("blk --json {}", path.display())).expect_code(0).document();
+        let (of_binary, of_text) = (found(&binary), found(&text));
+        assert_eq!(of_binary["damage"]["counts"], of_text["damage"]["counts"]);
+        for key in ["all", "devices", "kinds"] {
+            assert_eq!(of_binary[key], of_text[key], "{key}");
+        }
+    }
 }
