@@ -34,12 +34,45 @@ pub(super) fn narrow_table(headings: &[&str], rows: &[Vec<String>]) -> Table {
         made
     };
     let whole = made(usize::MAX);
-    let wide = whole.lines().map(|line| line.trim_end().chars().count() + 1).max().unwrap_or(0);
+    let wide = width(&whole);
     if wide <= WIDTH {
         return whole;
     }
     let longest = rows.iter().map(|row| row[0].chars().count()).max().unwrap_or(0);
     made(longest.saturating_sub(wide - WIDTH).max(SHORTEST_NAME))
+}
+
+/// A table in parts, each with the first columns of every row: in the first part those that are `together`, and of the
+/// others as many as fit.
+pub(super) fn parted(headings: &[&str], rows: &[Vec<String>], together: usize) -> Vec<Table> {
+    let part = |from: usize, to: usize| {
+        let columns = || std::iter::once(0).chain(from..to);
+        let headings: Vec<&str> = columns().map(|at| headings[at]).collect();
+        let rows: Vec<Vec<String>> = rows.iter().map(|row| columns().map(|at| row[at].clone()).collect()).collect();
+        (headings, rows)
+    };
+    let whole = |(headings, rows): &(Vec<&str>, Vec<Vec<String>>)| {
+        let mut whole = table(headings, 1);
+        whole.add_rows(rows.iter().cloned());
+        width(&whole)
+    };
+    let (mut parts, mut from, mut to) = (Vec::new(), 1, together.max(1));
+    while from < headings.len() {
+        // At least one column, however wide.
+        to = to.max(from + 1);
+        while to < headings.len() && whole(&part(from, to + 1)) <= WIDTH {
+            to += 1;
+        }
+        let (headings, rows) = part(from, to);
+        parts.push(narrow_table(&headings, &rows));
+        from = to;
+    }
+    parts
+}
+
+/// Columns of a table, and the one before it.
+fn width(table: &Table) -> usize {
+    table.lines().map(|line| line.trim_end().chars().count() + 1).max().unwrap_or(0)
 }
 
 /// Begin and end of a name.
@@ -90,7 +123,7 @@ pub(super) fn wrapped(words: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{WIDTH, narrow_table, side_headings, wrapped};
+    use super::{WIDTH, narrow_table, parted, side_headings, wrapped};
 
     #[test]
     fn names_give_way_and_numbers_do_not() {
@@ -99,6 +132,25 @@ mod tests {
         let lines: Vec<String> = table.lines().map(|line| format!(" {}", line.trim_end())).collect();
         assert!(lines.iter().all(|line| line.chars().count() <= WIDTH), "{lines:#?}");
         assert!(lines[1].contains("a_rat..etric") && lines[1].contains(&"2".repeat(30)), "{lines:#?}");
+    }
+
+    #[test]
+    fn a_wide_table_has_parts_with_its_names() {
+        let headings: Vec<String> = (0..9).map(|at| format!("column_{at}")).collect();
+        let mut headings: Vec<&str> = headings.iter().map(String::as_str).collect();
+        headings[0] = "";
+        let row = |name: &str| {
+            let cells = (1..9).map(|at| format!("{at}").repeat(14));
+            std::iter::once(name.to_owned()).chain(cells).collect::<Vec<String>>()
+        };
+        let parts = parted(&headings, &[row("xfs"), row("ext4")], 3);
+        let lines: Vec<Vec<String>> =
+            parts.iter().map(|part| part.lines().map(|line| format!(" {}", line.trim_end())).collect()).collect();
+        assert!(lines.iter().flatten().all(|line| line.chars().count() <= WIDTH), "{lines:#?}");
+        assert_eq!(lines.len(), 2);
+        assert!(lines.iter().all(|part| part[1].contains("xfs") && part[2].contains("ext4")), "{lines:#?}");
+        let columns: Vec<&str> = lines.iter().flat_map(|part| part[0].split_whitespace()).collect();
+        assert_eq!(columns, headings[1..]);
     }
 
     #[test]

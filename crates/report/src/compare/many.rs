@@ -5,52 +5,64 @@ use std::fmt::Write as _;
 
 use compare::{Compared, Comparison, Verdict};
 
-use super::machines;
+use super::mail::{narrow_table, parted, wrapped};
 use super::text::{cut, push};
 use super::value::{change, interval};
+use super::{machines, names};
 use crate::number::counted;
 use crate::style::{Style, printable};
-use crate::table::table;
 
 /// Most metric columns.
 const COLUMNS: usize = 5;
 /// Metrics that come first if they are known.
 const FIRST: [&str; 3] = ["work_per_s", "files_per_s", "bytes_per_s"];
 
-/// An overview; [`super::text`] shows a single configuration.
+/// Headings of the columns that are counts.
+const COUNTS: [&str; 5] = ["runs", "worse", "better", "same", "open"];
+const LEGEND: &str = "+ better, - worse, = the same, ? not enough data, … unfinished or a lower bound; --only NAME \
+                      shows one configuration";
+
+/// An overview of the width of a mail; [`super::text`] shows a single configuration.
 pub fn many(baseline: &str, found: &[Comparison], style: Style) -> String {
     let mut text = String::new();
     let title = format!("{} against {}", counted(found.len() as u64, "configuration"), printable(baseline));
-    let _ = writeln!(text, "{}\n", style.heading(&title));
+    let _ = writeln!(text, "{}\n", style.heading(wrapped(&title).trim_start()));
+    let names = names::headings(&found.iter().map(|one| one.b.0.as_str()).collect::<Vec<_>>());
+    overview(&mut text, found, &names, style);
+    let _ = writeln!(text, "{}", style.faint(&wrapped(LEGEND)));
+    let by_machine: BTreeSet<String> = found.iter().filter_map(machines::sentence).collect();
+    if let Some(machines) = by_machine.iter().max_by_key(|line| line.len()) {
+        let _ = writeln!(text, "{}", style.faint(&wrapped(machines)));
+    }
+    let short = names.iter().zip(found).filter(|(name, one)| **name != printable(&one.b.0));
+    for (name, one) in short {
+        let _ = writeln!(text, "{}", style.faint(&wrapped(&format!("{name}: {}", printable(&one.b.0)))));
+    }
+    largest_differences(&mut text, found, &names, style);
+    remarks(&mut text, found, style);
+    text
+}
+
+/// A row for each configuration: its verdicts, counted, and some metrics.
+fn overview(text: &mut String, found: &[Comparison], names: &[String], style: Style) {
     let columns = columns(found);
-    let mut headings = vec!["", "runs", "worse", "better", "same", "open"];
-    headings.extend(columns.iter().copied());
-    let mut overview = table(&headings, 1);
-    for one in found {
+    let headings: Vec<&str> = std::iter::once("").chain(COUNTS).chain(columns.iter().copied()).collect();
+    let rows = found.iter().zip(names).map(|(one, name)| {
         let count = |verdict| one.metrics.iter().filter(|metric| metric.verdict == verdict).count().to_string();
-        let mut row = vec![printable(&one.b.0), one.b.1.to_string()];
+        let mut row = vec![name.clone(), one.b.1.to_string()];
         let open = |verdict| matches!(verdict, Verdict::NotEnoughData | Verdict::Unfinished | Verdict::Censored);
         row.extend([Verdict::Worse, Verdict::Better, Verdict::Equivalent].map(count));
         row.push(one.metrics.iter().filter(|metric| open(metric.verdict)).count().to_string());
         row.extend(columns.iter().map(|column| cell(one.metrics.iter().find(|metric| metric.name == *column))));
-        overview.add_row(row);
+        row
+    });
+    let parts = parted(&headings, &rows.collect::<Vec<_>>(), 1 + COUNTS.len());
+    for (at, part) in parts.iter().enumerate() {
+        if at > 0 {
+            text.push('\n');
+        }
+        push(text, part, style, &[]);
     }
-    push(&mut text, &overview, style, &[]);
-    let _ = writeln!(
-        text,
-        "{}",
-        style.faint(
-            " + better, - worse, = the same, ? not enough data, … unfinished or a lower bound; --only NAME shows one \
-             configuration"
-        )
-    );
-    let by_machine: BTreeSet<String> = found.iter().filter_map(machines::sentence).collect();
-    if let Some(machines) = by_machine.iter().max_by_key(|line| line.len()) {
-        let _ = writeln!(text, " {}", style.faint(machines));
-    }
-    largest_differences(&mut text, found, style);
-    remarks(&mut text, found, style);
-    text
 }
 
 /// The known rates, then the metrics decided for most configurations.
@@ -82,13 +94,13 @@ fn cell(metric: Option<&Compared>) -> String {
 }
 
 /// The largest difference of each configuration.
-fn largest_differences(text: &mut String, found: &[Comparison], style: Style) {
+fn largest_differences(text: &mut String, found: &[Comparison], names: &[String], style: Style) {
     let first = |one: &Comparison| one.metrics.iter().find(|metric| metric.verdict.is_decided()).cloned();
-    let mut lines = table(&["the largest difference of each", "", "change", "95 % interval", ""], 2);
+    let mut rows = Vec::new();
     let mut verdicts = Vec::new();
-    for (one, metric) in found.iter().filter_map(|one| Some((one, first(one)?))) {
-        lines.add_row([
-            printable(&one.b.0),
+    for (name, metric) in found.iter().zip(names).filter_map(|(one, name)| Some((name, first(one)?))) {
+        rows.push(vec![
+            name.clone(),
             printable(&metric.name),
             change(metric.ratio.ratio),
             interval(&metric.ratio),
@@ -97,8 +109,8 @@ fn largest_differences(text: &mut String, found: &[Comparison], style: Style) {
         verdicts.push(metric.verdict);
     }
     if !verdicts.is_empty() {
-        text.push('\n');
-        push(text, &lines, style, &verdicts);
+        let _ = writeln!(text, "\n{}", style.heading("The largest difference of each"));
+        push(text, &narrow_table(&["", "", "change", "95 % interval", ""], &rows), style, &verdicts);
     }
 }
 
@@ -123,10 +135,11 @@ fn remarks(text: &mut String, found: &[Comparison], style: Style) {
         text.push('\n');
     }
     for line in lines.iter().take(SHOWN) {
-        let _ = writeln!(text, " {}", style.remark(line));
+        let _ = writeln!(text, "{}", style.remark(&wrapped(line)));
     }
     if lines.len() > SHOWN {
         let rest = counted((lines.len() - SHOWN) as u64, "more remark");
-        let _ = writeln!(text, " {}", style.faint(&format!("and {rest}; --only NAME shows all of one configuration")));
+        let line = wrapped(&format!("and {rest}; --only NAME shows all of one configuration"));
+        let _ = writeln!(text, "{}", style.faint(&line));
     }
 }

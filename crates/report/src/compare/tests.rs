@@ -80,7 +80,8 @@ fn machines_are_named_in_the_texts_and_in_json() {
         "runs of A and B are compared within 2 machines, db-1 (5 and 5), db-2<b> (5 and 5), which differ in kernel";
     let in_one_line = text(&found[0], false, Style::PLAIN).split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(in_one_line.contains(sentence), "{in_one_line}");
-    assert!(many("a", &found, Style::PLAIN).contains(sentence));
+    let overview = many("a", &found, Style::PLAIN).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(overview.contains(sentence), "{overview}");
     assert!(markdown(&found).contains(&format!("- {}", sentence.replace('<', "&lt;"))));
     let document = crate::json::comparison(&found[0]);
     assert_eq!(document["machines"][1], serde_json::json!({"name": "db-2<b>", "a_runs": 5, "b_runs": 5}));
@@ -100,6 +101,30 @@ fn long_names_are_short_in_headings() {
 #[test]
 fn many_begin_with_an_overview() {
     insta::assert_snapshot!(many("v4.8", &[found(), found()].concat(), Style::PLAIN));
+}
+
+/// Also with more metrics than fit, and with long names, which are written out once.
+#[test]
+fn many_fit_a_mail() {
+    let with = |name: &str, metrics: &[&str]| {
+        let mut group = side(name, "6.18", if name == "baseline" { 9.0 } else { 18.0 }, [3; 10]);
+        for run in &mut group.runs {
+            let first = run.metrics[0].clone();
+            run.metrics.extend(metrics.iter().map(|name| Figure { name: (*name).to_owned(), ..first.clone() }));
+        }
+        group
+    };
+    let metrics = ["a_rather_long_metric.p99", "another_long_metric.p999", "files_per_s"];
+    let names = ["file system=xfs scheduler=mq-deadline memory=512m", "file system=xfs scheduler=bfq memory=512m"];
+    let (a, b) = (with("baseline", &metrics), names.map(|name| with(name, &metrics)));
+    let found = compare(&a, &[&b[0], &b[1]], Options::default());
+    let shown = many("baseline", &found, Style::PLAIN);
+    assert!(shown.lines().all(|line| line.chars().count() <= 78), "{shown}");
+    let in_one_line = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(names.iter().all(|name| in_one_line.contains(name)), "{shown}");
+    assert_eq!(shown.matches("a_rather_long_metric.p99").count(), 1, "{shown}");
+    let rows = shown.lines().filter(|line| line.starts_with("  scheduler=bfq ")).count();
+    assert_eq!(rows, 4, "three parts, and the largest difference: {shown}");
 }
 
 #[test]
