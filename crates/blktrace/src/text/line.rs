@@ -67,16 +67,29 @@ pub(crate) fn parse(line: &[u8]) -> Line<'_> {
     if let Some(table) = Table::of_heading(line) {
         return Line::Table(table);
     }
-    parse_ftrace(line).or_else(|| row::parse(line).map(Line::Row)).unwrap_or(Line::Unreadable)
+    let otherwise = if is_frame(first, line) { Line::Ignored } else { Line::Unreadable };
+    parse_ftrace(line).or_else(|| row::parse(line).map(Line::Row)).unwrap_or(otherwise)
 }
 
-/// `CPU:1 [LOST 42 EVENTS]`
+/// A function of a stack below an event: `=> schedule (ffffffff821f94c3)`, `ffffffff821f94c3 schedule+0x23 ([kernel])`.
+fn is_frame(first: &[u8], line: &[u8]) -> bool {
+    let is_address = first.len() >= 4 && first.iter().all(u8::is_ascii_hexdigit);
+    first == b"=>" || is_address && line.trim_ascii_end().ends_with(b")")
+}
+
+/// `CPU:1 [LOST 42 EVENTS]`, `CPU:1 [42 EVENTS DROPPED]`, `CPU:1 [EVENTS DROPPED]`
 fn lost_events(line: &[u8]) -> Option<(u32, u64)> {
     let line = line.trim_ascii();
     let line = line.strip_prefix(b"CPU:")?;
-    let at = line.windows(6).position(|part| part == b"[LOST ")?;
-    let cpu = number(line[..at].trim_ascii())?;
-    Some((cpu as u32, number(Words { rest: &line[at + 6..] }.next()?)?))
+    let at = line.iter().position(|byte| *byte == b'[')?;
+    let cpu = number(line[..at].trim_ascii())? as u32;
+    let words = &line[at + 1..];
+    if let Some(counted) = words.strip_prefix(b"LOST ") {
+        return Some((cpu, number(Words { rest: counted }.next()?)?));
+    }
+    let count = words.strip_suffix(b"EVENTS DROPPED]")?.trim_ascii();
+    // Nobody counted them.
+    Some((cpu, number(count).unwrap_or(1)))
 }
 
 /// blkparse's line, and ftrace's classic one, which lacks the sequence number.
@@ -206,5 +219,23 @@ fn parse_tail<'a>(event: &mut BlockEvent, tail: &'a [u8]) -> Option<(Option<&'a 
             Some((bracketed, count.is_some()))
         }
         _ => Some((bracketed, bracketed.is_some())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Line, parse};
+
+    #[test]
+    fn stacks_are_no_damage_and_dropped_events_are_lost() {
+        for frame in ["=> schedule (ffffffff821f94c3)", "\tffffffff821f94c3 schedule+0x23 ([kernel.kallsyms])"] {
+            assert!(matches!(parse(frame.as_bytes()), Line::Ignored), "{frame}");
+        }
+        for (line, expected) in
+            [("CPU:1 [LOST 42 EVENTS]", 42), ("CPU:1 [76 EVENTS DROPPED]", 76), ("CPU:1 [EVENTS DROPPED]", 1)]
+        {
+            assert!(matches!(parse(line.as_bytes()), Line::Lost { cpu: 1, events } if events == expected), "{line}");
+        }
+        assert!(matches!(parse(b"abcd efgh"), Line::Unreadable));
     }
 }
