@@ -16,6 +16,7 @@ use model::time::Moment;
 
 use crate::block_requests::BlockRequests;
 use crate::rows::{Operation, Wait};
+use crate::signals::{Announced, Span};
 use crate::tally::Tally;
 use crate::waits::Waits;
 
@@ -148,11 +149,23 @@ impl<'a> RunWriter<'a> {
 
     /// A wait of a task has ended, or is still in progress when the run ends.
     pub fn wait(&mut self, wait: &Wait) {
+        self.wait_for(wait, None);
+    }
+
+    /// The same, and what it was announced to be for.
+    pub(crate) fn wait_for(&mut self, wait: &Wait, announced: Option<Announced>) {
         self.now_ns = self.now_ns.max(wait.end_ns);
-        let is_recorded = self.waits.add(wait, &mut self.traced);
+        let is_recorded = self.waits.add(wait, announced, &mut self.traced);
         if let Some(request) = wait.request.filter(|_| is_recorded) {
             self.requests.wanted(request, &mut self.traced);
         }
+        self.row_added();
+    }
+
+    /// A task was between two events that say what it did.
+    pub(crate) fn span(&mut self, span: Span) {
+        self.now_ns = self.now_ns.max(span.end_ns);
+        self.waits.add_span(span, &mut self.traced);
         self.row_added();
     }
 

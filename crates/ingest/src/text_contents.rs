@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::io::BufRead;
 
 use crate::text_line::{event, frame};
+use crate::text_signals::is_signal;
 
 /// Longer lines are no events.
 const LONGEST: u64 = 64 << 10;
@@ -53,6 +54,17 @@ impl TextContents {
     pub fn has(&self, name: &str) -> bool {
         let begins = |known: &String| name.strip_suffix('*').map_or(known == name, |begin| known.starts_with(begin));
         self.events.keys().any(begins)
+    }
+
+    /// Events that an import does not use, by name.
+    pub fn unused(&self) -> Vec<&str> {
+        let is_used = |name: &str| {
+            const USED: [&str; 5] =
+                ["sched_switch", "sched_waking", "sched_wakeup", "sched_wakeup_new", "sched_process_exit"];
+            let begins = ["block_", "sys_", "<stack", "kernel_stack", "<user", "user_stack"];
+            USED.contains(&name) || begins.iter().any(|begin| name.starts_with(begin)) || is_signal(name)
+        };
+        self.events.keys().map(String::as_str).filter(|name| !is_used(name)).collect()
     }
 
     /// Whether system calls are among the events.

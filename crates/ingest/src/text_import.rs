@@ -14,9 +14,11 @@ use model::system_call;
 use crate::rows::{OffCpuState, Operation, Wait, WaitEnd};
 use crate::run_writer::RunWriter;
 use crate::scheduler::{Scheduler, Switch, Wakeup};
+use crate::signals::{Announced, Signals};
 use crate::text_contents::{TextContents, each_line, lost};
 use crate::text_events::{Call, Meaning, meaning};
 use crate::text_line::{NO_TASK, TextLine, event, frame};
+use crate::text_signals::signal_event;
 use crate::text_window::{Pending, TextWindow};
 
 /// Tasks that are followed at once.
@@ -43,6 +45,9 @@ struct Import<'a, 'b> {
     stacks: HashMap<Vec<String>, u32>,
     /// Of each task that sleeps: its stack, and the request that woke it.
     asleep: HashMap<u32, (Option<u32>, Option<u32>)>,
+    signals: Signals,
+    /// Of each task that sleeps: what for, if an event has said that.
+    announced: HashMap<u32, Announced>,
     /// Sleeps that a contradiction between other events ended: they go on until an event of the task says otherwise.
     held: HashMap<u32, Wait>,
     /// Completed since the CPU last switched.
@@ -98,6 +103,8 @@ impl<'a, 'b> Import<'a, 'b> {
             slow_ns,
             stacks: HashMap::new(),
             asleep: HashMap::new(),
+            signals: Signals::default(),
+            announced: HashMap::new(),
             held: HashMap::new(),
             completed: HashMap::new(),
             requests,
@@ -123,9 +130,9 @@ impl<'a, 'b> Import<'a, 'b> {
             Meaning::Wakeup { tid, is_waking } => self.wake(event, tid, is_waking),
             Meaning::Exit { tid } => self.scheduler.exit(event.at_ns, tid, &mut self.ended),
             Meaning::CallBegins { call } => self.begin_call(event, call),
-            Meaning::CallEnds => self.end_call(event),
+            Meaning::CallEnds => self.end_call(event.tid, event.at_ns),
             Meaning::Completion => self.complete(event),
-            Meaning::Other => {}
+            Meaning::Other => self.signal(&line),
         }
         self.write_waits();
     }
@@ -155,6 +162,32 @@ impl<'a, 'b> Import<'a, 'b> {
         let known = self.ended.split_off(first);
         self.ended.extend(known.into_iter().filter(|wait| !is_held(wait)));
         self.resume(prev_tid, next_tid, event.at_ns);
+        self.announce(prev_tid, prev_state, event.at_ns);
+    }
+
+    /// What the sleep of a task that leaves the CPU is for.
+    fn announce(&mut self, tid: u32, state: Option<OffCpuState>, at_ns: u64) {
+        self.announced.remove(&tid);
+        match state {
+            // Its last call, by which it ends, does not return.
+            None => {
+                self.end_call(tid, at_ns);
+                self.signals.ends(tid);
+            }
+            Some(OffCpuState::Preempted) => self.signals.is_preempted(tid),
+            Some(state) => {
+                let announced = self.signals.sleeps(tid, at_ns, state == OffCpuState::Blocked);
+                self.announced.extend(announced.map(|announced| (tid, announced)));
+            }
+        }
+    }
+
+    /// What a task waits for, or has waited for.
+    fn signal(&mut self, line: &TextLine<'_>) {
+        let Some(event) = signal_event(line).filter(|_| line.tid != 0 && line.tid != NO_TASK) else { return };
+        if let Some(span) = self.signals.take(line.tid, line.at_ns, event) {
+            self.run.span(span);
+        }
     }
 
     /// The source says that it lost events: nothing that was open is known to go on.
@@ -164,14 +197,15 @@ impl<'a, 'b> Import<'a, 'b> {
         self.write_waits();
         let mut held: Vec<Wait> = self.held.drain().map(|(_, wait)| wait).collect();
         held.sort_by_key(|wait| (wait.start_ns, wait.tid));
-        held.iter().for_each(|wait| self.run.wait(wait));
+        held.iter().for_each(|wait| self.row(wait));
+        self.signals.forget();
     }
 
     /// A task that was asleep at a contradiction leaves a CPU, or runs on one: only then its sleep has an end that is
     /// known.
     fn resume(&mut self, prev_tid: u32, next_tid: u32, at_ns: u64) {
         if let Some(wait) = self.held.remove(&prev_tid) {
-            self.run.wait(&wait);
+            self.row(&wait);
         }
         // An event of before, which the source has out of order, ends nothing.
         if self.held.get(&next_tid).is_none_or(|wait| wait.start_ns > at_ns) {
@@ -225,9 +259,9 @@ impl<'a, 'b> Import<'a, 'b> {
         }
     }
 
-    fn end_call(&mut self, event: &Pending) {
-        let Some(call) = self.calls.remove(&event.tid) else { return };
-        self.run.operation(&operation(&call, event.tid, event.at_ns));
+    fn end_call(&mut self, tid: u32, at_ns: u64) {
+        let Some(call) = self.calls.remove(&tid) else { return };
+        self.run.operation(&operation(&call, tid, at_ns));
     }
 
     fn stack(&mut self, frames: &[String]) -> Option<u32> {
@@ -276,8 +310,14 @@ impl<'a, 'b> Import<'a, 'b> {
         }
     }
 
+    fn row(&mut self, wait: &Wait) {
+        let is_sleep = !matches!(wait.state, OffCpuState::Preempted | OffCpuState::Unknown);
+        let announced = self.announced.remove(&wait.tid).filter(|_| is_sleep);
+        self.run.wait_for(wait, announced);
+    }
+
     fn write_wait(&mut self, wait: Wait) {
-        self.run.wait(&wait);
+        self.row(&wait);
         if !self.has_calls {
             self.operation_of(&wait);
         }

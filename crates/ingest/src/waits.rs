@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use model::stall::{StallKind, StallRecord, Traced};
 
 use crate::rows::{OffCpuState, Wait, WaitEnd};
+use crate::signals::{Announced, Span};
 
 /// Interval over which short waits are aggregated, like the tracer's.
 const SUM_NS: u64 = 100_000_000;
@@ -20,20 +21,26 @@ pub(crate) struct Waits {
     least_ns: u64,
     /// Short waits by kind, task and stack.
     sums: BTreeMap<(u32, Option<u32>, bool), StallRecord>,
+    /// Short spans by task and name.
+    spans: BTreeMap<(u32, &'static str), StallRecord>,
 }
 
 impl Waits {
     pub(crate) fn new(least_ns: u64) -> Waits {
-        Waits { least_ns, sums: BTreeMap::new() }
+        Waits { least_ns, sums: BTreeMap::new(), spans: BTreeMap::new() }
     }
 
     /// Adds a wait. Returns whether it is recorded individually, so its request is wanted as well.
-    pub(crate) fn add(&mut self, wait: &Wait, rows: &mut Traced) -> bool {
+    pub(crate) fn add(&mut self, wait: &Wait, announced: Option<Announced>, rows: &mut Traced) -> bool {
         let is_long = wait.end_ns.saturating_sub(wait.start_ns) >= self.least_ns;
         if is_long {
             // As a poll of a task that still waits when the recording ends.
             let is_open = wait.end == WaitEnd::Unfinished && wait.state == OffCpuState::Blocked;
-            rows.stalls.push(record(wait, if is_open { StallKind::StillBlocked } else { StallKind::OffCpu }));
+            let mut row = record(wait, if is_open { StallKind::StillBlocked } else { StallKind::OffCpu });
+            if let Some(Announced { signal, detail, lock }) = announced {
+                (row.tracepoint, row.detail, row.lock) = (Some(signal.definition().name.to_owned()), detail, lock);
+            }
+            rows.stalls.push(row);
         } else {
             let runnable_ns = wait.runnable_since_ns().unwrap_or(wait.end_ns).clamp(wait.start_ns, wait.end_ns);
             self.sum(&Wait { end_ns: runnable_ns, ..*wait }, StallKind::ShortSleeps, rows);
@@ -42,9 +49,28 @@ impl Waits {
         is_long
     }
 
+    /// Adds a span of a task.
+    pub(crate) fn add_span(&mut self, span: Span, rows: &mut Traced) {
+        let Span { tid, signal, start_ns, end_ns, detail } = span;
+        let name = signal.definition().name;
+        let row =
+            |kind| StallRecord { tracepoint: Some(name.to_owned()), ..StallRecord::new(kind, tid, start_ns, end_ns) };
+        if end_ns.saturating_sub(start_ns) >= self.least_ns {
+            rows.stalls.push(StallRecord { detail, ..row(StallKind::Span) });
+            return;
+        }
+        if let Some(sum) = self.spans.get_mut(&(tid, name)).filter(|sum| end_ns <= sum.start_ns.saturating_add(SUM_NS))
+        {
+            extend(sum, start_ns, end_ns);
+        } else {
+            rows.stalls.extend(self.spans.insert((tid, name), row(StallKind::ShortSpans)));
+        }
+    }
+
     /// Emits the open aggregates at the end.
     pub(crate) fn finish(&mut self, rows: &mut Traced) {
         rows.stalls.extend(std::mem::take(&mut self.sums).into_values());
+        rows.stalls.extend(std::mem::take(&mut self.spans).into_values());
     }
 
     fn sum(&mut self, wait: &Wait, kind: StallKind, rows: &mut Traced) {
@@ -53,13 +79,18 @@ impl Waits {
             return;
         }
         if let Some(sum) = self.sums.get_mut(&key).filter(|sum| wait.end_ns <= sum.start_ns.saturating_add(SUM_NS)) {
-            sum.duration_ns = wait.end_ns.saturating_sub(sum.start_ns).max(sum.duration_ns);
-            sum.busy_ns += wait.end_ns - wait.start_ns;
-            sum.count += 1;
+            extend(sum, wait.start_ns, wait.end_ns);
         } else {
             rows.stalls.extend(self.sums.insert(key, record(wait, kind)));
         }
     }
+}
+
+/// Adds a loss to an aggregate.
+fn extend(sum: &mut StallRecord, start_ns: u64, end_ns: u64) {
+    sum.duration_ns = end_ns.saturating_sub(sum.start_ns).max(sum.duration_ns);
+    sum.busy_ns += end_ns.saturating_sub(start_ns);
+    sum.count += 1;
 }
 
 fn record(wait: &Wait, kind: StallKind) -> StallRecord {

@@ -4,8 +4,10 @@ use std::io::Cursor;
 
 use access::Sharing;
 use ingest::{RunWriter, TextContents, import_text};
+use model::detail::Detail;
+use model::operation::{OperationKind, OperationRecord};
 use model::run::RunDescription;
-use model::stall::{StallRecord, TraceSettings};
+use model::stall::{StallKind, StallRecord, TraceSettings};
 use model::time::Moment;
 use proptest::prelude::*;
 
@@ -101,6 +103,62 @@ fn an_older_event_ends_no_sleep() {
     let run = imported(&format!("{}{older}{}", &PERF[..at], &PERF[at..]));
     assert_eq!(long_waits(&run).iter().map(|wait| wait.duration_ns).sum::<u64>(), 700_100_000);
     std::fs::remove_dir_all(run.dir().parent().unwrap()).unwrap();
+}
+
+/// Text of ftrace: a mutex that two tasks wait for, reclaim within a call, and a task that ends.
+const SIGNALS: &str = "\
+dd-7 [000] ..... 10.000000: sys_enter: NR 1 (1, 2, 3)
+dd-7 [000] ..... 10.000050: contention_begin: 00000000aa (flags=SPIN|MUTEX)
+dd-7 [000] ..... 10.000060: contention_begin: 00000000aa (flags=MUTEX)
+dd-7 [000] d..2. 10.000100: sched_switch: prev_comm=dd prev_pid=7 prev_prio=120 prev_state=D ==> \
+next_comm=cp next_pid=8 next_prio=120
+cp-8 [000] ..... 10.000150: contention_begin: 00000000aa (flags=MUTEX)
+cp-8 [000] d..2. 10.000200: sched_switch: prev_comm=cp prev_pid=8 prev_prio=120 prev_state=D ==> \
+next_comm=swapper/0 next_pid=0 next_prio=120
+mv-9 [001] d..2. 10.700100: sched_waking: comm=dd pid=7 prio=120 target_cpu=000
+<idle>-0 [000] d..2. 10.700200: sched_switch: prev_comm=swapper/0 prev_pid=0 prev_prio=120 prev_state=R ==> \
+next_comm=dd next_pid=7 next_prio=120
+dd-7 [000] ..... 10.700300: contention_end: 00000000aa (ret=0)
+dd-7 [000] ..... 10.700400: mm_vmscan_direct_reclaim_begin: order=0 gfp_flags=GFP_KERNEL
+dd-7 [000] d..2. 10.700500: sched_switch: prev_comm=dd prev_pid=7 prev_prio=120 prev_state=D ==> \
+next_comm=swapper/0 next_pid=0 next_prio=120
+<idle>-0 [000] d..2. 10.900000: sched_switch: prev_comm=swapper/0 prev_pid=0 prev_prio=120 prev_state=R ==> \
+next_comm=dd next_pid=7 next_prio=120
+dd-7 [000] ..... 10.900100: mm_vmscan_direct_reclaim_end: nr_reclaimed=32
+dd-7 [000] ..... 10.900200: sys_exit: NR 1 = 3
+dd-7 [000] ..... 10.900300: sys_enter: NR 3 (1)
+dd-7 [000] d..2. 11.200000: sched_switch: prev_comm=dd prev_pid=7 prev_prio=120 prev_state=X ==> \
+next_comm=swapper/0 next_pid=0 next_prio=120
+<idle>-0 [000] d..2. 12.000000: sched_switch: prev_comm=swapper/0 prev_pid=0 prev_prio=120 prev_state=R ==> \
+next_comm=cp next_pid=8 next_prio=120
+dd-7 [000] ..... 12.000100: jbd2_start_commit: dev 8,0
+";
+
+#[test]
+fn locks_and_reclaim_are_rows_as_the_recorder_has_them() {
+    let run = imported(SIGNALS);
+    let waits = long_waits(&run);
+    let of = |stall: &StallRecord| (stall.kind, stall.tid, stall.tracepoint.clone(), stall.lock);
+    let lock = Some("contention_begin".to_owned());
+    let reclaim = Some("mm_vmscan_direct_reclaim".to_owned());
+    let expected = [
+        (StallKind::OffCpu, 7, lock.clone(), Some(0)),
+        (StallKind::OffCpu, 7, None, None),
+        (StallKind::Span, 7, reclaim, None),
+        (StallKind::OffCpu, 8, lock, Some(0)),
+    ];
+    assert_eq!(waits.iter().map(of).collect::<Vec<_>>(), expected);
+    assert_eq!(waits[0].detail, Some(Detail::LockFlags(32)));
+    assert_eq!((waits[2].duration_ns, &waits[2].detail), (199_700_000, &Some(Detail::PagesReclaimed(32))));
+    // A call by which a task ends has ended with it.
+    let operations: Vec<OperationRecord> = run.operations().flatten().flatten().collect();
+    let ended = |operation: &OperationRecord| (operation.kind, operation.duration_ns / 1_000_000);
+    assert_eq!(
+        operations.iter().map(ended).collect::<Vec<_>>(),
+        [(OperationKind::Slow, 900), (OperationKind::Slow, 299)]
+    );
+    let contents = TextContents::of(Cursor::new(SIGNALS)).unwrap();
+    assert_eq!(contents.unused(), ["jbd2_start_commit"]);
 }
 
 proptest! {

@@ -22,17 +22,24 @@ const NEEDED: [(&str, &str, &str, &str); 3] = [
     (
         capability::LOCKS,
         "which locks were waited for",
-        "events of locks are not imported",
-        "stallscope record traces them",
+        "the recording has no events of locks",
+        "record -e lock:contention_begin and lock:contention_end as well",
     ),
 ];
+
+const RECLAIM: [(&str, &str); 2] = [
+    (capability::DIRECT_RECLAIM, "mm_vmscan_direct_reclaim_begin"),
+    (capability::MEMCG_RECLAIM, "mm_vmscan_memcg_reclaim_begin"),
+];
+/// Names of events that are written out.
+const NAMED: usize = 6;
 
 /// What the run was recorded with, as far as answers rest on it.
 pub fn findings(contents: &TextContents) -> Vec<Finding> {
     let is_missing = |capability: &str| match capability {
         capability::SYSTEM_CALLS => !contents.has_system_calls(),
         capability::BLOCK_REQUESTS => !(contents.has("block_rq_complete") || contents.has("block_bio_complete")),
-        _ => true,
+        _ => !(contents.has("contention_begin") && contents.has("contention_end")),
     };
     let finding = |(capability, purpose, why, remedy): &(&str, &str, &str, &str)| match is_missing(capability) {
         true => Finding::missing(*capability, *purpose, *why, *remedy),
@@ -40,8 +47,12 @@ pub fn findings(contents: &TextContents) -> Vec<Finding> {
     };
     let scheduler =
         [Finding::available(capability::TRACING, "events"), Finding::available(capability::SCHEDULER, "waits")];
-    let reclaim = [capability::DIRECT_RECLAIM, capability::MEMCG_RECLAIM].map(|capability| {
-        Finding::missing(capability, "reclaim", "events of reclaim are not imported", "stallscope record traces them")
+    let reclaim = RECLAIM.iter().map(|(capability, event)| match contents.has(event) {
+        true => Finding::available(*capability, "reclaim"),
+        false => {
+            let why = "the recording has no events of reclaim";
+            Finding::missing(*capability, "reclaim", why, "record -e vmscan as well")
+        }
     });
     scheduler.into_iter().chain(NEEDED.iter().map(finding)).chain(reclaim).collect()
 }
@@ -62,6 +73,13 @@ pub fn words(contents: &TextContents, gaps: u64) -> Vec<String> {
         words.push(
             "the recording has no sched_waking events: who ended a wait is unknown; record them as well".to_owned(),
         );
+    }
+    let unused = contents.unused();
+    if !unused.is_empty() {
+        let more = unused.len().saturating_sub(NAMED);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let names = unused[..unused.len().min(NAMED)].join(", ");
+        words.push(format!("not used are the events {names}{more}"));
     }
     if contents.lost > 0 || gaps > 0 {
         let (lost, gaps) = (grouped(contents.lost), grouped(gaps));
