@@ -114,16 +114,7 @@ fn run(
     (day, begin_ns, length_ns): (usize, i64, i64),
     stalls: Vec<StallRow>,
 ) -> Result<Contents, Box<dyn std::error::Error>> {
-    let started = Moment { monotonic_ns: 1, wall_ns: begin_ns };
-    let mut description = RunDescription::new("record", started);
-    description.version = "generated".into();
-    description.slower_than_ns = 20_000_000;
-    description.host.hostname = host.name.clone();
-    description.host.kernel_release = KERNELS[host.kernel(day)].into();
-    description.host.boot_id = format!("generated-{}", host.number);
-    description.host.architecture = "x86_64".into();
-    (description.host.cpus, description.host.memory_bytes) = (32, 128 << 30);
-    description.devices = vec![device(host)];
+    let description = description(host, day, begin_ns);
     let key = RunKey {
         run: lake::run_id(&description, Some(2)),
         host: host.name.clone(),
@@ -149,6 +140,20 @@ fn run(
         if minutes > 0 { minutes::intervals(host, begin_ns, minutes, &mut random) } else { IntervalMinutes::default() };
     let counters = if minutes > 0 { minutes::counters(begin_ns, minutes, &mut random) } else { Vec::new() };
     Ok(Contents::new(key, row, stalls, intervals, counters)?)
+}
+
+fn description(host: &Host, day: usize, begin_ns: i64) -> RunDescription {
+    let started = Moment { monotonic_ns: 1, wall_ns: begin_ns };
+    let mut description = RunDescription::new("record", started);
+    description.version = "generated".into();
+    description.slower_than_ns = 20_000_000;
+    description.host.hostname = host.name.clone();
+    description.host.kernel_release = KERNELS[host.kernel(day)].into();
+    description.host.boot_id = format!("generated-{}", host.number);
+    description.host.architecture = "x86_64".into();
+    (description.host.cpus, description.host.memory_bytes) = (32, 128 << 30);
+    description.devices = vec![device(host)];
+    description
 }
 
 fn device(host: &Host) -> Device {

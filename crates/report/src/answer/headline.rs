@@ -1,6 +1,6 @@
 //! The headline of slow operations: victim, loss, cause and culprit.
 
-use explain::blame::{Cause, STOPPED, Stall};
+use explain::blame::{Cause, STOPPED, Stall, TaskId};
 use explain::whatif::Advice;
 
 use super::line::Line;
@@ -41,7 +41,7 @@ pub(super) fn variants(
     let is_blocked = part.stalls().next().is_some_and(|longest| hangs(part, longest));
     let phrases = match reason.cause {
         Cause::Running if reason.through.is_none() && reason.is_own_fault_or_unknown() => vec![Line::of("computing")],
-        Cause::Stopped if is_stop(part) => vec![stopped_by(reason), Line::new()],
+        Cause::Stopped if is_stop(part) => vec![stopped_by(part, reason), Line::new()],
         _ if is_blocked => phrases(reason, advice).into_iter().map(|line| line.beginning("for ", "by ")).collect(),
         _ => phrases(reason, advice),
     };
@@ -93,8 +93,10 @@ fn is_stop(part: &Part<'_>) -> bool {
 }
 
 /// `by strace`
-fn stopped_by(reason: &Reason<'_>) -> Line {
-    match reason.culprit.and_then(|culprit| culprit.task.as_ref()) {
+fn stopped_by(part: &Part<'_>, reason: &Reason<'_>) -> Line {
+    // Where that is unknown, the stopped task stands for it.
+    let is_victim = |task: &TaskId| part.stalls().next().is_some_and(|stall| stall.task == *task);
+    match reason.culprit.and_then(|culprit| culprit.task.as_ref()).filter(|task| !is_victim(task)) {
         Some(task) => Line::of("by ").name(program_of(task)),
         None => Line::new(),
     }
@@ -109,7 +111,7 @@ fn mostly_unexplained(part: &Part<'_>, reason: &Reason<'_>, unexplained: f64, ad
     let rest = |phrase: &Line| {
         begin(false).say("; ").share(part.share_of(reason.time_ns)).say(" waited ").and(Some(phrase.clone()))
     };
-    // Whom they waited for is no reason where what that one did is unexplained.
+    // Whom they waited for is no reason where it is unexplained what that task did.
     let is_known = reason.cause != Cause::Running && reason.own() != Cause::Unexplained;
     let rest = phrases(reason, advice).iter().filter(|_| is_known).map(rest).collect::<Vec<_>>();
     rest.into_iter().chain([begin(true), begin(false)]).collect()

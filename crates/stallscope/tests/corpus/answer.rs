@@ -145,7 +145,9 @@ fn rounded(value: f64) -> f64 {
 fn culprits(document: &Value, wall: u64) -> Shares {
     let named = |culprit: &Value| {
         let of = |key: &str, word: &str| culprit[key].as_str().map_or_else(String::new, |name| format!("{word}{name}"));
-        let words = [of("task", ""), of("role", " "), of("cgroup", " of "), of("device_name", " on ")].concat();
+        let evicts = if culprit["evicts"] == true { " (filled the memory)" } else { "" };
+        let words =
+            [of("task", ""), of("role", " "), of("cgroup", " of "), of("device_name", " on ")].concat() + evicts;
         (
             format!("{}: {}", words.trim(), text(&culprit["cause"])),
             rounded(share_of(ns(&culprit["time_ns"]), wall) * 100.0),
@@ -162,7 +164,10 @@ fn advice(document: &Value) -> Shares {
         let of =
             |key: &str, word: &str| target[key].as_str().map_or_else(String::new, |name| format!(" {word} {name}"));
         let remedy = choice["remedies"][0]["id"].as_str().map_or_else(String::new, |id| format!(" [{id}]"));
-        let name = format!("{}{remedy}{}{}", text(&choice["title"]), of("cgroup", "for"), of("device", "on"));
+        // Names of mounts are those of the machine that was recorded.
+        let mount = target["mount"].as_str().unwrap_or("MOUNT");
+        let title = text(&choice["title"]).replace(mount, "MOUNT");
+        let name = format!("{title}{remedy}{}{}", of("cgroup", "for"), of("device", "on"));
         (name, rounded(choice["saved_share"].as_f64().unwrap_or(0.0) * 100.0))
     };
     list(&document["what_if"]["choices"]).first().map(named).into_iter().collect()

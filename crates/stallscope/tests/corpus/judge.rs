@@ -132,11 +132,16 @@ fn is_victim(part: &Part, stall: &Value) -> bool {
     })
 }
 
+/// Whether it is about a command, or about what is in scope.
+fn is_asked(document: &Value) -> bool {
+    document["command"].is_object() || document["scope"].is_object()
+}
+
 /// The shorter waits, if the headline is about these.
 fn short(document: &Value) -> Option<&Value> {
     let (short, command) = (&document["short_waits"], &document["command"]);
     let matter = short["matter"] == true && ns(&short["time_ns"]) > ns(&command["wall_ns"]);
-    (command.is_object() && matter).then_some(short)
+    (is_asked(document) && matter).then_some(short)
 }
 
 fn times_of(part: &Part, document: &Value, mine: &[&Value]) -> Vec<(String, u64)> {
@@ -284,7 +289,9 @@ fn first(part: &Part, document: &Value, mine: &[&Value]) -> Option<String> {
     };
     let Some(first) = first else { return Some("no culprit".to_owned()) };
     let is_right = part.first.iter().any(|wanted| is_culprit(wanted, first));
-    (!is_right).then(|| format!("culprit {}", culprit_line(first)))
+    let named = |key: &str| text(&first[key]);
+    (!is_right)
+        .then(|| format!("culprit {} of {} on {}: {}", named("task"), named("cgroup"), named("device"), named("cause")))
 }
 
 fn is_culprit(wanted: &Culprit, culprit: &Value) -> bool {

@@ -390,8 +390,8 @@ fn running(index: &RunIndex, tid: u32, at_ns: u64) -> Key {
     Key { process, cgroup: index.tasks.cgroup(tid, at_ns), device: None, cause: Cause::Running, evicts: false }
 }
 
-/// A task that reclaims memory for itself, lacks room in its own cgroup (which somebody else may make at last), has used
-/// up its quota, or sleeps because it wants to is its own culprit.
+/// A task that reclaims memory for itself, lacks room in its own cgroup, has used up its quota, or sleeps because it
+/// wants to is its own culprit.
 fn is_own(cause: Cause) -> bool {
     use Cause::{Compaction, CpuThrottle, DirectReclaim, OutOfMemory, ReclaimThrottle, Shrinker, Sleep};
     matches!(cause, DirectReclaim | Shrinker | Compaction | ReclaimThrottle | OutOfMemory | CpuThrottle | Sleep)

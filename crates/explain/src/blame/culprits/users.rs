@@ -12,8 +12,8 @@ use crate::blame::facts::storage::usage::Used;
 use crate::thresholds::{USED_AFTER_NS, WRITTEN_WITHIN_NS};
 
 /// The users of a resource within a time, or before it; of a device also after it: what it completes then was in its
-/// queue; and of memory: who fills it has filled it before the recording. Unknown processes alone where nobody is known;
-/// empty where nothing is.
+/// queue; and of memory: who fills it has filled it before the recording. Where nobody is known, unknown processes
+/// alone; empty where nothing is known.
 pub(super) fn users(index: &RunIndex, need: &Need, (from_ns, to_ns): (u64, u64)) -> Users {
     let between = |from_ns: u64, to_ns: u64| {
         let users = UsedWithin { index, from_ns, to_ns }.users(need);

@@ -37,7 +37,6 @@ use crate::blame::facts::rows::Row;
 use crate::blame::facts::rows::arrived::Arrived;
 use crate::blame::facts::rows::row_order;
 use crate::blame::facts::run_index::answers::Answers;
-use crate::blame::facts::run_index::births::Birth;
 use crate::blame::facts::run_index::lock_turns::LockTurns;
 use crate::blame::facts::stack_rules::StackRule;
 use crate::blame::facts::stacks::{Stack, Stacks};
@@ -105,7 +104,8 @@ pub(crate) struct RunIndex {
     /// Who released what others had tried in vain.
     pub(crate) releases: Releases,
     /// Tasks that ended waits which had begun before them: the latest begin of such a wait.
-    births: FastMap<u32, Birth>,
+    /// Tasks that began while others waited for them: after which moment, and who started each (0: unknown).
+    births: FastMap<u32, (u64, u32)>,
     /// Who froze a request queue, and when.
     pub(crate) queue_drains: Vec<Drain>,
     /// Who held which lock when.

@@ -70,5 +70,7 @@ pub(crate) fn leads_on(index: &RunIndex, row: &Row, cause: Cause) -> bool {
         || row.lock.get().is_some();
     // A timer wakes a task from any task that it interrupts, which did not act.
     let is_timer = row.lock.get().is_none() && index.awaits(row) == Some(Awaits::Interrupt);
-    is_wait && !is_timer && cause != Cause::Stopped && !cause.has(traits::FOR_CPU | traits::CHOSEN)
+    // Who makes room in a memory cgroup at last, or raises its limit, did not fill it.
+    let is_ended_by_helper = matches!(cause, Cause::Stopped | Cause::OutOfMemory);
+    is_wait && !is_timer && !is_ended_by_helper && !cause.has(traits::FOR_CPU | traits::CHOSEN)
 }

@@ -149,7 +149,8 @@ int BPF_PROG(vmscan_throttled, int node, int planned_us, int delayed_us, int rea
 		return 0;
 	event = span_ended(MM_VMSCAN_THROTTLED, now - (u64)(u32)delayed_us * 1000, now);
 	if (event) {
-		event->detail.word[0] = reason;
+		/* The text of the tracepoint has the reason as a bit. */
+		event->detail.word[0] = 1u << (reason & 31);
 		end_event(event);
 	}
 	return 0;

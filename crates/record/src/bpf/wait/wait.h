@@ -476,7 +476,8 @@ int BPF_PROG(sched_waking, struct task_struct *task)
 	note->wait.served = is_served(task, note);
 	if (is_of_interest(note))
 		note->wait.awaits = awaited_by(task, note);
-	else if ((now - note->wait.out_ns < settings.await_ns && note->wait.short_ns != now) || !(note->wait.awaits = awaited_by(task, note)))
+	else if ((now - note->wait.out_ns < settings.await_ns && note->wait.short_ns != now) ||
+		 !(note->wait.awaits = awaited_by(task, note)))
 		return 0;
 	/* An idle server need not know how busy its clients are. The holder of a lock may have slept. A timer has not. */
 	if (note->wait.awaits == INTERRUPT)

@@ -13,8 +13,8 @@ pub(crate) const RULE: Rule = Rule {
                 server's answer is a wait for that answer: it counts whatever the server did.",
     from: "What the child waited for in that time, or its own child, and so on: half of it for an answer, or for \
            somebody who opens the other end of a FIFO.",
-    because: "The child could not end before it was answered. What a program's own child sleeps by its own choice \
-              (`sleep 5` in a script) is the program's choice as well; what somebody else's server sleeps is not.",
+    because: "The child could not end before. What a program's own child sleeps (`sleep 5` in a script) is the \
+              program's choice; what somebody else's server sleeps is not.",
     unless: "The answer came earlier than half of the time: then the child slept, or did something else.",
     example: Example {
         timeline: "
