@@ -27,6 +27,9 @@ pub(crate) const SOON_NS: u64 = 2_000_000;
 /// A task that was refused a lock, or that a timer woke in its wait, tries again or sleeps on as soon as it gets a CPU.
 pub(crate) const RETRY_NS: u64 = 20_000_000;
 
+/// Programs that are refused a connection try again each second, or each minute.
+pub(crate) const TRIES_WITHIN_NS: u64 = 120_000_000_000;
+
 /// A process seen under two names within this time has executed a program in between: its number is not used again so
 /// soon, which would need thousands of new processes a second.
 pub(crate) const RENAMED_WITHIN_NS: u64 = 10_000_000_000;

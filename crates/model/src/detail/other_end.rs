@@ -47,6 +47,8 @@ other_ends! {
     AbandonedPipe, "abandoned_pipe", "a pipe that nobody else has open";
     /// The reader of a pipe that is full.
     PipeRoom, "pipe_room", "room in a pipe";
+    /// Who is sent datagrams by UDP, within this machine's network namespace.
+    UdpSocket, "udp_socket", "a UDP socket";
     /// Clients that connect.
     Listener, "listener", "new connections";
     /// A terminal.

@@ -79,7 +79,7 @@ fn a_wait_that_lasts_through_periods_leaves_no_verdict() {
     assert_eq!(
         sentences(&of)[0],
         format!(
-            "No verdict: a wait of the command had not ended after 3.5 s; it lasts through 3 whole periods, and began \
+            "No verdict: a wait of the command had not ended after 3.50 s; it lasts through 3 whole periods, and began \
              with {began}. See 'stallscope explain'."
         )
     );

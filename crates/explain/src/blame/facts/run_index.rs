@@ -340,10 +340,15 @@ impl RunIndex {
             .filter(|announced| agrees(announced) && !is_of_io(announced) && self.is_of_another(row, announced))
     }
 
-    /// A folder is a lock if another task made or removed it: many programs only see to it that there is one.
+    /// A folder is a lock if another task made or removed it: many programs only see to it that there is one. Who is
+    /// refused a connection and tries another address does not wait for the first one.
     fn is_of_another(&self, row: &Row, announced: &SignalMeaning) -> bool {
         let is_released = || row.lock.get().and_then(|lock| self.releases.first_after(lock, row.start_ns)).is_some();
-        announced.signal != Signal::FolderTaken || row.holder_tid.get().is_some() || is_released()
+        match announced.signal {
+            Signal::FolderTaken => row.holder_tid.get().is_some() || is_released(),
+            Signal::ConnectionRefused => row.kind != StallKind::OffCpu || is_released() || self.is_tried_again(row),
+            _ => true,
+        }
     }
 
     /// The rule that its stack meets.

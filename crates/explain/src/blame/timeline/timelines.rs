@@ -174,7 +174,7 @@ impl<'a> TaskTimelines<'a> {
     fn assemble(&mut self, tid: u32) -> TaskTimeline {
         let index = self.index;
         let of = |kind: StallKind| -> Vec<Covered> {
-            let rows = index.rows_of(tid).filter(|(_, row)| row.kind == kind);
+            let rows = index.rows_of(tid).filter(|(_, row)| row.kind == kind && !index.is_poll_of_stop(row));
             innermost(rows.map(|(at, row)| (row.start_ns, row.end_ns, at)).collect())
         };
         let spans = index.rows_of(tid).filter(|(_, row)| row.kind == StallKind::Span && row.announced.is_some());

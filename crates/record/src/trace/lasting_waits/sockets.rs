@@ -1,4 +1,4 @@
-//! The other ends of the machine's stream sockets.
+//! The other ends of the machine's stream sockets, and of UDP sockets that are connected.
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -20,6 +20,8 @@ const PENDING: u16 = 3;
 const QUEUES: u16 = 4;
 /// As /proc/net/tcp writes the state of a socket that listens.
 const LISTENS: &str = "0A";
+/// And that of one that is connected.
+const CONNECTED: &str = "01";
 const LISTENS_UNIX: u8 = 10;
 /// An IPv4 address in an IPv6 socket.
 const MAPPED: &str = "0000000000000000FFFF0000";
@@ -59,6 +61,7 @@ impl Sockets {
         let mut sockets = Sockets::default();
         let text = |name: &str| read_text(process.join(name)).unwrap_or_default();
         sockets.add_tcp(&[text("net/tcp"), text("net/tcp6")].concat());
+        sockets.add_udp(&[text("net/udp"), text("net/udp6")].concat());
         if is_own {
             // Without the module unix_diag their other ends are unknown.
             let _ = unix_sockets(|answer| sockets.add_unix(answer));
@@ -110,6 +113,19 @@ impl Sockets {
             let end = if peer.is_some() { OtherEnd::Tcp } else { OtherEnd::TcpElsewhere }(Progress::Open);
             self.unread.insert(line.inode, line.unread);
             self.connections.insert(line.inode, Connection { side, peer, end });
+        }
+    }
+
+    /// Lines as those of TCP. Who connects a UDP socket sends to one address, as resolvers do: the socket that is bound
+    /// to it receives that.
+    fn add_udp(&mut self, text: &str) {
+        let lines: Vec<TcpSocket<'_>> = text.lines().filter_map(TcpSocket::parse).take(MOST).collect();
+        self.unread.extend(lines.iter().map(|line| (line.inode, line.unread)));
+        for line in lines.iter().filter(|line| line.state == CONNECTED) {
+            let server = lines.iter().find(|other| other.inode != line.inode && other.listens_for(line.remote));
+            let Some(server) = server.filter(|server| server.inode != 0) else { continue };
+            let end = OtherEnd::UdpSocket;
+            self.connections.insert(line.inode, Connection { side: Side::Client, peer: Some(server.inode), end });
         }
     }
 
@@ -174,7 +190,7 @@ struct TcpSocket<'a> {
 }
 
 impl TcpSocket<'_> {
-    /// Whether it, which listens, does so on that address, or on all of that port.
+    /// Whether it, which listens or is bound, does so on that address, or on all of that port.
     fn listens_for(&self, address: &str) -> bool {
         let is_any = |host: &str| host.bytes().all(|byte| byte == b'0');
         let ends = self.local.rsplit_once(':').zip(address.rsplit_once(':'));
@@ -232,6 +248,21 @@ damaged";
    5: 0100007F:1538 0100007F:D6F9 01 00000000:00000005 00:00000000 00000000 0 0 0 1";
         sockets.add_tcp(&[text, "\n", waits].concat());
         assert_eq!(sockets.not_accepted(75), Some(70), "its server has not accepted it");
+    }
+
+    #[test]
+    fn a_connected_udp_socket_has_the_one_that_is_bound_to_its_address() {
+        let text = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode
+  10: 4E00007F:0035 00000000:0000 07 00000000:00000240 00:00000000 00000000 0 0 80 2 0 0
+  11: 00000000:0045 00000000:0000 07 00000000:00000000 00:00000000 00000000 0 0 81 2 0 0
+  12: 0100007F:9C40 4E00007F:0035 01 00000000:00000000 00:00000000 00000000 0 0 82 2 0 0
+  13: 0100007F:9C41 0100007F:0045 01 00000000:00000000 00:00000000 00000000 0 0 83 2 0 0
+  14: 0100007F:9C42 0A00007F:0035 01 00000000:00000000 00:00000000 00000000 0 0 84 2 0 0";
+        let mut sockets = Sockets::default();
+        sockets.add_udp(text);
+        let peer = |inode| sockets.of(inode).and_then(|known| known.peer);
+        assert_eq!([80, 82, 83, 84].map(peer), [None, Some(80), Some(81), None]);
+        assert_eq!((sockets.unread(80), sockets.unread(82)), (576, 0));
     }
 
     #[test]

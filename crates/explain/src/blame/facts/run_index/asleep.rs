@@ -1,11 +1,12 @@
 //! Why a task slept, by its row, its stack and its request.
 
-use model::stall::{Awaits, RequestRecord};
+use model::stall::{Awaits, RequestRecord, StallKind};
 
 use super::RunIndex;
 use crate::blame::facts::cause::{Cause, Evidence, is_hidden};
 use crate::blame::facts::rows::Row;
 use crate::blame::facts::storage::request;
+use crate::thresholds::TRIES_WITHIN_NS;
 
 impl RunIndex {
     /// Why a task slept at a moment of an off-CPU row that no span covers, as far as its sources were traced.
@@ -48,6 +49,25 @@ impl RunIndex {
             None => {}
         }
         self.without_request(row)
+    }
+
+    /// Whether its task was refused the same again, before or after.
+    pub(super) fn is_tried_again(&self, row: &Row) -> bool {
+        let (from_ns, to_ns) =
+            (row.start_ns.saturating_sub(TRIES_WITHIN_NS), row.end_ns.saturating_add(TRIES_WITHIN_NS));
+        let is_one =
+            |other: &Row| other.at != row.at && other.lock.get() == row.lock.get() && other.announced.is_some();
+        row.unfinished || self.rows_between(row.tid, from_ns, to_ns).any(|(_, other)| is_one(other))
+    }
+
+    /// Whether a poll saw a task that the tracer had seen stopped, or frozen, throughout: that says with which cgroup.
+    pub(crate) fn is_poll_of_stop(&self, row: &Row) -> bool {
+        let is_whole = |other: &Row| {
+            let spans = other.start_ns <= row.start_ns && row.end_ns <= other.end_ns;
+            other.kind == StallKind::Blocked && other.switched && other.is_stopped() && spans
+        };
+        let is_poll = row.kind == StallKind::Blocked && !row.switched;
+        is_poll && self.rows_between(row.tid, row.start_ns, row.end_ns).any(|(_, other)| is_whole(other))
     }
 
     /// Whether a task sleeps until a flush completes that it submitted itself: nothing but a limit keeps it from being

@@ -50,7 +50,7 @@ fn asked_ns(index: &RunIndex, tid: u32, (from_ns, to_ns): (u64, u64), generation
         let rows = index.rows_between(child, span.0, span.1).map(|(_, row)| row);
         let answers = rows.filter(|row| row.kind == StallKind::OffCpu && is_for_other(index, row));
         let ns = |start_ns: u64, end_ns: u64| end_ns.min(span.1).saturating_sub(start_ns.max(span.0));
-        let own_ns: u64 = answers.map(|row| ns(row.start_ns, row.end_ns)).sum();
+        let own_ns = answers.map(|row| ns(row.start_ns, row.end_ns)).fold(0, u64::saturating_add);
         match generations {
             0 => own_ns,
             _ => own_ns.max(asked_ns(index, child, span, generations - 1)),
@@ -60,5 +60,6 @@ fn asked_ns(index: &RunIndex, tid: u32, (from_ns, to_ns): (u64, u64), generation
         let child = index.waker(row)?;
         Some(of_child(child, within(row.start_ns, row.end_ns)))
     };
-    children.filter_map(of_wait).sum()
+    // Rows of a damaged run may overlap.
+    children.filter_map(of_wait).fold(0, u64::saturating_add)
 }

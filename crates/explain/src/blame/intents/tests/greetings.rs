@@ -35,3 +35,24 @@ fn a_client_waits_for_the_greeting_of_its_server() {
         off 9 |ssssssssssss    | call=epoll_wait state=1 awaits=message waker=5",
     );
 }
+
+/// A client that is refused at one address and goes on to another one waits for its answer there: nothing listens at the
+/// first one later, and it is not tried again.
+#[test]
+fn a_refusal_that_is_not_tried_again_is_no_wait() {
+    let asks = "call=poll state=1 awaits=answer waker=9 asked=2";
+    let refused = format!("off 7 |  ssss        | {asks} tp=connection_refused lock=1");
+    let answer = format!("off 7 |      ssssssss| {asks}");
+    let server = "off 9 |  ssssssssss  | stack=xfs_log_force";
+    check(
+        &format!("{refused}\n{answer}\n{server}"),
+        "fs_log 10, unexplained 2",
+        "thread 7: fs_log 10 < thread 9: fs_log 10",
+    );
+    let sleep = "call=clock_nanosleep stack=hrtimer_nanosleep state=1 tp=connection_refused lock=1";
+    check(
+        &format!("off 7 |  ssss      | {sleep}\noff 7 |       ssss | {sleep}"),
+        "peer 8, unexplained 1",
+        "thread 7: peer 8",
+    );
+}
