@@ -36,8 +36,8 @@ fn a_client_waits_for_the_greeting_of_its_server() {
     );
 }
 
-/// A client that is refused at one address and goes on to another one waits for its answer there: nothing listens at the
-/// first one later, and it is not tried again.
+/// A client that is refused at one address and goes on to another one waits for its answer there: nothing listens at
+/// the first one later, and it is not tried again.
 #[test]
 fn a_refusal_that_is_not_tried_again_is_no_wait() {
     let asks = "call=poll state=1 awaits=answer waker=9 asked=2";
