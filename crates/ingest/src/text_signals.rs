@@ -83,7 +83,7 @@ pub(crate) fn signal_event<'a>(line: &TextLine<'a>) -> Option<SignalEvent<'a>> {
         (SignalKind::Pair, _) => Some(SignalEvent::Begins(signal)),
         (_, Signal::VmscanThrottled) => {
             let us = number(line.fields, "usec_delayed").or_else(|| number(line.fields, "usect_delayed"))?;
-            // Waits of kswapd stall no task by themselves.
+            // kswapd reclaims in the background: its own waits are no task's stall.
             let is_kswapd = line.comm.starts_with("kswapd");
             (!is_kswapd).then(|| SignalEvent::Lasted(signal, us.saturating_mul(1000), detail()))
         }
