@@ -183,6 +183,35 @@ pub(crate) fn one_line(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).chars().map(|letter| if letter.is_control() { '?' } else { letter }).collect()
 }
 
+/// Lines that were made of events, and are read in parts.
+#[derive(Default)]
+pub(crate) struct UnreadText {
+    /// The lines, to which more are added once they are read.
+    pub text: String,
+    at: usize,
+}
+
+impl UnreadText {
+    pub(crate) fn is_read(&self) -> bool {
+        self.at == self.text.len()
+    }
+
+    /// Makes room for the next lines in the same memory.
+    pub(crate) fn clear(&mut self) {
+        self.at = 0;
+        self.text.clear();
+    }
+
+    /// Fills the buffer as far as there is text. Returns the bytes.
+    pub(crate) fn read(&mut self, buffer: &mut [u8]) -> usize {
+        let rest = &self.text.as_bytes()[self.at..];
+        let length = buffer.len().min(rest.len());
+        buffer[..length].copy_from_slice(&rest[..length]);
+        self.at += length;
+        length
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::Event;

@@ -10,7 +10,7 @@ use linux_perf_data::linux_perf_event_reader::{EventRecord, RawData, RecordType}
 use linux_perf_data::{DsoKey, Endianness, Feature, PerfFile, PerfFileReader, PerfFileRecord, PerfRecordIter};
 
 use crate::event_formats::EventFormats;
-use crate::event_text::{Event, one_line, write_line};
+use crate::event_text::{Event, UnreadText, one_line, write_line};
 use crate::kernel_symbols::KernelSymbols;
 use crate::perf_check::{check, damaged};
 use crate::perf_sample::Sample;
@@ -48,8 +48,7 @@ pub struct PerfDataText<R: Read> {
     shift: u64,
     is_big_endian: bool,
     names: HashMap<u32, String>,
-    text: String,
-    at: usize,
+    text: UnreadText,
 }
 
 impl<R: Read + Seek> PerfDataText<R> {
@@ -70,9 +69,9 @@ impl<R: Read + Seek> PerfDataText<R> {
         };
         let formats = EventFormats::parse(stored).ok_or_else(|| damaged("the formats of its events are damaged"))?;
         let kernel = is_of(&file, kernel).then(|| kernel.clone());
-        let (names, text) = (HashMap::from([(0, "swapper".to_owned())]), String::new());
+        let (names, text) = (HashMap::from([(0, "swapper".to_owned())]), UnreadText::default());
         let is_big_endian = file.endian() == Endianness::BigEndian;
-        Ok(PerfDataText { file, records, formats, kernel, shift: 0, is_big_endian, names, text, at: 0 })
+        Ok(PerfDataText { file, records, formats, kernel, shift: 0, is_big_endian, names, text })
     }
 
     /// Whether functions of the kernel can be named here.
@@ -108,7 +107,7 @@ impl<R: Read> PerfDataText<R> {
             let writer = Lines { formats: &self.formats, kernel: self.kernel.as_deref(), shift: self.shift };
             let bytes = record.data.as_slice();
             if let Some(sample) = Sample::parse(&bytes, &record.parse_info, self.is_big_endian) {
-                writer.sample(&sample, &self.names, &mut self.text);
+                writer.sample(&sample, &self.names, &mut self.text.text);
             }
             return Ok(true);
         }
@@ -123,7 +122,7 @@ impl<R: Read> PerfDataText<R> {
                 }
             }
             EventRecord::Lost(lost) => {
-                let _ = writeln!(self.text, "LOST {} events!", lost.count);
+                let _ = writeln!(self.text.text, "LOST {} events!", lost.count);
             }
             EventRecord::Mmap(map) if is_kernels(&bytes(map.path)) => {
                 let own = self.kernel.as_ref().and_then(|kernel| kernel.symbols.text_begin());
@@ -176,16 +175,12 @@ impl Lines<'_> {
 
 impl<R: Read> Read for PerfDataText<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        while self.at == self.text.len() {
-            (self.at, self.text) = (0, std::mem::take(&mut self.text));
+        while self.text.is_read() {
             self.text.clear();
             if !self.next()? {
                 return Ok(0);
             }
         }
-        let length = buffer.len().min(self.text.len() - self.at);
-        buffer[..length].copy_from_slice(&self.text.as_bytes()[self.at..self.at + length]);
-        self.at += length;
-        Ok(length)
+        Ok(self.text.read(buffer))
     }
 }

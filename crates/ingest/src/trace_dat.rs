@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use std::io::{self, Read, Seek};
 
 use crate::event_formats::{EventFormat, number};
-use crate::event_text::{Event, write_line};
+use crate::event_text::{Event, UnreadText, write_line};
 use crate::perf_check::damaged;
 
 mod codec;
@@ -35,8 +35,7 @@ pub struct TraceDatText<R> {
     cpus: Vec<CpuEvents>,
     /// CPUs with an event, by its time.
     next: BinaryHeap<Reverse<(u64, usize)>>,
-    text: String,
-    at: usize,
+    text: UnreadText,
 }
 
 /// The events of a CPU.
@@ -72,8 +71,8 @@ impl<R: Read + Seek> TraceDatText<R> {
             let layout = parts.layout(part.page_bytes).ok_or_else(|| damaged("the layout of its pages is damaged"))?;
             cpus.push(CpuEvents { cpu: part.cpu, pages: Pages::new(*part, layout), page: None, event: None });
         }
-        let (next, text) = (BinaryHeap::new(), String::new());
-        let mut events = TraceDatText { source, parts, reader, cpus, next, text, at: 0 };
+        let (next, text) = (BinaryHeap::new(), UnreadText::default());
+        let mut events = TraceDatText { source, parts, reader, cpus, next, text };
         for at in 0..events.cpus.len() {
             events.advance(at)?;
             events.wait_for(at);
@@ -127,7 +126,7 @@ impl<R: Read + Seek> TraceDatText<R> {
 
     fn write(&mut self, cpu: u32, raw: &RawEvent, stack: Option<&RawEvent>) {
         if raw.lost > 0 {
-            let _ = writeln!(self.text, "LOST {} events!", raw.lost);
+            let _ = writeln!(self.text.text, "LOST {} events!", raw.lost);
         }
         let Some(event) = Event::new(&raw.bytes, &self.parts.formats) else { return };
         if is_stack(event.format()) {
@@ -144,10 +143,10 @@ impl<R: Read + Seek> TraceDatText<R> {
         let tid = task(&raw.bytes, self.parts.is_big_endian).unwrap_or(0);
         let name = self.parts.names.get(&tid).map_or("<...>", String::as_str);
         let at_ns = self.parts.nanoseconds(raw.at);
-        if write_line(&mut self.text, name, tid as i32, cpu, at_ns, &event).is_some()
+        if write_line(&mut self.text.text, name, tid as i32, cpu, at_ns, &event).is_some()
             && let Some(stack) = stack
         {
-            write_stack(&self.parts, &stack.bytes, &mut self.text);
+            write_stack(&self.parts, &stack.bytes, &mut self.text.text);
         }
     }
 }
@@ -186,16 +185,12 @@ fn write_stack(parts: &Parts, bytes: &[u8], text: &mut String) {
 
 impl<R: Read + Seek> Read for TraceDatText<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        while self.at == self.text.len() {
-            (self.at, self.text) = (0, std::mem::take(&mut self.text));
+        while self.text.is_read() {
             self.text.clear();
             if !self.make()? {
                 return Ok(0);
             }
         }
-        let length = buffer.len().min(self.text.len() - self.at);
-        buffer[..length].copy_from_slice(&self.text.as_bytes()[self.at..self.at + length]);
-        self.at += length;
-        Ok(length)
+        Ok(self.text.read(buffer))
     }
 }
