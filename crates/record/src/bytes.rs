@@ -1,9 +1,14 @@
 //! Numbers, words and names in the kernel's text files, read as bytes. No input panics; what is not a number is absent.
 
 use std::ffi::OsStr;
+use std::fs::File;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
+
+/// `PATH_MAX`, with the zero.
+const PATH_BYTES: usize = 4096;
 
 /// Words of a line, separated by blanks.
 #[derive(Clone)]
@@ -85,6 +90,22 @@ pub(crate) fn trimmed(text: &[u8]) -> &[u8] {
 /// A name as text ([`model::name`]).
 pub(crate) fn shown(bytes: impl AsRef<[u8]>) -> String {
     model::name::text(bytes.as_ref())
+}
+
+/// A text of C: the bytes before the first 0, or all.
+pub(crate) fn before_zero(bytes: &[u8]) -> &[u8] {
+    let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
+    &bytes[..end]
+}
+
+/// The path that lies at an address of a process' memory; `None` where no path does. It may lie at the end of what is
+/// mapped.
+pub(crate) fn path_in_memory(memory: &File, at: u64) -> Option<Vec<u8>> {
+    let mut bytes = vec![0; PATH_BYTES];
+    let read = memory.read_at(&mut bytes, at).ok()?;
+    let length = bytes[..read].iter().position(|byte| *byte == 0)?;
+    bytes.truncate(length);
+    (length > 0).then_some(bytes)
 }
 
 /// A path as text.

@@ -2,7 +2,7 @@
 
 use model::stall::stall_flags;
 
-use crate::bytes::shown;
+use crate::bytes::{before_zero, shown};
 
 /// `enum flags`.
 const PASSED_KNOWN: u32 = 1;
@@ -209,8 +209,7 @@ impl Fields<'_> {
 
 /// The text up to the first 0.
 fn text(bytes: &[u8]) -> String {
-    let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
-    shown(&bytes[..end])
+    shown(before_zero(bytes))
 }
 
 /// The names up to an empty one, each with its 0.

@@ -1,18 +1,15 @@
 //! The path that a blocked call names, which is in the memory of its process.
 
-use std::ffi::OsStr;
+use std::ffi::OsString;
 use std::fs::File;
-use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::FileExt;
+use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
 use model::system_call::{FileArgument, SystemCall};
 
 use super::super::threads::state_of;
-use crate::bytes::read_text;
+use crate::bytes::{path_in_memory, read_text};
 
-/// A path that a call names is at most so long.
-const PATH_BYTES: usize = 4096;
 /// `AT_FDCWD`, the folder of a name that is relative to the current one.
 const CURRENT_FOLDER: i32 = -100;
 /// A task that waits for write access to a mount holds no lock of its process's memory.
@@ -31,7 +28,8 @@ fn named(thread: &Path, call: &SystemCall, arguments: &[u64]) -> Option<PathBuf>
         FileArgument::At | FileArgument::Result if arguments.len() > 1 => (arguments.first().copied(), &arguments[1]),
         _ => return None,
     };
-    let name = text(&File::open(thread.join("mem")).ok()?, *name)?;
+    let name = path_in_memory(&File::open(thread.join("mem")).ok()?, *name)?;
+    let name = PathBuf::from(OsString::from_vec(name));
     let folder = folder.map(|fd| (fd & u64::from(u32::MAX)) as u32 as i32).filter(|fd| *fd != CURRENT_FOLDER);
     let link = folder.map_or_else(|| thread.join("cwd"), |fd| thread.join(format!("fd/{fd}")));
     match name.is_absolute() {
@@ -49,14 +47,6 @@ fn others_are_blocked(thread: &Path) -> bool {
         state_of(stat.as_bytes()).is_none_or(|state| state == b'D')
     };
     others.into_iter().any(is_blocked)
-}
-
-/// A name that ends with a zero. It may lie at the end of what is mapped.
-fn text(memory: &File, at: u64) -> Option<PathBuf> {
-    let mut bytes = vec![0; PATH_BYTES];
-    let read = memory.read_at(&mut bytes, at).ok()?;
-    let length = bytes[..read].iter().position(|byte| *byte == 0)?;
-    (length > 0).then(|| PathBuf::from(OsStr::from_bytes(&bytes[..length])))
 }
 
 #[cfg(test)]

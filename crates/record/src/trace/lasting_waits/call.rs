@@ -7,12 +7,10 @@ use std::path::Path;
 use model::system_call::{self, FileArgument, SystemCall, traits};
 
 use super::semaphores::Semaphore;
-use crate::bytes::{read_text, shown};
+use crate::bytes::{path_in_memory, read_text, shown};
 
 /// Descriptors of a poll that are looked at.
 const MOST: usize = 256;
-/// A path that a call names is at most so long.
-const PATH_BYTES: usize = 4096;
 /// What waiters of a contended mutex expect (glibc), and where its owner is, in 4-byte words.
 const CONTENDED: u64 = 2;
 const OWNER: usize = 2;
@@ -95,9 +93,9 @@ fn on(call: &SystemCall, arguments: &[u64; 6], memory: &Memory, thread: &Path) -
         "pause" | "rt_sigsuspend" | "rt_sigtimedwait" => On::Signal,
         _ if call.traits.has(traits::SLEEPS) => On::Timer,
         _ => match call.file {
-            FileArgument::First | FileArgument::Program => memory.text(arguments[0]).map_or(On::Unknown, On::Path),
+            FileArgument::First | FileArgument::Program => memory.path(arguments[0]).map_or(On::Unknown, On::Path),
             FileArgument::Second | FileArgument::Result | FileArgument::At => {
-                memory.text(arguments[1]).map_or(On::Unknown, On::Path)
+                memory.path(arguments[1]).map_or(On::Unknown, On::Path)
             }
             FileArgument::Descriptor | FileArgument::Closed | FileArgument::Other => {
                 On::Descriptor(descriptor(arguments[0]))
@@ -159,12 +157,8 @@ impl Memory {
         (owner != 0).then_some(owner)
     }
 
-    /// A name that ends with a zero. It may lie at the end of what is mapped.
-    fn text(&self, at: u64) -> Option<String> {
-        let mut bytes = vec![0; PATH_BYTES];
-        let read = self.0.as_ref()?.read_at(&mut bytes, at).ok()?;
-        let length = bytes[..read].iter().position(|byte| *byte == 0)?;
-        Some(shown(&bytes[..length]))
+    fn path(&self, at: u64) -> Option<String> {
+        path_in_memory(self.0.as_ref()?, at).map(shown)
     }
 }
 
@@ -195,7 +189,7 @@ mod tests {
         let robust: [u32; 3] = [0x8000_0000 | 4712, 0, 0];
         assert_eq!(memory.owner(at(&robust), 0x8000_1268), Some(4712));
         let name = b"/a/fifo\0";
-        assert_eq!(memory.text(name.as_ptr() as u64).as_deref(), Some("/a/fifo"));
-        assert_eq!((memory.polled(8, 3), memory.owner(8, 2), memory.text(8)), (vec![], None, None));
+        assert_eq!(memory.path(name.as_ptr() as u64).as_deref(), Some("/a/fifo"));
+        assert_eq!((memory.polled(8, 3), memory.owner(8, 2), memory.path(8)), (vec![], None, None));
     }
 }

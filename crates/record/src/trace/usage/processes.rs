@@ -7,7 +7,7 @@ use model::usage::Resource;
 
 use super::super::programs;
 use super::super::relative::Relative;
-use crate::bytes::shown;
+use crate::bytes::{before_zero, shown};
 
 /// The program that visits all tasks.
 const PROGRAM: &str = "look_at_usage";
@@ -165,6 +165,5 @@ fn difference(pid: u32, then: &Process, now: &Process) -> ProcessUse {
 
 /// The text up to the first 0.
 fn text(bytes: &[u8]) -> String {
-    let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
-    shown(&bytes[..end])
+    shown(before_zero(bytes))
 }
