@@ -47,7 +47,7 @@ static __always_inline int may_be_awaited(s32 call)
 }
 
 /* A task that is asleep is taken to have fallen asleep now. One that waits for storage, is stopped, is in a call that
- * sys_enter would have begun, or may be waited for. */
+ * sys_enter would have begun, or may be waited for. Others may wait for any kernel thread, from its first work on. */
 SEC("iter/task")
 int tasks_at_start(struct bpf_iter__task *context)
 {
@@ -66,7 +66,8 @@ int tasks_at_start(struct bpf_iter__task *context)
 	}
 	call = call_in_registers(task) + 1;
 	how = call ? how_followed(call) : 0;
-	if (!how && !is_blocked(state_of(task)) && !is_stopped(state_of(task)) && !may_be_awaited(call - 1))
+	if (!how && !is_blocked(state_of(task)) && !is_stopped(state_of(task)) && !may_be_awaited(call - 1) &&
+	    !(task->flags & PF_KTHREAD))
 		return 0;
 	note = new_note_of(task);
 	if (!note || note->wait.out_ns || note->call.number)
