@@ -132,6 +132,9 @@ pub(crate) struct RunIndex {
     pub(crate) has_command: bool,
     /// Names of containers.
     pub(crate) containers: Containers,
+    /// The recorded command only slept for a time, such as `sleep 10`, or waited for a child that did: then nobody asks
+    /// about the command, but about the machine.
+    pub(crate) command_is_clock: bool,
     /// Threads of the recorded command.
     pub(crate) of_command: FastSet<u32>,
     /// Threads whose waits matter whatever the others do: those of the recorded command, and those that are asked

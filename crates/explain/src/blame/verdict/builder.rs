@@ -22,7 +22,6 @@ use crate::blame::facts::storage::disks::Disks;
 use crate::blame::facts::storage::io_limits;
 use crate::blame::facts::storage::mappers::Mappers;
 use crate::blame::facts::storage::memory_limits::MemoryLimits;
-use crate::blame::intents::lasting::hangs::command_is_clock;
 use crate::blame::operations::busy_times::BusyTimes;
 use crate::blame::operations::client_requests::{CLIENT_REQUEST, client_requests, drop_parts};
 use crate::blame::operations::run_queue_waits::run_queue_waits;
@@ -288,7 +287,7 @@ impl Blame {
         explanation.outside = (found - operations.len()) as u64;
         clip(&mut operations, window_ns);
         index.has_command |= is_load;
-        explanation.command_is_clock = index.has_command && command_is_clock(&index);
+        explanation.command_is_clock = index.command_is_clock;
         let silent = silent(&index, &operations);
         let covered = covered(&operations);
         let (mut short, mut built) = (Vec::new(), Built::default());

@@ -11,6 +11,7 @@ use crate::blame::intents::{self};
 pub(crate) fn conclude(index: &mut RunIndex, scope: &Scope, disks: &Disks) {
     index.sort(disks.names());
     scope.find_subjects(index);
+    index.command_is_clock = hangs::command_is_clock(index);
     hangs::find_hangs(index, scope.is_everything());
     for &(rule, find) in intents::RULES {
         let found = if index.applies(rule) { find(index) } else { Vec::new() };

@@ -11,7 +11,7 @@ use model::system_call::traits;
 use crate::blame::facts::rows::Row;
 use crate::blame::facts::run_index::RunIndex;
 use crate::blame::facts::run_index::lasting::other_end;
-use crate::blame::intents::lasting::hangs::{command_is_clock, is_hardly_idle, other_ends};
+use crate::blame::intents::lasting::hangs::{is_hardly_idle, other_ends};
 use crate::blame::operations::busy_times::BusyTimes;
 use crate::blame::operations::sleep::{Sleep, Sleeps};
 
@@ -26,7 +26,7 @@ pub(crate) fn sleeps(
     in_scope: &dyn Fn(&Row) -> bool,
 ) -> Sleeps {
     // The recorded command may be but a clock.
-    let nobody = index.subjects.is_empty() || command_is_clock(index);
+    let nobody = index.subjects.is_empty() || index.command_is_clock;
     let is_one = |row: &&Row| {
         (row.watched || is_asked_about(index, row, nobody))
             && (row.kind == StallKind::OffCpu || lasts(index, row))

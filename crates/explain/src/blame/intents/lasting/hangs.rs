@@ -65,8 +65,8 @@ fn is_kept(index: &RunIndex, known: &StallRecord, next: &StallRecord) -> bool {
     both.is_some_and(|(its_ns, next_ns)| next_ns >= its_ns / 2)
 }
 
-/// Whether the recorded command only slept for a time, such as `sleep 10`, or waited for a child that did: then nobody
-/// asks about the command, but about the machine.
+/// Whether the recorded command hardly waited for anything but the end of a time, of what has ended. What hangs to the
+/// end of such a recording is one of the hangs that it was made to see.
 pub(crate) fn command_is_clock(index: &RunIndex) -> bool {
     let sleeps = |row: &Row| index.does(row, system_call::traits::SLEEPS | system_call::traits::WAITS_FOR_CHILD);
     let waits = index.rows.iter().filter(|row| row.watched && row.kind == StallKind::OffCpu);
@@ -83,7 +83,7 @@ pub(crate) fn command_is_clock(index: &RunIndex) -> bool {
 /// answer that has not come: of the `subjects`, or, where nobody is asked about, of all; and those for a file system's
 /// server, in which no task idles. They are sleeps that last.
 pub(crate) fn find_hangs(index: &mut RunIndex, is_everything: bool) {
-    let all = is_everything && (!index.has_command || command_is_clock(index));
+    let all = is_everything && (!index.has_command || index.command_is_clock);
     let mut tids: Vec<u32> = index.lasting.keys().copied().collect();
     tids.retain(|tid| all || index.subjects.contains(tid) || is_for_file_system(index, *tid));
     tids.sort_unstable();
