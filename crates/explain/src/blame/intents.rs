@@ -45,6 +45,7 @@ pub(crate) mod requests {
 
 /// What kernel workers and those of a pool did for others.
 pub(crate) mod workers {
+    pub(crate) mod flushed_work;
     pub(crate) mod other_work;
     pub(crate) mod worker_waits;
 }
@@ -78,5 +79,6 @@ pub(crate) const RULES: &[(&Rule, Find)] = &[
     (&locks::queue_freezes::RULE, locks::queue_freezes::find),
     (&locks::turns::RULE, locks::turns::find),
     (&workers::worker_waits::RULE, workers::worker_waits::find),
+    (&workers::flushed_work::RULE, workers::flushed_work::find),
     (&requests::asked_by_pipe::RULE, requests::asked_by_pipe::find),
 ];

@@ -12,7 +12,8 @@ pub enum Awaits {
     AnswerOfChild,
     /// A task that it did not ask for anything: it is a server without a request, an event loop, a shell.
     Message,
-    /// Another process that wakes it by futex: one that holds a lock, or has work for it.
+    /// Another process that wakes it by futex: one that holds a lock, or has work for it. Also a kernel worker, whose
+    /// work it flushes.
     Thread,
     /// No task: a timer, a device or another machine ended it. Recorded of a task that others wait for.
     Interrupt,

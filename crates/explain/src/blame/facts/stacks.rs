@@ -32,6 +32,10 @@ pub(crate) struct Stack {
     pub(crate) kernel_thread: bool,
     /// Of a kernel worker: the function of its work.
     pub(crate) work: Option<Name>,
+    /// A kernel worker has done a work, and lets those go on who flush it.
+    pub(crate) follows_work: bool,
+    /// It waits until a kernel worker has done a work.
+    pub(crate) flushes: bool,
     /// It waits for new work, or for another program to open the FIFO, not for work to complete.
     pub(crate) idle: bool,
     /// It waits in an open of a FIFO for that of the other end.
@@ -71,6 +75,19 @@ pub(crate) struct Stack {
 const THREADS: &[&str] = &["futex_wait_queue", "futex_do_wait", "futex_wait", "do_futex", "do_wait", "kernel_wait4"];
 /// Innermost, where a parent sleeps until its child executes another program: vfork, posix_spawn.
 const FORKS: &[&str] = &["kernel_clone", "_do_fork", "wait_for_vfork_done"];
+/// Innermost, where a task waits for the end of a work, or of all works of a queue.
+const FLUSHES: &[&str] = &[
+    "__flush_work",
+    "flush_work",
+    "__flush_workqueue",
+    "flush_workqueue",
+    "drain_workqueue",
+    "__cancel_work_sync",
+    "__cancel_work_timer",
+];
+/// What a worker calls in place of a work: the barrier behind one, and the end of the last one that is flushed. The
+/// compiler may leave only the function at their end.
+const AFTER_WORK: &[&str] = &["wq_barrier_func", "pwq_dec_nr_in_flight", "complete"];
 const SUBMITTERS: &[&str] = &["submit_bio_wait", "blkdev_issue_flush", "jbd2_journal_commit_transaction"];
 const SYSTEM_CALLS: &[&str] = &["do_syscall_64", "entry_SYSCALL_64_after_hwframe", "el0_svc", "invoke_syscall"];
 const FAULTS: &[&str] = &["asm_exc_page_fault", "exc_page_fault", "do_user_addr_fault", "do_page_fault", "el0_da"];
@@ -172,6 +189,8 @@ impl Stack {
             timer: any(TIMERS),
             kernel_thread: any(KERNEL_THREADS),
             work: work(&frames).map(|function| names.insert(function)),
+            follows_work: called_by_worker(&frames).is_some_and(|function| AFTER_WORK.contains(&function)),
+            flushes: frames.first().is_some_and(|frame| FLUSHES.contains(frame)),
             idle: shown.first().is_some_and(|frame| IDLE.contains(frame)),
             opens_fifo: shown.first() == Some(&FIFO_OPENER),
             detaches: any(DETACHING),
@@ -203,6 +222,10 @@ impl Stack {
 
 /// The function that a kernel worker was called for.
 fn work<'a>(frames: &[&'a str]) -> Option<&'a str> {
+    called_by_worker(frames).filter(|function| !AFTER_WORK.contains(function))
+}
+
+fn called_by_worker<'a>(frames: &[&'a str]) -> Option<&'a str> {
     let caller = frames.iter().position(|frame| *frame == "process_one_work")?;
     frames.get(caller.checked_sub(1)?).copied()
 }
