@@ -2,6 +2,9 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
+use model::kernel_function::sleeps;
+use model::wait_kind::WaitKind;
+
 use crate::class::Class;
 use crate::dump::{Dump, Task};
 use crate::relation::servers;
@@ -80,9 +83,17 @@ fn blocked(at: usize, task: &Task) -> Option<Blocked> {
     let is_blocked = match task.state {
         Some('D') => true,
         Some(_) => is_known && matches!(wait.class, Class::Program | Class::Server | Class::Halted),
-        None => is_known,
+        None => is_known && !may_idle(task, &wait),
     };
     is_blocked.then_some(Blocked { task: at, wait, behind: None, is_named: false })
+}
+
+/// Whether a task of unknown state more likely idles: a thread of the kernel in its own loop, or one of a program that
+/// sleeps until another thread has something for it.
+fn may_idle(task: &Task, wait: &Wait) -> bool {
+    let mut callers = task.frames.iter().skip_while(|frame| sleeps(frame));
+    let is_in_loop = callers.next().is_some() && callers.next().is_some_and(|caller| caller == "kthread");
+    is_in_loop || wait.what == WaitKind::AnotherThread.words()
 }
 
 /// Links each task with the one that it waits for: as the kernel says, or as their stacks show.

@@ -42,6 +42,19 @@ fn files_of_proc_and_crash() {
     assert_eq!(dump.tasks[2].frames, ["__schedule", "io_schedule", "blkdev_issue_flush"]);
 }
 
+/// Files of /proc say no state: the kernel's threads sleep in their loops, and those of programs for each other.
+#[test]
+fn idle_threads_of_unknown_state_are_not_blocked() {
+    let dump = read(
+        "==> /proc/36/stack <==\n[<0>] kcompactd+0x3d1/0x440\n[<0>] kthread+0xf8/0x220\n\
+         [<0>] ret_from_fork+0x1/0x2\n==> /proc/37/stack <==\n[<0>] futex_do_wait+0x1/0x2\n[<0>] __futex_wait+0x1/0x2\n\
+         [<0>] do_futex+0x1/0x2\n==> /proc/38/stack <==\n[<0>] compact_zone+0x1/0x2\n[<0>] kcompactd+0x3d1/0x440\n\
+         [<0>] kthread+0xf8/0x220\n",
+    );
+    let blocked: Vec<Option<u32>> = analyze(&dump).blocked.iter().map(|blocked| dump.tasks[blocked.task].tid).collect();
+    assert_eq!(blocked, [Some(38)]);
+}
+
 #[test]
 fn lockdep_says_who_holds_what_a_task_waits_for() {
     let dump = read(
