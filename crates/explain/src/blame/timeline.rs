@@ -2,6 +2,7 @@
 
 pub(crate) mod asynchronous;
 pub(crate) mod children;
+pub(crate) mod counted_again;
 pub(crate) mod idleness;
 pub(crate) mod piece;
 pub(crate) mod server_requests;

@@ -32,7 +32,7 @@ pub(super) fn variants(
     advice: Option<&Advice>,
 ) -> Vec<Line> {
     let Some(reason) = reason.filter(|reason| part.share_of(reason.time_ns) > 0.0) else {
-        return vec![victim(part, true).say(" took ").time(part.wall_ns).say("; why is unknown")];
+        return vec![victim(part, true).say(" took ").time(part.once_ns()).say("; why is unknown")];
     };
     if unexplained >= MOSTLY {
         return mostly_unexplained(part, reason, unexplained, advice);
@@ -56,8 +56,10 @@ fn begins(part: &Part<'_>, reason: &Reason<'_>) -> [Line; 2] {
         Cause::Running => part.wall_ns,
         _ => part.wall_ns - part.time_ns(Cause::Running).min(part.wall_ns),
     };
-    let share = reason.time_ns as f64 / lost_ns.max(1) as f64;
     let longest = part.stalls().next().filter(|stall| hangs(part, stall));
+    let of_longest = longest.map(|stall| share_of(stall, &[reason.own(), reason.cause])).filter(|share| *share > 0.0);
+    let share = of_longest.unwrap_or(reason.time_ns as f64 / lost_ns.max(1) as f64);
+    let lost_ns = lost_ns.saturating_sub(part.again_ns());
     let one = |with_noun: bool| {
         let line = match longest {
             Some(stall) if stall.operation == STOPPED => {
@@ -81,15 +83,20 @@ fn begins(part: &Part<'_>, reason: &Reason<'_>) -> [Line; 2] {
     [one(true), one(false)]
 }
 
+fn share_of(stall: &Stall, any: &[Cause]) -> f64 {
+    let ns: u64 = stall.causes.iter().filter(|time| any.contains(&time.cause)).map(|time| time.time_ns).sum();
+    ns as f64 / stall.duration_ns.max(1) as f64
+}
+
 /// Whether an operation that had not ended is most of what was slow.
 fn hangs(part: &Part<'_>, longest: &Stall) -> bool {
-    !longest.finished && longest.duration_ns as f64 >= MOST * part.wall_ns as f64
+    !longest.finished && longest.duration_ns as f64 >= MOST * part.once_ns() as f64
 }
 
 /// Whether most of what was slow were stops of the victims themselves.
 fn is_stop(part: &Part<'_>) -> bool {
     let first = part.classes.first();
-    first.is_some_and(|class| class.class == STOPPED && class.wall_ns as f64 >= MOST * part.wall_ns as f64)
+    first.is_some_and(|class| class.class == STOPPED && class.wall_ns as f64 >= MOST * part.once_ns() as f64)
 }
 
 /// `by strace`
@@ -105,7 +112,7 @@ fn stopped_by(part: &Part<'_>, reason: &Reason<'_>) -> Line {
 /// `51 % of the 16.2 s that RabbitMQ waited is unexplained; the rest went to the journal`
 fn mostly_unexplained(part: &Part<'_>, reason: &Reason<'_>, unexplained: f64, advice: Option<&Advice>) -> Vec<Line> {
     let begin = |with_noun: bool| {
-        let line = Line::new().share(unexplained).say(" of ").time(part.wall_ns).say(" that ");
+        let line = Line::new().share(unexplained).say(" of ").time(part.once_ns()).say(" that ");
         line.and(Some(victim(part, with_noun))).say(" took is unexplained")
     };
     let rest = |phrase: &Line| {

@@ -94,6 +94,21 @@ impl<'a> Part<'a> {
         groups
     }
 
+    /// The part of a group's time in which clients of this part waited for it, ns.
+    pub(super) fn again_of(&self, group: &VictimGroup) -> u64 {
+        if self.is_command() { group.again_within_ns } else { group.again_ns }
+    }
+
+    /// The part of its time that counts for a client as well as for its server, ns.
+    pub(super) fn again_ns(&self) -> u64 {
+        self.groups().into_iter().map(|group| self.again_of(group)).sum::<u64>().min(self.wall_ns)
+    }
+
+    /// Its time, each wait counted once, ns.
+    pub(super) fn once_ns(&self) -> u64 {
+        self.wall_ns - self.again_ns()
+    }
+
     /// Its time with a cause, ns.
     pub(super) fn time_ns(&self, cause: Cause) -> u64 {
         self.causes.iter().find(|time| time.cause == cause).map_or(0, |time| time.time_ns)

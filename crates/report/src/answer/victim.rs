@@ -30,7 +30,7 @@ const COMMITS: (&str, &str) = ("PostgreSQL", "fdatasync");
 /// `PostgreSQL's commits`, `tar and dd`, `5 programs`; capitalized only where a name is not first.
 pub(super) fn victim(part: &Part<'_>, with_noun: bool) -> Line {
     let names = names(part);
-    let class = part.classes.first().filter(|class| class.wall_ns as f64 >= MOST * part.wall_ns as f64);
+    let class = part.classes.first().filter(|class| class.wall_ns as f64 >= MOST * part.once_ns() as f64);
     let noun = class.filter(|_| with_noun).and_then(|class| noun(class, names.first().map_or("", |(name, _)| name)));
     // Not `sync's syncs`.
     let noun = noun.filter(|noun| names.first().is_none_or(|(name, _)| !noun.starts_with(name.as_str())));
@@ -54,12 +54,13 @@ pub(super) fn victim(part: &Part<'_>, with_noun: bool) -> Line {
     }
 }
 
-/// Programs with the time of their operations, ns, the most first.
+/// Programs with the time of their operations, ns, the most first. A server's time counts for the clients that wait for
+/// it.
 fn names(part: &Part<'_>) -> Vec<(String, u64)> {
     let mut times: BTreeMap<String, u64> = BTreeMap::new();
     for group in part.groups() {
         let name = group.name.as_deref().map_or("an unknown program", program);
-        *times.entry(name.to_owned()).or_default() += group.wall_ns;
+        *times.entry(name.to_owned()).or_default() += group.wall_ns.saturating_sub(part.again_of(group));
     }
     let mut times: Vec<(String, u64)> = times.into_iter().collect();
     times.sort_by_key(|(_, ns)| std::cmp::Reverse(*ns));

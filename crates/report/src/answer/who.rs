@@ -23,6 +23,10 @@ fn many(part: &Part<'_>, longest: Option<&Stall>) -> Line {
     let line = Line::new().counted(part.operations, "operation").and(whose(part));
     let line = line.say(" took at least ").time(part.explanation.slower_than_ns).say(", ").time(part.wall_ns);
     let line = line.say(" in total");
+    let line = match part.again_ns() {
+        again_ns if part.share_of(again_ns) < LEAST => line,
+        again_ns => line.say(" (").time(again_ns).say(" of it in servers that the others waited for)"),
+    };
     match longest {
         Some(stall) => line.say("; the longest ").and(Some(lasted(stall))).say(": ").and(Some(named(stall))),
         None => line,
@@ -63,8 +67,8 @@ fn lasted(stall: &Stall) -> Line {
     }
 }
 
-/// `by process: 2.00 s dd/93, 1.00 s tar/94`: nothing for a single one. A client and the server that it waits for both
-/// count.
+/// `by process: 2.00 s dd/93, 1.00 s tar/94`: nothing for a single one. A client and the server that it waits for are
+/// both named.
 fn by_process(part: &Part<'_>) -> Option<Line> {
     let groups = part.groups();
     let is_large = |group: &&&VictimGroup| part.share_of(group.wall_ns) >= LEAST && group.name.is_some();

@@ -7,6 +7,7 @@ use crate::blame::culprits::{RootBlockers, Victims};
 use crate::blame::facts::cause::Cause;
 use crate::blame::facts::names::Name;
 use crate::blame::facts::run_index::RunIndex;
+use crate::blame::timeline::counted_again::CountedAgain;
 use crate::blame::verdict::explanation::VictimGroup;
 use crate::blame::verdict::part::{Accounted, Totals};
 
@@ -22,16 +23,19 @@ struct Group {
     totals: Totals,
     /// Of the time that was running, that of others which it waited for.
     others_ns: u64,
+    again_ns: u64,
+    again_within_ns: u64,
 }
 
-/// By name of the process; processes of one name are one group.
-pub(crate) fn processes(index: &RunIndex, operations: &Accounted<'_>, blockers: &RootBlockers<'_>) -> Vec<VictimGroup> {
-    victim_groups(index, operations, |victims| victims.process, blockers)
-}
+/// Operations with their times, and what of these other ones hold.
+type Counted<'a> = (&'a Accounted<'a>, &'a CountedAgain);
 
-/// By cgroup.
-pub(crate) fn cgroups(index: &RunIndex, operations: &Accounted<'_>, blockers: &RootBlockers<'_>) -> Vec<VictimGroup> {
-    victim_groups(index, operations, |victims| victims.cgroup, blockers)
+/// By name of the process, and by cgroup. Processes of one name are one group.
+pub(crate) fn victims(index: &RunIndex, operations: Counted<'_>, blockers: &RootBlockers<'_>) -> [Vec<VictimGroup>; 2] {
+    [
+        victim_groups(index, operations, |victims| victims.process, blockers),
+        victim_groups(index, operations, |victims| victims.cgroup, blockers),
+    ]
 }
 
 /// Whether it is of the others, and its name.
@@ -39,15 +43,16 @@ type Key = (bool, Option<Name>);
 
 fn victim_groups(
     index: &RunIndex,
-    operations: &Accounted<'_>,
+    (operations, again): Counted<'_>,
     name: impl Fn(&Victims) -> Option<Name>,
     blockers: &RootBlockers<'_>,
 ) -> Vec<VictimGroup> {
     let mut groups: BTreeMap<Key, Group> = BTreeMap::new();
     let key = |victims: &Victims| (victims.are_others, name(victims));
-    for (operation, times) in operations.iter() {
+    for ((operation, times), again) in operations.iter().zip(again.iter()) {
         let group = groups.entry(key(&Victims::of(index, operation))).or_default();
         group.totals.add(operation.ns(), times);
+        (group.again_ns, group.again_within_ns) = (group.again_ns + again.0, group.again_within_ns + again.1);
         group.processes.insert(index.tasks.process_of(operation.tid, operation.end_ns));
     }
     for (victims, ns) in blockers.running_of_others() {
@@ -57,7 +62,7 @@ fn victim_groups(
     }
     let group_of = |(is_others, name): Key, group| {
         let name = name.map(|name| index.names.get(name).to_owned());
-        victims(name, index.has_command.then_some(!is_others), group)
+        victim_group(name, index.has_command.then_some(!is_others), group)
     };
     let mut found: Vec<(Key, VictimGroup)> =
         groups.into_iter().map(|(key, group)| (key, group_of(key, group))).collect();
@@ -80,7 +85,7 @@ fn order(victims: &VictimGroup) -> impl Ord + use<> {
     (Reverse(victims.lost_ns), Reverse(victims.wall_ns), victims.name.clone())
 }
 
-fn victims(name: Option<String>, of_command: Option<bool>, group: Group) -> VictimGroup {
+fn victim_group(name: Option<String>, of_command: Option<bool>, group: Group) -> VictimGroup {
     let causes = group.totals.causes();
     let running_ns = causes.iter().find(|time| time.cause == Cause::Running).map_or(0, |time| time.time_ns);
     // Asynchronous operations of one task may overlap.
@@ -95,6 +100,8 @@ fn victims(name: Option<String>, of_command: Option<bool>, group: Group) -> Vict
         of_command,
         operations: group.totals.operations,
         wall_ns: group.totals.wall_ns,
+        again_ns: group.again_ns,
+        again_within_ns: group.again_within_ns,
         lost_ns: group.totals.wall_ns - (running_ns - others_ns),
         cause: most.map(|(cause, _)| cause),
         cause_ns: most.map_or(0, |(_, ns)| ns),

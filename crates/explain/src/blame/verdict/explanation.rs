@@ -158,6 +158,10 @@ pub struct VictimGroup {
     pub operations: u64,
     /// Sum of their durations, ns.
     pub wall_ns: u64,
+    /// The part of it in which other slow operations waited for these, as clients of a server, ns.
+    pub again_ns: u64,
+    /// The part of it in which those of the same side did: of the recorded command or load, or of all others.
+    pub again_within_ns: u64,
     /// The part of it that was lost: not running, ns.
     pub lost_ns: u64,
     /// What most of the lost time went to.

@@ -1,6 +1,7 @@
 //! Drawn timelines and their answers.
 
 mod accounting;
+mod counted_again;
 mod failures;
 mod lanes;
 mod scope;

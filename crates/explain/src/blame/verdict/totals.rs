@@ -8,8 +8,9 @@ use crate::blame::facts::run_index::RunIndex;
 use crate::blame::facts::storage::disks::Disks;
 use crate::blame::graph::segment::{NO_ROW, Segment, TaskTimeline};
 use crate::blame::operations::Operation;
+use crate::blame::timeline::counted_again::CountedAgain;
 use crate::blame::timeline::timelines::TaskTimelines;
-use crate::blame::verdict::breakdown::{cgroups, processes};
+use crate::blame::verdict::breakdown::victims;
 use crate::blame::verdict::convoy::{convoys, name_convoys};
 use crate::blame::verdict::explanation::{Explanation, Stall, StallCause, Unfinished};
 use crate::blame::verdict::operation_chain;
@@ -45,8 +46,8 @@ pub(crate) fn explain(
         explanation.neighbours = (others > 0).then(|| of(others, true));
     }
     explanation.unfinished = unfinished(index, operations, explanation.sleeps.unfinished);
-    explanation.processes = processes(index, &accounted, &blockers);
-    explanation.cgroups = cgroups(index, &accounted, &blockers);
+    let counted = (&accounted, &CountedAgain::new(index, operations, timelines));
+    [explanation.processes, explanation.cgroups] = victims(index, counted, &blockers);
     // Of a long run they are large, and convoys need much memory.
     drop((accounted, blockers));
     explanation.slow_operations = all.operations;

@@ -106,6 +106,8 @@ pub(super) fn group(name: &str, pid: u32, wall_ns: u64, of_command: Option<bool>
         of_command,
         operations: 1,
         wall_ns,
+        again_ns: 0,
+        again_within_ns: 0,
         lost_ns: wall_ns,
         cause: None,
         cause_ns: 0,

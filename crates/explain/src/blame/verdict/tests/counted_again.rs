@@ -1,0 +1,35 @@
+//! What counts for a client counts for its server as well.
+
+use crate::blame::Blame;
+use crate::blame::tests::stage::{MS, description, stage};
+
+/// A client waits for its server, which syncs; another session waits for a lock that the first one holds.
+const SESSIONS: &str = "
+    call:poll      7 |  =================== |
+    off            7 |   sssssssssssssssss  | call=poll awaits=answer waker=9 asked=3 state=1
+    off            9 |sss                   | call=epoll_wait awaits=message waker=7 state=1
+    call:fdatasync 9 |    ==============    |
+    off            9 |     ssssssssssss     | call=fdatasync stack=xfs_log_force
+    call:semtimedop 8 |     ==============   |
+    off            8 |      ssssssssssss    | call=semtimedop stack=do_semtimedop state=1 awaits=lock waker=9
+    task           7 |n                     | name=psql pid=7
+    task           8 |n                     | name=postgres pid=8
+    task           9 |n                     | name=postgres pid=9
+";
+
+#[test]
+fn a_server_works_for_its_client_and_a_waiter_of_its_lock_for_itself() {
+    let stage = stage(SESSIONS);
+    let mut blame = Blame::new(None, &description(true));
+    blame.stalls(&stage.stalls);
+    blame.tasks(&stage.tasks);
+    blame.stacks(&stage.stacks);
+    let explanation = blame.finish();
+    let of = |name: &str| {
+        let group = explanation.processes.iter().find(|group| group.name.as_deref() == Some(name));
+        let group = group.unwrap_or_else(|| panic!("{name}: {:?}", explanation.processes));
+        (group.operations, group.wall_ns, group.again_ns, group.again_within_ns)
+    };
+    assert_eq!(of("psql"), (1, 19 * MS, 0, 0));
+    assert_eq!(of("postgres"), (2, 28 * MS, 14 * MS, 14 * MS));
+}
