@@ -13,6 +13,8 @@ pub struct IoLimit {
     pub bytes_per_s: Option<u64>,
     /// Requests per second; `None`: any number.
     pub per_s: Option<u64>,
+    /// The rate is what it let pass, and not read from its file.
+    pub is_estimated: bool,
     /// Threads whose turns do not overlap.
     pub loops: Vec<Loop>,
 }

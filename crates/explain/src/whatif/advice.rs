@@ -78,6 +78,8 @@ pub struct KnownLimit {
     pub bytes_per_s: Option<u64>,
     /// Requests per second; `None`: any number.
     pub per_s: Option<u64>,
+    /// The rate is what it let pass.
+    pub is_estimated: bool,
 }
 
 /// Something to change.
@@ -203,8 +205,13 @@ pub fn advise(explanation: &Explanation, waits: &Waits, remedies: &Remedies, run
 }
 
 fn known_limits(waits: &Waits) -> Vec<KnownLimit> {
-    let known =
-        |&IoLimit { device, reads, bytes_per_s, per_s, .. }: &IoLimit| KnownLimit { device, reads, bytes_per_s, per_s };
+    let known = |&IoLimit { device, reads, bytes_per_s, per_s, is_estimated, .. }: &IoLimit| KnownLimit {
+        device,
+        reads,
+        bytes_per_s,
+        per_s,
+        is_estimated,
+    };
     waits.limited.iter().map(known).collect()
 }
 

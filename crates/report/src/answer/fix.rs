@@ -158,8 +158,8 @@ fn whom(
     }
     let cause = match effect.edge {
         // Who used what the holder waits for is to blame; who holds the lock can hold it for a shorter time.
-        Edge::Lock => match reason.and_then(Reason::holder) {
-            Some(holder) => return Some(named(holder.to_string())),
+        Edge::Lock => match reason.and_then(Reason::releaser) {
+            Some(task) => return Some(named(task.to_string())),
             None => Cause::Lock,
         },
         Edge::Timer => Cause::Sleep,
@@ -210,7 +210,7 @@ fn limit_of(choice: &Choice, advice: &Advice) -> Option<KnownLimit> {
 pub(super) fn unpredicted(cause: Cause) -> Option<Line> {
     Some(Line::of(match cause {
         _ if cause.has(traits_of_cause::MEMORY) && cause != Cause::OutOfMemory => {
-            "leave it more memory, or let less run beside it"
+            "give it more memory, or run less beside it"
         }
         Cause::OutOfMemory => "raise the limit of its memory cgroup, or let the OOM killer end a task of it",
         Cause::DirtyThrottle | Cause::WritebackWait => "write less at once, or to a faster disk",
@@ -218,7 +218,7 @@ pub(super) fn unpredicted(cause: Cause) -> Option<Line> {
             "make fewer changes of metadata and fewer syncs, or make them on another file system"
         }
         Cause::RequestWait | Cause::SchedulerQueue | Cause::Device | Cause::PageFault => {
-            "ask the disk for less, let less use it at once, or use a faster one"
+            "send the disk fewer requests at once, or use a faster one"
         }
         Cause::DeviceError => {
             "look at the kernel's log and at the disk, its cable and its controller (smartctl -a): requests fail there"
@@ -226,14 +226,14 @@ pub(super) fn unpredicted(cause: Cause) -> Option<Line> {
         Cause::IoThrottle => "raise the limit of the cgroup, or of one above it",
         Cause::Frozen => "thaw the file system",
         Cause::Lock => "let its holder hold the lock for a shorter time",
-        Cause::CpuWait => "leave it more of the CPUs",
+        Cause::CpuWait => "give it more CPU time, or run less beside it",
         Cause::CpuThrottle => "raise the CPU quota of the cgroup, or of one above it",
         Cause::IoWorker => "find out what the asynchronous requests wait for: the kernel does not say whose they are",
         Cause::NetworkFs | Cause::Fanotify => "find out what the server waits for: record its processes, too",
         Cause::Peer => "let the other end accept, read or answer sooner: record its process, too",
         Cause::Stopped => "continue the stopped task",
         Cause::Sleep => "shorten the program's sleep on its own timer, or wake it by an event",
-        Cause::Running => "make what is computed cheaper (perf record)",
+        Cause::Running => "reduce the computation (perf record shows it)",
         _ => return None,
     }))
 }

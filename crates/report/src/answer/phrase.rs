@@ -16,8 +16,7 @@ pub(super) fn phrases(reason: &Reason<'_>, advice: Option<&Advice>) -> Vec<Line>
         return vec![full.clone().and(by_whom(reason)), full, brief.clone().and(by_whom(reason)), brief];
     };
     let holder = reason.holder().filter(|_| through == Cause::Lock || through.has(traits::SERVER));
-    let is_lock =
-        through == Cause::Lock && !matches!(reason.kind(), Some(WaitKind::AnotherThread | WaitKind::Listener));
+    let is_lock = through == Cause::Lock && is_held(reason);
     let alone = own_wait(reason, through, None);
     let mut owns = Vec::new();
     if holder.is_some() {
@@ -64,7 +63,8 @@ fn how_stopped(reason: &Reason<'_>) -> &'static str {
 /// `for a lock held by tar`, `for the journal`.
 fn own_wait(reason: &Reason<'_>, through: Cause, holder: Option<&TaskId>) -> Line {
     match (through, holder.map(|holder| reason.name_of(holder))) {
-        (Cause::Lock, Some(holder)) => lock(reason).say(" held by ").name(holder),
+        (Cause::Lock, Some(holder)) if is_held(reason) => lock(reason).say(" held by ").name(holder),
+        (Cause::Lock, Some(other)) => Line::of("for ").name(other),
         (Cause::Lock, None) => lock(reason),
         (Cause::Journal, _) => Line::of("for the journal"),
         (Cause::FsLog | Cause::FsTransaction, _) => Line::of("for the log of the file system"),
@@ -116,7 +116,10 @@ fn for_task(reason: &Reason<'_>, full: bool) -> Line {
     let other = reason.other().filter(|_| full);
     match (reason.cause, other) {
         (Cause::Frozen, Some(name)) => Line::of("for a file system that ").name(name).say(" froze"),
-        (Cause::Frozen, None) => of_file_system(Line::of("for a frozen file system"), reason, full),
+        (Cause::Frozen, None) => match reason.culprit.and_then(|culprit| culprit.file_system.as_ref()) {
+            Some(name) if full => Line::of("for the frozen file system ").name(name),
+            _ => Line::of("for a frozen file system"),
+        },
         (Cause::NetworkFs, Some(name)) => Line::of("for the file server ").name(name),
         (Cause::NetworkFs, None) => Line::of("for a FUSE or network file system"),
         (Cause::Fanotify, Some(name)) => Line::of("for the fanotify listener ").name(name),
@@ -157,6 +160,7 @@ fn by_whom(reason: &Reason<'_>) -> Option<Line> {
         Cause::SchedulerQueue => Line::of(", behind ").name(name),
         Cause::Journal | Cause::FsLog | Cause::FsTransaction => Line::of(", kept busy by ").name(name),
         Cause::DirtyThrottle => Line::of(", most of them by ").name(name),
+        Cause::Lock if !is_held(reason) => Line::of(" (").name(name).say(")"),
         Cause::Lock | Cause::OutOfMemory => Line::of(" held by ").name(name),
         Cause::CpuWait | Cause::CpuThrottle => Line::of(" used by ").name(name),
         Cause::DirectReclaim | Cause::ReclaimThrottle | Cause::Shrinker | Cause::Compaction => {
@@ -180,9 +184,10 @@ fn limit(reason: &Reason<'_>, advice: Option<&Advice>, full: bool) -> Line {
     }
 }
 
-/// `3 MiB/s `: where the disk has one limit in each direction, and one direction waited.
+/// `3 MiB/s `: where the disk has one limit in each direction, and one direction waited. What a limit let pass may be
+/// more than its rate.
 fn rate(culprit: &Culprit, advice: Option<&Advice>) -> Option<Line> {
-    let limit = only_limit(culprit, advice?)?;
+    let limit = only_limit(culprit, advice?).filter(|limit| !limit.is_estimated)?;
     match (limit.bytes_per_s, limit.per_s) {
         (Some(bytes), None) => Some(Line::new().fact(Fact::Bytes(bytes)).say("/s ")),
         (None, Some(count)) => Some(Line::new().fact(Fact::Count(count)).say(" requests/s ")),
@@ -233,6 +238,11 @@ fn lock(reason: &Reason<'_>) -> Line {
         Some(WaitKind::Listener) => Line::of("for a server that does not listen yet"),
         Some(kind) => Line::of(article(kind.words())).name(kind.words()),
     }
+}
+
+/// Whether what is waited for is held: not another thread, nor a server that does not listen yet.
+fn is_held(reason: &Reason<'_>) -> bool {
+    !matches!(reason.kind(), Some(WaitKind::AnotherThread | WaitKind::Listener))
 }
 
 fn article(words: &str) -> &'static str {

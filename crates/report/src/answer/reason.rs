@@ -1,6 +1,6 @@
 //! What operations waited for, as one cause: a lock that is held because of a limit is a wait for the limit.
 
-use explain::blame::{Cause, Culprit, Holds, Stall, TaskId};
+use explain::blame::{Cause, Culprit, Holds, Link, Stall, TaskId};
 use explain::whatif::Advice;
 use model::cause::traits;
 use model::wait_kind::WaitKind;
@@ -110,10 +110,31 @@ impl Reason<'_> {
     pub(super) fn holder(&self) -> Option<&TaskId> {
         let chain = &self.example?.chain;
         let waiter = chain.first()?.task.as_ref();
-        let holds = chain.iter().skip(1).find(|link| matches!(link.holds, Some(Holds::Exactly | Holds::OtherEnd)));
+        let holds = if self.own() == Cause::Lock {
+            lock_holder(chain)
+        } else {
+            chain.iter().skip(1).find(|link| matches!(link.holds, Some(Holds::Exactly | Holds::OtherEnd)))
+        };
         let next =
             || chain.get(1).filter(|_| self.own().has(traits::FOR_TASK | traits::HALTED) && self.own() != Cause::Lock);
         holds.or_else(next)?.task.as_ref().filter(|task| Some(*task) != waiter)
+    }
+
+    /// The task that can release the lock that the typical operation waits for: its holder, or the task that keeps the
+    /// holder waiting for a lock in turn. Within a server it may be known only that it ended that wait.
+    pub(super) fn releaser(&self) -> Option<&TaskId> {
+        let (holder, chain) = (self.holder()?, &self.example?.chain);
+        let from = chain.iter().position(|link| link.task.as_ref() == Some(holder))?;
+        let goes_on = |(link, next): &(&Link, &Link)| match link.cause {
+            Cause::Lock => next.holds == Some(Holds::Exactly),
+            Cause::Unexplained => {
+                let name = |link: &Link| link.task.as_ref().and_then(|task| task.name.clone());
+                name(next).is_some() && name(next) == name(link)
+            }
+            _ => false,
+        };
+        let further = chain[from..].iter().zip(&chain[from + 1..]).take_while(goes_on).last();
+        further.and_then(|(_, next)| next.task.as_ref()).or(Some(holder))
     }
 
     /// The last task of the chain that was stopped, or frozen with its cgroup, unless it is the victim.
@@ -148,6 +169,16 @@ impl Reason<'_> {
         };
         self.culprit.is_some_and(|culprit| blames_itself(culprit) && is_most(culprit) && is_only_victim(culprit))
     }
+}
+
+/// The holder of the lock that a chain begins with. A server may wait for it in its client's place.
+fn lock_holder(chain: &[Link]) -> Option<&Link> {
+    let is_holder = |(before, link): &(&Link, &Link)| match link.holds {
+        Some(Holds::Exactly) => true,
+        Some(Holds::OtherEnd) => before.cause == Cause::Lock && link.cause != Cause::Lock,
+        _ => false,
+    };
+    chain.iter().zip(&chain[1..]).find(is_holder).map(|(_, link)| link)
 }
 
 /// Whether a root blocker lost most of the time to itself.

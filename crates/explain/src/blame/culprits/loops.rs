@@ -213,7 +213,8 @@ fn limit(index: &RunIndex, disks: &Disks, place: Place, loops: Vec<Loop>) -> IoL
     };
     let [bytes, count] = if reads { ["read_bps", "read_iops"] } else { ["write_bps", "write_iops"] };
     let (mut bytes_per_s, per_s) = (rate(bytes), rate(count));
-    if bytes_per_s.is_none() && per_s.is_none() {
+    let is_estimated = bytes_per_s.is_none() && per_s.is_none();
+    if is_estimated {
         bytes_per_s = served(index, place, &loops);
     }
     let pid = |each: &Loop| index.tasks.process_of(each.tid, each.turns[0].end_ns());
@@ -228,7 +229,7 @@ fn limit(index: &RunIndex, disks: &Disks, place: Place, loops: Vec<Loop>) -> IoL
     let moved = |each: Loop| Loop { moved: by_process.get(&pid(&each)).cloned().unwrap_or_default(), ..each };
     let mut loops: Vec<Loop> = loops.into_iter().map(moved).collect();
     add_metadata(index, place, &mut loops);
-    IoLimit { device, reads, bytes_per_s, per_s, loops }
+    IoLimit { device, reads, bytes_per_s, per_s, is_estimated, loops }
 }
 
 /// The file system's metadata, such as its journal, uses the limit for all who write, in proportion to what they write.

@@ -71,7 +71,14 @@ fn recorded(turns: &[(u32, Turn)], limit: Option<u64>) -> Waits {
         }
     }
     loops.iter().for_each(|each| drop(waits.tasks.insert(each.tid, format!("task{}/{}", each.tid, each.tid))));
-    waits.limited = vec![IoLimit { device: DeviceNumber(8), reads: true, bytes_per_s: limit, per_s: None, loops }];
+    waits.limited = vec![IoLimit {
+        device: DeviceNumber(8),
+        reads: true,
+        bytes_per_s: limit,
+        per_s: None,
+        is_estimated: false,
+        loops,
+    }];
     waits
 }
 

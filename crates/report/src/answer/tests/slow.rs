@@ -1,12 +1,14 @@
 //! Headlines and lines of slow operations.
 
-use explain::blame::{Cause, Explanation, Holds, Losses, STOPPED};
+use explain::blame::{Cause, Explanation, Holds, Link, Losses, STOPPED, VictimGroup};
 use explain::waits::Behind;
 use explain::whatif::{Advice, KnownLimit};
 use model::block::DeviceNumber;
 use model::wait_kind::WaitKind;
 
 use super::built::{S, culprit, group, link, of_command, slow, task, time};
+use crate::answer::part::Part;
+use crate::answer::reason::{ended, reason};
 use crate::answer::{Answer, AnswerScope, Line, Verdict};
 
 fn headline(explanation: &Explanation, advice: &Advice) -> String {
@@ -18,7 +20,9 @@ fn texts(lines: &[Line]) -> Vec<String> {
 }
 
 fn limited() -> Advice {
-    let limit = KnownLimit { device: DeviceNumber::new(7, 0), reads: false, bytes_per_s: Some(6 << 20), per_s: None };
+    let bytes_per_s = Some(6 << 20);
+    let limit =
+        KnownLimit { device: DeviceNumber::new(7, 0), reads: false, bytes_per_s, per_s: None, is_estimated: false };
     Advice { limits: vec![limit], ..Advice::default() }
 }
 
@@ -33,6 +37,11 @@ fn a_limit_that_a_neighbour_used_up() {
     let mut explanation = slow("fdatasync", &throttled, vec![blocker], Vec::new());
     let says = "PostgreSQL's commits waited 33.0 s for the 6.00 MiB/s write limit of backup.service that tar used up";
     assert_eq!(headline(&explanation, &limited()), says);
+    // What it let pass is not its rate.
+    let mut estimated = limited();
+    estimated.limits[0].is_estimated = true;
+    let says = "PostgreSQL's commits waited 33.0 s for the write limit of backup.service that tar used up";
+    assert_eq!(headline(&explanation, &estimated), says);
     // Without a rate: the limit is on reads, or both.
     let says = "PostgreSQL's commits waited 33.0 s for the I/O limit of backup.service that tar used up";
     assert_eq!(headline(&explanation, &Advice::default()), says);
@@ -144,6 +153,64 @@ fn a_command_that_only_slept_is_not_the_scope() {
     let answer = Answer::of(&explanation, &Advice::default());
     assert_eq!((answer.scope, answer.machine), (AnswerScope::Machine, None));
     assert_eq!(texts(&answer.who).last().map(String::as_str), Some("the recorded command only slept"));
+}
+
+/// A client waits for as long as its server does.
+#[test]
+fn the_wait_of_a_client_and_of_its_server_is_said_once() {
+    let mut explanation = slow("fdatasync", &[time(Cause::Device, 9 * S)], Vec::new(), Vec::new());
+    let server = VictimGroup { again_ns: 4 * S, again_within_ns: 4 * S, ..group("postgres", 7, 4 * S, None) };
+    explanation.processes = vec![group("psql", 6, 5 * S, None), server];
+    explanation.slow_operations = 2;
+    let answer = Answer::of(&explanation, &Advice::default());
+    assert_eq!(answer.headline.text(), "psql's syncs waited 5.00 s for the disk");
+    let says =
+        "2 operations took at least 100 ms, 9.00 s in total (4.00 s of it in servers that the others waited for); ";
+    assert!(texts(&answer.who)[0].starts_with(says), "{:?}", answer.who);
+}
+
+/// Its holder waits for another session of the same server, which idles, and whose transaction has to end.
+#[test]
+fn advice_names_who_can_release_the_lock() {
+    let advice = |chain: Vec<Link>| {
+        let explanation = slow("poll", &[time(Cause::Lock, 9 * S)], Vec::new(), chain);
+        let part = Part::all(&explanation);
+        let ended = ended(&part, None);
+        reason(&part, &ended).and_then(|reason| reason.releaser().map(ToString::to_string))
+    };
+    let (exactly, other_end) = (Some(Holds::Exactly), Some(Holds::OtherEnd));
+    let client = link("psql", 6, Cause::Lock, None);
+    let server = link("postgres", 7, Cause::Lock, None);
+    for (chain, expected) in [
+        // The server waits in its client's place.
+        (vec![client.clone(), server.clone(), link("postgres", 8, Cause::Peer, exactly)], "postgres/8"),
+        (
+            vec![
+                client.clone(),
+                link("postgres", 7, Cause::Lock, other_end),
+                link("postgres", 8, Cause::Peer, other_end),
+            ],
+            "postgres/8",
+        ),
+        // The holder waits for a lock itself.
+        (
+            vec![server.clone(), link("postgres", 8, Cause::Lock, exactly), link("dd", 9, Cause::Device, exactly)],
+            "dd/9",
+        ),
+        (
+            vec![
+                server.clone(),
+                link("postgres", 8, Cause::Unexplained, exactly),
+                link("postgres", 9, Cause::Peer, None),
+                link("php", 10, Cause::Peer, None),
+            ],
+            "postgres/9",
+        ),
+        // Not who ended the sleep of another program.
+        (vec![server, link("flock", 8, Cause::Unexplained, exactly), link("sleep", 9, Cause::Peer, None)], "flock/8"),
+    ] {
+        assert_eq!(advice(chain).as_deref(), Some(expected));
+    }
 }
 
 #[test]
