@@ -218,9 +218,10 @@ fn device_of(index: &RunIndex, disks: &Disks, row: u32) -> Option<DeviceNumber> 
 pub(super) fn device_of_call(index: &RunIndex, disks: &Disks, row: u32) -> Option<DeviceNumber> {
     let wait = index.row(row);
     let mut around = index.rows_between(wait.tid, wait.start_ns, wait.end_ns);
-    let path = wait.path.or_else(|| {
-        around.find_map(|(_, row)| row.path.filter(|_| row.start_ns <= wait.start_ns && wait.end_ns <= row.end_ns))
-    })?;
+    let holds = |outer: &Row, inner: &Row| outer.start_ns <= inner.start_ns && inner.end_ns <= outer.end_ns;
+    // A poll of the wait itself is within it.
+    let path =
+        wait.path.or_else(|| around.find_map(|(_, row)| row.path.filter(|_| holds(row, wait) || holds(wait, row))))?;
     disks.of_path(index.names.get(path))
 }
 

@@ -28,10 +28,14 @@ fn named(thread: &Path, call: &SystemCall, arguments: &[u64]) -> Option<PathBuf>
         FileArgument::At | FileArgument::Result if arguments.len() > 1 => (arguments.first().copied(), &arguments[1]),
         _ => return None,
     };
-    let name = path_in_memory(&File::open(thread.join("mem")).ok()?, *name)?;
-    let name = PathBuf::from(OsString::from_vec(name));
     let folder = folder.map(|fd| (fd & u64::from(u32::MAX)) as u32 as i32).filter(|fd| *fd != CURRENT_FOLDER);
     let link = folder.map_or_else(|| thread.join("cwd"), |fd| thread.join(format!("fd/{fd}")));
+    // `futimens` names no file: it means the descriptor.
+    if *name == 0 {
+        return folder.and_then(|_| std::fs::read_link(link).ok());
+    }
+    let name = path_in_memory(&File::open(thread.join("mem")).ok()?, *name)?;
+    let name = PathBuf::from(OsString::from_vec(name));
     match name.is_absolute() {
         true => Some(name),
         false => Some(std::fs::read_link(link).ok()?.join(name)),
@@ -74,6 +78,7 @@ mod tests {
         assert_eq!(of("openat", &[here, at(relative), 0]), Some(current.join("file")));
         assert_eq!(of("chdir", &[at(absolute)]), Some(PathBuf::from("/mnt/file")));
         assert_eq!((of("openat", &[here, 8, 0]), of("openat", &[here]), of("fsync", &[3, 0])), (None, None, None));
+        assert_eq!(of("utimensat", &[0, 0, 0]), std::fs::read_link("/proc/self/fd/0").ok());
         // In a page fault, it may hold the lock.
         let frames = ["percpu_rwsem_wait".to_owned(), "do_page_mkwrite".to_owned()];
         assert_eq!(read(&thread, call("openat"), &[here, at(absolute), 0], &frames), None);
