@@ -18,6 +18,7 @@ use std::process::ExitCode;
 use clap::FromArgMatches;
 
 use crate::cli::{Cli, Command, hints};
+use crate::commands::run::order;
 use crate::commands::run::request::RunRequest;
 use crate::commands::run::workload::{self, Offer};
 use crate::commands::simulate::request::SimulationRequest;
@@ -34,6 +35,7 @@ use crate::ui::screen::{self, Screen};
 
 fn main() -> ExitCode {
     let words = hints::without_help_of_help(&std::env::args_os().collect::<Vec<OsString>>());
+    let words = order::workload_first(&words);
     match dispatch(&words) {
         Ok(exit) => match screen::unwritten() {
             None => exit,

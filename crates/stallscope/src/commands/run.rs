@@ -8,6 +8,7 @@ mod live;
 #[cfg(feature = "mpi")]
 mod mpi;
 mod native_flags;
+pub mod order;
 mod other_ranks;
 mod patience;
 mod performance;
