@@ -33,6 +33,8 @@ const WITHOUT_LINE: [(&str, &str); 4] = [
 /// Sysctls with one state in two files: writing one sets the other to 0, and 0 cannot be written back.
 const TWINS: [(&str, &str); 2] = [("dirty_bytes", "dirty_ratio"), ("dirty_background_bytes", "dirty_background_ratio")];
 
+/// An attribute whose list grows by modules.
+const SCHEDULER: &str = "queue/scheduler";
 /// Attributes of a queue that a new scheduler sets: `blk_mq_init_sched` the number of requests, bfq the target of
 /// writeback throttling.
 const SET_WITH_SCHEDULER: [&str; 2] = ["nr_requests", "wbt_lat_usec"];
@@ -110,8 +112,14 @@ impl Setting {
         present(&self.file, self.device()).map_err(|error| self.refused(format!("it cannot be read ({error})")))
     }
 
-    /// Refuses a value that the kernel would: a sysctl that holds numbers takes no word.
+    /// Refuses a value that the kernel would: a sysctl that holds numbers takes no word, and an attribute that lists
+    /// its values takes no other. A module may bring an I/O scheduler that is not listed yet.
     pub fn refuse_unfit(&self) -> Result<(), RigError> {
+        let listed = fs::read_to_string(&self.file).unwrap_or_default();
+        let is_unlisted = |values: &Vec<String>| !values.contains(&self.value) && !self.file.ends_with(SCHEDULER);
+        if let Some(values) = choices(&listed).filter(is_unlisted) {
+            return Err(self.refused(format!("it takes one of: {}", values.join(", "))));
+        }
         let are_numbers = |text: &str| text.split_whitespace().all(|word| word.parse::<i128>().is_ok());
         if self.file.starts_with("/proc/sys") && are_numbers(&self.present()?) && !are_numbers(&self.value) {
             return Err(self.refused(format!("it holds numbers, such as '{}'", self.present()?.trim())));
@@ -163,7 +171,7 @@ impl Setting {
 
     /// Registers the attributes of a queue that a new scheduler sets. They come first, and are restored last.
     fn enter_companions(&self, register: &Register) -> Result<Vec<Entry>, RigError> {
-        let is_scheduler = self.file.ends_with("queue/scheduler");
+        let is_scheduler = self.file.ends_with(SCHEDULER);
         let files = SET_WITH_SCHEDULER.iter().filter(|_| is_scheduler).map(|name| self.file.with_file_name(name));
         let known = files.filter_map(|file| present(&file, None).ok().map(|restore| (file, restore)));
         known.map(|(file, restore)| register.enter(Resource::Companion { file, restore })).collect()
@@ -187,6 +195,14 @@ impl Setting {
 fn is_device_number(text: &str) -> bool {
     let is_number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
     text.split_once(':').is_some_and(|(major, minor)| is_number(major) && is_number(minor))
+}
+
+/// The values that an attribute may have, where it lists them with the present one in brackets.
+fn choices(text: &str) -> Option<Vec<String>> {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let is_chosen = |word: &&str| word.starts_with('[') && word.ends_with(']');
+    let is_list = words.len() > 1 && words.iter().filter(|word| is_chosen(word)).count() == 1;
+    is_list.then(|| words.iter().map(|word| word.trim_matches(['[', ']']).to_owned()).collect())
 }
 
 /// The file and value that restore the earlier state.

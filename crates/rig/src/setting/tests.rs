@@ -1,6 +1,6 @@
 use std::path::PathBuf;
 
-use super::{Setting, has, is_device_number, present, restoring};
+use super::{Setting, choices, has, is_device_number, present, restoring};
 use crate::tests::{is_root, register};
 
 #[test]
@@ -16,6 +16,19 @@ fn the_selected_word_of_a_list_and_the_twin_of_a_zero_are_found() {
     let (bytes, ratio) = (file("dirty_bytes", "0\n"), file("dirty_ratio", "20\n"));
     assert_eq!(restoring(&bytes, "0"), (ratio.clone(), "20".to_owned()));
     assert_eq!(restoring(&ratio, "20"), (ratio.clone(), "20".to_owned()));
+}
+
+#[test]
+fn the_values_of_an_attribute_are_known_where_it_lists_them() {
+    let words = |words: &[&str]| Some(words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>());
+    assert_eq!(choices("always [madvise] never\n"), words(&["always", "madvise", "never"]));
+    assert_eq!((choices("60\n"), choices("[0]\n"), choices("write through\n"), choices("")), (None, None, None, None));
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("enabled");
+    std::fs::write(&file, "always [madvise] never\n").unwrap();
+    let refused = |value: &str| Setting::at(&file, "enabled", value).unwrap().refuse_unfit().err();
+    assert_eq!(refused("never").map(|error| error.to_string()), None);
+    assert!(refused("banana").unwrap().to_string().contains("one of: always, madvise, never"));
 }
 
 #[test]

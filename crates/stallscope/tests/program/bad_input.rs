@@ -47,6 +47,7 @@ fn wrong_paths_have_one_exit_code() {
     for words in [
         format!("report {made} -o /nonexistent/x.html"),
         format!("report {made} -o /tmp"),
+        format!("compare {made}"),
         format!("export {made} --to csv -o /nonexistent/x"),
         format!("export {made} --to csv -o /etc/passwd/x"),
         format!("blk --series /etc/passwd/x {made}"),

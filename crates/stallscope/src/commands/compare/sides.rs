@@ -70,6 +70,11 @@ impl Sides {
 
     /// All runs below a folder, by configuration. A twin of a configuration repeats it.
     pub fn of_folder(folder: &Path, baseline: Option<&str>, screen: &Screen) -> Result<Sides, Failure> {
+        if is_run(folder) {
+            let name = folder.display();
+            let message = format_args!("{name} is a run; compare it with others: compare --a {name} --b RUN...");
+            return Err(Failure::usage(message));
+        }
         let mut groups: BTreeMap<(String, bool), Group> = BTreeMap::new();
         let mut unfinished = Vec::new();
         for path in runs_below(folder, DEPTH)? {
