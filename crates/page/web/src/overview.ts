@@ -235,6 +235,8 @@ function losses(run: Run): HTMLElement | null {
   if ((late ?? 0) > 0) lines.push(`${count(late ?? 0)} samples were late`);
   for (const one of run.summary.missing)
     lines.push(`${one.capability}: unavailable${one.why === null ? "" : `: ${one.why}`}`);
+  // What is damaged comes first on the page.
+  if (lines.length === 0 && run.complete === false) return null;
   if (lines.length === 0) return element("p", { class: "faint" }, "No data was lost.");
   return element(
     "details",
