@@ -59,7 +59,7 @@ pub fn text(of: &Trial<'_>, style: Style) -> String {
     push(&mut text, &rows, style, &verdicts);
     let device = of.outcome.device.as_deref().map(|device| format!("; bytes of {}", printable(device)));
     let note = format!(
-        " means of {} a side{}; percentiles are those of slow operations alone",
+        " means of {} a side, and the median change of the blocks{}; percentiles are those of slow operations alone",
         counted(2 * of.outcome.blocks as u64, "period"),
         device.unwrap_or_default(),
     );

@@ -3,7 +3,7 @@
 use explain::blame::Explanation;
 use model::preflight::Subject;
 
-use super::line::{Fact, Line};
+use super::line::Line;
 
 /// What a recording of nobody in particular does not see: both sides of a server that hangs look idle.
 const ASLEEP: &str = "a program that slept all along is seen only where what it waits for is stopped or stuck";
@@ -50,8 +50,7 @@ pub(super) fn sure(explanation: &Explanation) -> Vec<Line> {
         None => Line::of("the kernel was not traced: only tasks that a poll found blocked are known"),
     };
     let outside = (explanation.outside > 0).then(|| {
-        let line = Line::new().fact(Fact::Count(explanation.outside));
-        line.say(" slow operations ended outside the measurement window")
+        Line::new().counted(explanation.outside, "slow operation").say(" ended outside the measurement window")
     });
     [Some(traced), super::sure::untraced(explanation), outside].into_iter().flatten().collect()
 }

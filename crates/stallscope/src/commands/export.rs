@@ -67,9 +67,9 @@ pub enum Format {
     Pcp,
     /// Folded stacks for flamegraph.pl and inferno: time that slow operations lost, by stack and cause.
     Folded,
-    /// The same as a profile for pprof.
+    /// The same stacks as a profile for pprof.
     Pprof,
-    /// The same for speedscope.
+    /// The same stacks for speedscope.
     Speedscope,
 }
 

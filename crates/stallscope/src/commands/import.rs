@@ -12,7 +12,7 @@ use ingest::{RunWriter, TextContents, import_text};
 use model::run::RunDescription;
 use model::stall::TraceSettings;
 use model::time::Moment;
-use report::number::grouped;
+use report::number::counted;
 
 use crate::reading::foreign_recording::ForeignRecording;
 use crate::recording::run_directory;
@@ -74,9 +74,9 @@ pub fn import(args: &ImportArgs, screen: &Screen) -> Result<Exit, Failure> {
         let events: u64 = contents.events.values().sum();
         let directory = directory.display();
         screen.result(&format!(
-            "{directory}: {} events, {} block requests\n",
-            grouped(events),
-            grouped(requests.len() as u64)
+            "{directory}: {}, {}\n",
+            counted(events, "event"),
+            counted(requests.len() as u64, "block request")
         ));
     }
     Ok(if state == FlushState::Whole { Exit::Done } else { Exit::FoundErrors })

@@ -24,10 +24,11 @@ pub struct LakeArgs {
 /// Actions on a lake.
 #[derive(Debug, Subcommand)]
 pub enum LakeAction {
-    /// Add runs to a lake: a directory of Parquet files for DuckDB, Spark and others. A run that it has is not added
-    /// again.
+    /// Add runs to a lake: a directory of Parquet files for DuckDB, Spark and others. Runs that are already there are
+    /// skipped.
     Add(add::AddArgs),
-    /// Make one file of the many of each day and host, so that questions open fewer. Readers and writers need not stop.
+    /// Merge the files of each day and host into one, so that queries open fewer files. Readers and writers need not
+    /// stop.
     Compact(compact::CompactArgs),
     /// Remove old days from a lake.
     Expire(expire::ExpireArgs),

@@ -177,7 +177,7 @@ impl Sweep<'_> {
         }
         self.runner
             .screen
-            .remark(&format!("{} runs are in {folder}/runs\nTry next:\n  stallscope compare {folder}", finished.len()));
+            .remark(&format!("runs: {} in {folder}/runs\nTry next:\n  stallscope compare {folder}", finished.len()));
         if with_errors > 0 { Exit::FoundErrors } else { Exit::Done }
     }
 }

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use blktrace::encode::{ByteOrder, Encoder, Version};
 use model::block::{BlockEvent, DeviceNumber};
 use model::stall::RequestRecord;
-use report::number::grouped;
+use report::number::counted;
 
 use super::destination::{Destination, OutputFile};
 use super::run_rows::RunRows;
@@ -30,7 +30,7 @@ pub fn blktrace(source: &mut RunRows<'_>, destination: &Destination) -> Result<S
     })?;
     let requests = in_order(source, destination, request_events::of, |event| stream.write(event))?;
     stream.flush().and_then(|()| stream.sink.flush()).map_err(|error| destination.failed(error))?;
-    Ok(format!("{} events of {} requests", grouped(stream.events), grouped(requests)))
+    Ok(format!("{} of {}", counted(stream.events, "event"), counted(requests, "request")))
 }
 
 /// Passes events of all requests in the order of time. Returns the requests: of none, the format has nothing to say.
@@ -70,7 +70,9 @@ pub fn in_order<Events: Iterator<Item = BlockEvent>>(
     })?;
     take_before(&mut waiting, u64::MAX).map_err(|error| destination.failed(error))?;
     if !run.description().trace.as_ref().is_some_and(|trace| trace.all_requests) {
-        source.screen.remark("only slow requests, and those that a task waited for: '--requests all' records all");
+        source
+            .screen
+            .remark("only slow requests and those that a task waited for were recorded; '--requests all' records all");
     }
     Ok(requests)
 }

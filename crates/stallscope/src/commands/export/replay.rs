@@ -69,7 +69,7 @@ fn remarks(source: &RunRows<'_>, replayed: &[(String, Replayed)]) {
         source.screen.remark(&format!("{} discards are replayed by {DISCARDS_SINCE} and later", grouped(discards)));
     }
     for (name, _) in replayed.iter().filter(|(_, of)| !of.has_data()) {
-        source.screen.remark(&format!("{name}: no job, since fio replays no iolog without reads, writes or discards"));
+        source.screen.remark(&format!("{name}: no job: fio cannot replay an iolog without reads, writes or discards"));
     }
 }
 

@@ -6,7 +6,7 @@ use std::io::Write;
 use export::openmetrics::{self, OpenMetrics};
 use export::pcp::PcpArchive;
 use model::metric::{MetricDescriptor, MetricId, SampleHeader};
-use report::number::grouped;
+use report::number::counted;
 
 use super::destination::Destination;
 use super::run_rows::RunRows;
@@ -34,7 +34,7 @@ pub fn openmetrics(source: &mut RunRows<'_>, destination: &Destination) -> Resul
         values += text.group(&group, &changes).map_err(failed)?;
     }
     text.finish().and_then(|mut sink| sink.flush()).map_err(failed)?;
-    Ok(format!("{} values of {} metrics", grouped(values), grouped(counts.len() as u64)))
+    Ok(format!("{} of {}", counted(values, "value"), counted(counts.len() as u64, "metric")))
 }
 
 /// The metrics as an archive called `run` in a directory.
@@ -50,8 +50,8 @@ pub fn pcp(source: &mut RunRows<'_>, destination: &Destination) -> Result<String
     };
     source.each(destination, run.changes(), Vec::len, |rows| archive.changes(rows))?;
     archive.finish().map_err(failed)?;
-    let [metrics, samples] = [metrics.len(), samples.len()].map(|number| grouped(number as u64));
-    Ok(format!("{metrics} metrics at {samples} samples, as the archive 'run'"))
+    let (metrics, samples) = (counted(metrics.len() as u64, "metric"), counted(samples.len() as u64, "sample"));
+    Ok(format!("{metrics} at {samples}, as the archive 'run'"))
 }
 
 /// All metric descriptors and sample headers.

@@ -7,6 +7,7 @@ use explain::blame::{LostTime, UserFrame, UserStack};
 use export::off_cpu::{Frame, OffCpuProfile};
 use export::{folded, pprof, speedscope};
 use model::quantity::Nanoseconds;
+use report::number::counted;
 
 use super::destination::Destination;
 use super::run_rows::RunRows;
@@ -21,7 +22,7 @@ const OTHER_TASK: &str = "--";
 pub fn folded(source: &RunRows<'_>, destination: &Destination) -> Result<String, Failure> {
     let profile = profile(source)?;
     let lines = folded::write(&profile, destination.file()?).map_err(|error| destination.failed(error))?;
-    Ok(format!("{}, {lines} stacks", lost(&profile)))
+    Ok(format!("{}, {}", lost(&profile), counted(lines as u64, "stack")))
 }
 
 /// For pprof.
@@ -57,7 +58,7 @@ fn profile(source: &RunRows<'_>) -> Result<OffCpuProfile, Failure> {
     let (_, accounting) = explanation::explanation_with_accounting(run, None, 0, |_| {});
     if accounting.is_empty() {
         return Err(missing(
-            "has no slow operations, and so no time that they lost; record with a lower --slower-than",
+            "has no slow operations, so there is no lost time to export; record with a lower --slower-than",
         ));
     }
     let mut profile = OffCpuProfile::default();

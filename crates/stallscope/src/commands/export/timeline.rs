@@ -5,7 +5,7 @@ use std::io::Write;
 use archive::Run;
 use explain::blame::{Link, Stall};
 use export::perfetto::{ChainStep, PerfettoTrace};
-use report::number::grouped;
+use report::number::counted;
 
 use super::destination::Destination;
 use super::run_rows::RunRows;
@@ -39,8 +39,8 @@ pub fn perfetto(source: &mut RunRows<'_>, destination: &Destination) -> Result<S
     let counters = source.each(destination, run.descriptors(), Vec::len, |rows| trace.descriptors(&rows))?;
     source.each(destination, run.changes(), Vec::len, |rows| trace.changes(&rows))?;
     trace.finish().and_then(|mut sink| sink.flush()).map_err(failed)?;
-    let [operations, stalls, requests, counters] = [operations, stalls, requests, counters].map(grouped);
-    Ok(format!("{operations} operations, {stalls} stalls, {requests} requests, {counters} counters"))
+    let rows = [(operations, "operation"), (stalls, "stall"), (requests, "request"), (counters, "counter")];
+    Ok(rows.map(|(count, noun)| counted(count, noun)).join(", "))
 }
 
 /// The chain of waits of each slow operation.

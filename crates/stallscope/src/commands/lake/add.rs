@@ -11,7 +11,7 @@ use lake::{Contents, IntervalMinutes, Lake, RunKey, RunRow};
 use model::event::RunEvent;
 use model::quantity::Bytes;
 use model::time::Moment;
-use report::number::grouped;
+use report::number::counted;
 
 use super::bucket::Aside;
 use super::opened::{failed, refuse_foreign};
@@ -33,7 +33,7 @@ pub struct AddArgs {
     /// Run directories.
     #[arg(value_name = "RUN", required = true)]
     pub runs: Vec<PathBuf>,
-    /// Lake: a directory, made if missing or empty, or s3://BUCKET/PREFIX with credentials in the environment.
+    /// Lake: a directory, created if missing, or s3://BUCKET/PREFIX with credentials in the environment.
     #[arg(long, value_name = "LAKE")]
     pub to: PathBuf,
     /// Suppress progress and notes.
@@ -57,7 +57,7 @@ pub fn add(args: &AddArgs, screen: &Screen) -> Result<Exit, Failure> {
             // The bucket may have it.
             (true, Some(_)) => {}
             (true, None) => {
-                screen.remark(&format!("{name}: {} rows, {}", grouped(contents.rows() as u64), Bytes(bytes)))
+                screen.remark(&format!("{name}: {}, {}", counted(contents.rows() as u64, "row"), Bytes(bytes)))
             }
             (false, _) => screen.remark(&format!("{name} is already in the lake")),
         }
@@ -127,7 +127,7 @@ fn addable(directory: &Path) -> Result<Run, Failure> {
         return wrong("is still recording; add it when it has ended");
     }
     if run.description().simulated.is_some() {
-        return wrong("is simulated, and a lake is of machines");
+        return wrong("is simulated; a lake holds recordings of machines only");
     }
     Ok(run)
 }

@@ -42,7 +42,7 @@ impl Aside {
     /// Puts the runs into the bucket.
     pub(super) fn put(&self, screen: &Screen) -> Result<(), Failure> {
         // Not the URL as an error shows it: the program refuses one with a secret without repeating it.
-        let busy = screen.busy("putting the runs into the bucket");
+        let busy = screen.busy("uploading the runs");
         let ended = Command::new(&self.program).arg("put").arg(&self.directory).arg("--to").arg(&self.url).output();
         let ended = ended.map_err(|error| {
             Failure::path(&error, format_args!("{}: cannot be run: {error}", self.program.display()))
@@ -56,7 +56,7 @@ impl Aside {
         let said = said.strip_prefix(&format!("{FLEET}: ")).unwrap_or(&said);
         Err(Failure::like(
             ended.status.code(),
-            if said.is_empty() { "the runs were not put into the bucket" } else { said },
+            if said.is_empty() { "the upload failed: the bucket may lack some of the runs" } else { said },
         ))
     }
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use lake::Lake;
 use model::quantity::Bytes;
-use report::number::grouped;
+use report::number::counted;
 
 use super::opened::{failed, refuse_foreign};
 use crate::ui::failure::{Exit, Failure};
@@ -33,32 +33,29 @@ pub fn compact(args: &CompactArgs, screen: &Screen) -> Result<Exit, Failure> {
     let busy = screen.busy(&format!("compacting {name}"));
     let done = lake.compact(args.dry_run).map_err(failed)?;
     drop(busy);
-    let (files, partitions) = (grouped(done.files), grouped(done.partitions));
+    let (files, partitions) = (counted(done.files, "file"), counted(done.partitions, "partition"));
     let before = Bytes(done.bytes_before);
     screen.remark(&match (done.partitions, args.dry_run) {
-        (0, _) => format!("{name}: is compact"),
-        (_, true) => format!("{name}: would compact {files} files ({before}) in {partitions} partitions"),
+        (0, _) => format!("{name}: already compact"),
+        (_, true) => format!("{name}: would compact {files} ({before}) in {partitions}"),
         (_, false) => {
-            format!(
-                "{name}: {files} files in {partitions} partitions, {before} before, {} after",
-                Bytes(done.bytes_after)
-            )
+            format!("{name}: {files} in {partitions}, {before} before, {} after", Bytes(done.bytes_after))
         }
     });
     if !done.removed_runs.is_empty() {
         let (count, verb) = (done.removed_runs.len(), if args.dry_run { "would remove" } else { "removed" });
         screen.remark(&format!(
-            "{name}: {verb} rows of {count} runs that it does not have (an interrupted 'add' or an \
-                                expired begin) or has twice"
+            "{name}: {verb} rows of {count} runs that are duplicates or not in its table 'runs' (an interrupted \
+             'add', or an expired first day)"
         ));
     }
     let skipped = done.skipped.len();
-    done.skipped.iter().for_each(|folder| {
-        screen.warning(&format!("{}: holds something else than rows; left alone", folder.display()))
-    });
+    done.skipped
+        .iter()
+        .for_each(|folder| screen.warning(&format!("{}: contains other files; left alone", folder.display())));
     if skipped > 0 {
         return Err(Failure::found(format_args!(
-            "{name}: {skipped} partitions were not compacted; remove what does not belong there"
+            "{name}: {skipped} partitions were not compacted; remove the files that do not belong there"
         )));
     }
     Ok(Exit::Done)

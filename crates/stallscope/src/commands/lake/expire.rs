@@ -6,7 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use clap::Args;
 use lake::{Lake, date_of};
 use model::quantity::Bytes;
-use report::number::grouped;
+use report::number::counted;
 
 use super::opened::{failed, refuse_foreign};
 use crate::ui::failure::{Exit, Failure};
@@ -22,10 +22,10 @@ pub struct ExpireArgs {
     /// Directory of the lake.
     #[arg(value_name = "LAKE")]
     pub lake: PathBuf,
-    /// Keep the last days (UTC): 90d, 12w.
+    /// Keep the last days (UTC), such as 90d or 12w.
     #[arg(long, value_name = "DAYS", value_parser = days)]
     pub keep: u32,
-    /// Remove nothing; print what would go.
+    /// Remove nothing; print what would be removed.
     #[arg(long)]
     pub dry_run: bool,
     /// Suppress notes.
@@ -42,13 +42,14 @@ pub fn expire(args: &ExpireArgs, screen: &Screen) -> Result<Exit, Failure> {
     let lake = Lake::open(&args.lake).map_err(failed)?;
     let done = lake.expire(&first, args.dry_run).map_err(failed)?;
     let name = args.lake.display();
-    let (days, files, bytes) = (done.days.len(), grouped(done.files), Bytes(done.bytes));
+    let (days, files) = (counted(done.days.len() as u64, "day"), counted(done.files, "file"));
+    let bytes = Bytes(done.bytes);
     screen.remark(&match (done.days.first(), done.days.last()) {
         (Some(from), Some(to)) => {
             let verb = if args.dry_run { "would remove" } else { "removed" };
-            format!("{name}: {verb} {days} days, {from} to {to} ({files} files, {bytes})")
+            format!("{name}: {verb} {days}, {from} to {to} ({files}, {bytes})")
         }
-        _ => format!("{name}: has nothing before {first}"),
+        _ => format!("{name}: nothing is older than {first}"),
     });
     Ok(Exit::Done)
 }

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use model::quantity::Nanoseconds;
+use report::number::counted;
 use serde_json::{Value, json};
 use sweep::{Cell, Setup, SweepFile};
 
@@ -75,13 +76,16 @@ pub(super) fn text(file: &SweepFile, setups: &[Setup], mine: &[Cell], planned_ns
     let twins = mine.iter().filter(|cell| cell.is_twin).count();
     let _ = writeln!(
         text,
-        "{}: {} runs of {}, {} configurations x {} repetitions{}; about {}",
+        "{}: {} of {}, {} x {}{}; about {}",
         file.name,
-        mine.len(),
+        counted(mine.len() as u64, "run"),
         file.what(),
-        setups.len(),
-        file.repetitions,
-        if twins > 0 { format!(", and {twins} extra runs of the baseline for the noise floor") } else { String::new() },
+        counted(setups.len() as u64, "configuration"),
+        counted(u64::from(file.repetitions), "repetition"),
+        match twins {
+            0 => String::new(),
+            twins => format!(", and {} of the baseline for the noise floor", counted(twins as u64, "extra run")),
+        },
         total(mine.len() as u64, planned_ns),
     );
     for setup in setups {
