@@ -53,9 +53,8 @@ pub enum ArchiveError {
     },
     /// Nothing says which bytes of its tables count.
     #[error(
-        "{path}: its journal is missing, which lists the rows that count; the tables, NAME-0000.arrows, are Arrow \
-         streams, which pyarrow \
-         opens individually"
+        "{path}: its journal is missing, and a run cannot be read without it; each of its tables, \
+         NAME-0000.arrows, is an Arrow stream that pyarrow can open"
     )]
     NoJournal {
         /// The directory.

@@ -80,7 +80,7 @@ pub(super) fn disagreeing(metrics: &[Compared], blocks: &Blocks<'_>) -> Option<S
     let apart: Vec<String> = metrics.iter().filter_map(|metric| apart(metric, blocks)).collect();
     (!apart.is_empty()).then(|| {
         format!(
-            "machines disagree, so that one ratio is none of theirs: {}; compare the runs of each",
+            "machines disagree, so one common ratio fits none of them: {}; compare the runs of each",
             named(apart.iter().map(String::as_str))
         )
     })

@@ -229,8 +229,7 @@ fn cautions(summary: &Summary, explanation: Option<&Explanation>) -> Vec<String>
 
 fn unfinished(explanation: &Explanation) -> Option<String> {
     let Unfinished { waits, .. } = explanation.unfinished;
-    (waits > 0)
-        .then(|| "waits had not ended with it; they count for as long as they had lasted, and took longer".to_owned())
+    (waits > 0).then(|| "waits had not ended with the recording: they took longer than these figures show".to_owned())
 }
 
 fn of_recording(summary: &Summary) -> Vec<String> {

@@ -45,7 +45,7 @@ pub enum Command {
     Explain(explain::ExplainArgs),
     /// Analyze a block trace: per-bio phase times and overtaking.
     Blk(blk::BlkArgs),
-    /// Say of a dump of blocked tasks (dmesg, SysRq, /proc/PID/stack, crash) who waits for what.
+    /// Analyze a dump of blocked tasks (dmesg, SysRq, /proc/PID/stack, crash): who waits for what.
     Hung(hung::HungArgs),
     /// Compare groups of runs: better, worse, unchanged, or not enough data.
     Compare(compare::CompareArgs),
@@ -63,7 +63,7 @@ pub enum Command {
     Trial(trial::args::TrialArgs),
     /// Export a run to another tool's format.
     Export(export::ExportArgs),
-    /// Make a run of a recording of ftrace, trace-cmd or perf.
+    /// Convert a recording of ftrace, trace-cmd or perf into a run.
     Import(import::ImportArgs),
     /// Copy a run without the names of the machine and its users.
     Anonymize(anonymize::AnonymizeArgs),

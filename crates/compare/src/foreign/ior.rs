@@ -121,7 +121,8 @@ impl<'a> Invocation<'a> {
             }
             run.cautions.push("its table of results is missing: the rates are the best of all iterations".to_owned());
         } else if self.incomplete {
-            run.cautions.push("a row of its table has not as many words as the heading and is left out".to_owned());
+            run.cautions
+                .push("a row of its table has fewer or more columns than the heading and is left out".to_owned());
         }
         run.facts = [Fact::new("workload", "IOR")].into_iter().chain(self.facts).collect();
         (!run.metrics.is_empty()).then_some(run)

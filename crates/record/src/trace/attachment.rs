@@ -133,7 +133,7 @@ impl Attachment {
             }
             Err(error) => {
                 let missing = |source: &TraceSource| {
-                    let why = format!("its module was loaded later, and its programs cannot be: {error}");
+                    let why = format!("its module was loaded later, and its programs could not be loaded: {error}");
                     Finding::missing(source.name, source.purpose, why, "record again, now that the module is loaded")
                 };
                 findings.extend(ready.iter().map(missing));

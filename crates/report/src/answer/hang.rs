@@ -217,7 +217,7 @@ pub(super) fn sure(explanation: &Explanation, sleep: &Sleep) -> Vec<Line> {
     let line = match (sleep.other_ends.is_empty(), is_certain(sleep), sleep.unfinished) {
         (false, true, _) => Line::of("the other ends are certain (/proc)"),
         (false, false, _) => Line::of("the other end is likely, not certain (/proc)"),
-        (true, _, true) => Line::of("not known what it waits for"),
+        (true, _, true) => Line::of("what it waits for is unknown"),
         (true, _, false) => Line::of("the sleep is traced"),
     };
     let line = line.and(Some(super::sure::losses(explanation)));

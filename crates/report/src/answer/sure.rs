@@ -82,7 +82,7 @@ pub(super) fn untraced(explanation: &Explanation) -> Option<Line> {
     let first = explanation.untraced.first()?;
     let line = Line::of(untraced_words(first.subject));
     Some(match first.time_ns {
-        Some(ns) => line.say("; ").time(ns).say(" are unexplained for it"),
+        Some(ns) => line.say("; ").time(ns).say(" are unexplained because of it"),
         None => line,
     })
 }

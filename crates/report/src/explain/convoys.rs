@@ -34,7 +34,7 @@ fn line(convoy: &Convoy) -> String {
         1 => String::new(),
         times => format!(", {} times, up to {} at once", grouped(times), grouped(convoy.at_once)),
     };
-    let holder = convoy.holder.as_ref().map_or_else(|| "a task that is not known".to_owned(), ToString::to_string);
+    let holder = convoy.holder.as_ref().map_or_else(|| "an unknown task".to_owned(), ToString::to_string);
     let device = convoy.device_name.clone().or_else(|| Some(convoy.device?.to_string()));
     let device = device.map_or_else(String::new, |device| format!(" on {}", printable(&device)));
     let detail = convoy.detail.as_deref().map_or_else(String::new, |detail| format!(": {}", printable(detail)));

@@ -54,7 +54,7 @@ fn summary(text: &mut String, findings: &HungFindings<'_>, style: Style) {
 fn roots(text: &mut String, findings: &HungFindings<'_>, style: Style) {
     push_heading(text, "Likely root", style);
     if findings.analysis.roots.is_empty() {
-        let _ = writeln!(text, " none: no task of the dump waits for anything that its stack shows");
+        let _ = writeln!(text, " none: no stack in the dump shows a wait");
     }
     for (at, root) in findings.analysis.roots.iter().take(ROOTS).enumerate() {
         let line = format!(" {}: {}", words(root.class), printable(&root.what));

@@ -28,16 +28,17 @@ pub struct AnonymizeArgs {
     /// Directory of the copy; must be empty or not exist.
     #[arg(long, short = 'o', value_name = "DIR")]
     pub output: PathBuf,
-    /// Names of programs and threads to keep: those that many machines run and the kernel's, or all.
+    /// Names of programs and threads to keep: known ones (the kernel's threads, and programs that many machines run),
+    /// or all.
     #[arg(long, value_name = "WHICH", default_value = "known")]
     pub comms: WhichComms,
-    /// Keep names that match NAME, wherever they occur; '*' at its begin or end matches any text. Repeatable.
+    /// Keep names that match NAME, wherever they occur; '*' at its start or end matches any text. Repeatable.
     #[arg(long, value_name = "NAME")]
     pub keep: Vec<String>,
-    /// Begin of the names that replace others.
+    /// Prefix of the replacement names.
     #[arg(long, value_name = "TEXT", default_value = "n", value_parser = prefix)]
     pub prefix: String,
-    /// Write each name and its replacement to a JSON file: a key to the copy, not to be given away with it.
+    /// Write each name and its replacement to a JSON file. It undoes the anonymization: do not share it with the copy.
     #[arg(long, value_name = "FILE")]
     pub map: Option<PathBuf>,
     #[command(flatten)]

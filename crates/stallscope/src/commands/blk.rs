@@ -62,7 +62,7 @@ pub fn blk(args: &BlkArgs, screen: &Screen) -> Result<Exit, Failure> {
 fn of_run(directory: &Path, args: &BlkArgs, screen: &Screen) -> Result<Exit, Failure> {
     let name = directory.display();
     if args.traces.len() > 1 {
-        return Err(Failure::usage(format_args!("{name}: a run is read alone; name it without other traces")));
+        return Err(Failure::usage(format_args!("{name} is a run; give it alone, without other traces")));
     }
     let run = archived_run::open(directory)?;
     let mut lifecycle = lifecycle(args);
@@ -77,7 +77,8 @@ fn of_run(directory: &Path, args: &BlkArgs, screen: &Screen) -> Result<Exit, Fai
         )));
     }
     if run.description().trace.as_ref().is_none_or(|trace| !trace.all_requests) {
-        screen.warning("only slow requests, and those that a task waited for: '--requests all' records all");
+        screen
+            .warning("only slow requests and those that a task waited for were recorded; '--requests all' records all");
     }
     let mut names = ProcessNames::default();
     run.tasks().flatten().flatten().for_each(|task| names.insert(task.tid, &task.name));

@@ -52,7 +52,7 @@ pub struct CompareArgs {
     /// Tabulate --table's metric over two settings, one table per combination of the others; with --svg, as a heat map.
     #[arg(long, value_name = "X,Y", requires = "table", value_parser = plane)]
     pub plane: Option<(String, String)>,
-    /// Plot the runs of each metric as points into FILE; with --plane, the heat map.
+    /// Plot the runs of each metric as points to FILE (SVG); with --plane, the heat map.
     #[arg(long, value_name = "FILE")]
     pub svg: Option<PathBuf>,
     /// Show every metric, cause and counter.

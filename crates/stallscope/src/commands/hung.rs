@@ -16,8 +16,8 @@ const LONGEST: usize = 8 << 10;
 /// Options of `hung`.
 #[derive(Debug, Args)]
 pub struct HungArgs {
-    /// A log with reports of hung tasks or SysRq-w or -t, a collection of /proc/PID/stack, or output of crash; - for
-    /// standard input.
+    /// A log with hung-task reports or the output of SysRq-w or SysRq-t, a collection of /proc/PID/stack, or output of
+    /// crash; - for standard input.
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
     /// Print a single JSON document to standard output.

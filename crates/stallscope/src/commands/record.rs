@@ -110,9 +110,8 @@ fn refuse_unusable(args: &RecordArgs) -> Result<(), Failure> {
     }
     if args.recording.output.json && args.scope.is_given() {
         return Err(Failure::usage(
-            "--device, --cgroup, --comm, --pid and --path limit the explanation at the end, which the document of \
-             --json does not \
-             have: 'stallscope explain RUN --json' takes them",
+            "--device, --cgroup, --comm, --pid and --path limit the explanation at the end, which --json does not \
+             print: pass them to 'stallscope explain RUN --json'",
         ));
     }
     command::refuse_unusable(&args.command)

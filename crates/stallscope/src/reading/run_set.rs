@@ -108,7 +108,7 @@ impl RunSet {
         damage.extend(self.nodes.iter().filter_map(lost));
         let is_live = self.read().any(|(_, run)| run.state() == RunState::Live);
         if !self.description.is_final && !is_live {
-            damage.push(Damage::of_file("set.json", "it is that of the begin: rank 0 did not come to its end"));
+            damage.push(Damage::of_file("set.json", "it is that of the start: rank 0 did not finish"));
         }
         damage
     }

@@ -31,7 +31,8 @@ pub struct RecordingArgs {
     /// Block requests to record individually: slow ones and those that a task waited for, or all.
     #[arg(long, value_name = "WHICH", default_value = "slow", help_heading = "Recording", conflicts_with = "no_trace")]
     pub requests: Requests,
-    /// Record every wait of a process, a thread name or a cgroup, and of their children, as of the recorded command.
+    /// Record every wait of a process, a thread name or a cgroup, and of their children, as if they were the recorded
+    /// command.
     ///
     /// A number is a PID; a value starting with / is a cgroup. May be repeated.
     #[arg(long, value_name = "PID|COMM|CGROUP", value_parser = followed, help_heading = "Recording")]

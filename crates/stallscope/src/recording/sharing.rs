@@ -23,8 +23,8 @@ pub struct SharingArgs {
     /// alone].
     #[arg(long, value_name = "NAME", value_parser = group, help_heading = "Recording")]
     pub group: Option<Group>,
-    /// Permissions of the run directory, in octal; its files get the same without execution [default: 700, with --group
-    /// 750].
+    /// Permissions of the run directory, in octal; its files get the same without the execute bits [default: 700, with
+    /// --group 750].
     #[arg(long, value_name = "MODE", value_parser = mode, help_heading = "Recording")]
     pub mode: Option<u32>,
 }

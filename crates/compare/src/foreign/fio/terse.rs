@@ -24,7 +24,7 @@ pub(super) fn reports(text: &str) -> Found {
     }
     let jobs: Option<Vec<(Option<String>, Job)>> = lines.iter().map(|fields| job(fields)).collect();
     let Some(jobs) = jobs else {
-        let why = "a terse line has not the fields of its version; use --output-format=json";
+        let why = "a terse line lacks fields of its version; use --output-format=json";
         return Some(Err(malformed(TOOL, why)));
     };
     Some(Ok((in_reports(jobs), Vec::new())))

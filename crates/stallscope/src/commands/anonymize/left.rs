@@ -47,7 +47,7 @@ fn always(run: &Run) -> Vec<String> {
     let began = jiff::Timestamp::from_nanosecond(i128::from(description.started.wall_ns));
     let began = began.map_or_else(|_| "unknown".to_owned(), |at| at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string());
     vec![
-        format!("times, which are not shifted: begun {began}"),
+        format!("times, not shifted: begun {began}"),
         format!(
             "the machine: {}, {}, settings of virtual memory",
             counted(u64::from(host.cpus), "CPU"),

@@ -19,13 +19,13 @@ pub struct ExplainArgs {
     /// Show the N worst stalls in detail [default: 5; with --json: 200].
     #[arg(long, value_name = "N")]
     pub worst: Option<usize>,
-    /// Predict what each remedy that fits would bring, and rank them.
+    /// Predict the effect of each applicable remedy, and rank them.
     #[arg(long)]
     pub what_if: bool,
-    /// Say which rules the stalls shown rest on (docs/RULES.md). With --json each stall names them.
+    /// Name the rules that each stall shown rests on (docs/RULES.md); --json always names them.
     #[arg(long, conflicts_with = "json")]
     pub why: bool,
-    /// Add remedies of a TOML file to the built-in ones (docs/WHATIF.md).
+    /// Add the remedies in a TOML file to the built-in ones (docs/WHATIF.md).
     #[arg(long, value_name = "FILE")]
     pub remedies: Option<PathBuf>,
     /// Print a single JSON document to standard output.

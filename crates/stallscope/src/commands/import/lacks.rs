@@ -10,7 +10,7 @@ const NEEDED: [(&str, &str, &str, &str); 3] = [
     (
         capability::SYSTEM_CALLS,
         "which system calls were slow",
-        "the recording has no system calls: sleeps that no signal ends, and waits for a CPU, are its operations",
+        "the recording has no system calls: uninterruptible sleeps and run-queue waits are its operations",
         "record -e raw_syscalls as well",
     ),
     (
@@ -22,7 +22,7 @@ const NEEDED: [(&str, &str, &str, &str); 3] = [
     (
         capability::LOCKS,
         "which locks were waited for",
-        "the recording has no events of locks",
+        "the recording has no lock events",
         "record -e lock:contention_begin and lock:contention_end as well",
     ),
 ];
@@ -50,7 +50,7 @@ pub fn findings(contents: &TextContents) -> Vec<Finding> {
     let reclaim = RECLAIM.iter().map(|(capability, event)| match contents.has(event) {
         true => Finding::available(*capability, "reclaim"),
         false => {
-            let why = "the recording has no events of reclaim";
+            let why = "the recording has no reclaim events";
             Finding::missing(*capability, "reclaim", why, "record -e vmscan as well")
         }
     });
@@ -79,12 +79,12 @@ pub fn words(contents: &TextContents, gaps: u64) -> Vec<String> {
         let more = unused.len().saturating_sub(NAMED);
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
         let names = unused[..unused.len().min(NAMED)].join(", ");
-        words.push(format!("not used are the events {names}{more}"));
+        words.push(format!("ignored events: {names}{more}"));
     }
     if contents.lost > 0 || gaps > 0 {
         let (lost, gaps) = (grouped(contents.lost), grouped(gaps));
         words.push(format!(
-            "{lost} events are lost, and events contradict each other {gaps} times: what ran then is unknown"
+            "{lost} events were lost, and events contradict each other {gaps} times: what ran then is unknown"
         ));
     }
     words

@@ -11,10 +11,10 @@ use crate::recording::flight::args::FlightArgs;
 use crate::recording::output_metric::OutputMetric;
 use crate::ui::args::positive_duration;
 
-const STREAMS: &str = "--device, --cgroup, --comm, --pid and --path limit the explanation at the end. The whole \
-                       machine is recorded all the same, \
-neighbours included: 'stallscope explain RUN' takes any other scope later.\n\nThe standard output of a COMMAND stays \
-its own: the summary goes to standard error, and with \
+const STREAMS: &str = "--device, --cgroup, --comm, --pid and --path limit only the explanation at the end: the \
+                       whole machine is recorded, \
+neighbours included, and 'stallscope explain RUN' accepts any other scope later.\n\nThe COMMAND keeps its standard \
+output: the summary goes to standard error, and with \
 -q nothing is printed but warnings. With --json the document goes to standard output, and the command's output to \
 standard error.\n\n\
 Exit code: the COMMAND's, 128 + N if signal N killed it. If the command succeeds or --runtime ends it: 0, 1 (the \
@@ -45,7 +45,7 @@ pub struct RecordArgs {
     /// repeated.
     #[arg(long, value_name = "NAME=REGEX", requires = "command", help_heading = "Recording")]
     pub metric: Vec<OutputMetric>,
-    /// Command to run and record, after `--`. Its standard output is left to it, and its exit code is passed on.
+    /// Command to run and record, after `--`. It keeps its standard output; its exit code is passed on.
     #[arg(last = true, value_name = "COMMAND", help_heading = "Arguments")]
     pub command: Vec<OsString>,
 }

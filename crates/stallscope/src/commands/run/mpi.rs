@@ -135,7 +135,7 @@ fn plan_for_all(request: &mut RunRequest, link: &Link, ranks: &Ranks, screen: &S
     let started = link.ranks().to_string();
     if let Some(given) = request.given(&variable).filter(|given| *given != started) {
         return Err(Failure::usage(format_args!(
-            "{variable}: {given} were asked for, and the launcher started {started}"
+            "{variable}: {given} were requested, but the launcher started {started}"
         )));
     }
     if request.args.verify_after_crash {

@@ -69,7 +69,7 @@ pub struct RunArgs {
     /// Print the plan (threads, bytes, memory, space) and exit.
     #[arg(long, conflicts_with_all = ["group", "mode"], help_heading = "Run")]
     pub plan: bool,
-    /// Run in the current directory, however long it takes and large it is.
+    /// Run in the current directory, however long the load takes and however large it is.
     #[arg(long, conflicts_with_all = ["directories", "plan"], help_heading = "Run")]
     pub yes: bool,
     /// Keep the data set; the next run of the same recipe reuses it.
@@ -88,7 +88,7 @@ pub struct RunArgs {
     /// Output format: Stallscope's, or that of the tool that the workload reproduces.
     #[arg(long, value_name = "FORMAT", default_value = "text", conflicts_with = "json", help_heading = "Run")]
     pub format: Format,
-    /// Directories under test, one per file system [default: the current directory; a large load asks first].
+    /// Directories under test, one per file system [default: the current directory; a large load needs --yes].
     #[arg(value_name = "DIR")]
     pub directories: Vec<PathBuf>,
 }

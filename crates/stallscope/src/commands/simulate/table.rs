@@ -16,12 +16,12 @@ pub(super) fn of(model: &Model) -> String {
     let width = model.parameters.iter().map(|parameter| parameter.name.len()).max().unwrap_or(0);
     for parameter in model.parameters {
         text.push_str(&format!(
-            "  {:<width$}  {} [{}, default {}]\n  {:<width$}  default: {}\n",
+            "  {:<width$}  {}\n  {:<width$}  [{}, default {}; {}]\n",
             parameter.name,
             parameter.about,
+            "",
             kind(parameter.kind),
             parameter.default,
-            "",
             parameter.source,
         ));
     }

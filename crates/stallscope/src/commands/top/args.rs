@@ -20,7 +20,7 @@ pub struct TopArgs {
     /// Time window that each refresh covers.
     #[arg(long, value_name = "T", default_value = "10s", value_parser = positive_duration)]
     pub window: u64,
-    /// Moment of the run to start at: start, end, or the time since its start.
+    /// Moment of the run to show first: start, end, or a time since its start.
     #[arg(long, value_name = "WHEN", default_value = "end", value_parser = when, requires = "run")]
     pub at: When,
     /// Show only rows that contain WORD: a task, cgroup, device, cause or file.

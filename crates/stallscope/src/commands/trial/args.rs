@@ -15,7 +15,7 @@ const CODES: &str = "Exit codes: 0 the trial ran as planned, whatever it found; 
                      ended, another \
 program changed a setting) or something could not be restored; 2 and 3 as 'stallscope help' lists them, before \
 anything is \
-changed; 130 interrupted. Every exit restores the settings; after kill -9 a watchdog process does within 2 s.";
+changed; 130 interrupted. Every exit restores the settings; after kill -9 a watchdog process restores them within 2 s.";
 
 /// Options of `trial`.
 #[derive(Debug, Clone, Args)]
@@ -29,30 +29,30 @@ pub struct TrialArgs {
     /// repeated.
     #[arg(long, value_name = "FILE=VALUE", value_parser = setting, help_heading = "Trial")]
     pub set: Vec<(String, String)>,
-    /// Command that applies a change; --revert undoes it, and must succeed also where nothing was applied. Both are run
-    /// by sh at each switch, for at most 30 s.
+    /// Command that applies a change. --revert undoes it, and must succeed even if nothing was applied. sh runs them at
+    /// each switch, for at most 30 s.
     #[arg(long, value_name = "CMD", requires = "revert", help_heading = "Trial")]
     pub apply: Option<String>,
     /// Command that reverts --apply.
     #[arg(long, value_name = "CMD", requires = "apply", help_heading = "Trial")]
     pub revert: Option<String>,
     /// Test the first remedies of `explain --what-if RUN` that can be applied live, one after another, and show the
-    /// predicted beside the measured effect. The run must be of this boot.
+    /// predicted beside the measured effect. The run must have been recorded since the last boot.
     #[arg(long, value_name = "RUN", conflicts_with_all = ["set", "apply"], help_heading = "Trial")]
     pub from: Option<PathBuf>,
-    /// Number of remedies of --from to test.
+    /// Number of remedies to test with --from.
     #[arg(long, value_name = "N", default_value_t = 2, requires = "from", help_heading = "Trial")]
     pub first: usize,
     /// Length of a period, including its wash-out.
     #[arg(long, value_name = "T", default_value = "10s", value_parser = positive_duration, help_heading = "Trial")]
     pub period: u64,
-    /// Time after each switch that is excluded.
+    /// Time excluded after each switch.
     #[arg(long, value_name = "T", default_value = "2s", value_parser = parse_duration, help_heading = "Trial")]
     pub wash_out: u64,
     /// Number of periods, in blocks of four (ABBA or BAAB at random) [default: 40; at least 24 for a verdict].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(4..=100_000), help_heading = "Trial")]
     pub periods: Option<u32>,
-    /// Length of the trial in place of --periods: as many blocks as fit.
+    /// Length of the trial, instead of --periods: as many blocks as fit.
     #[arg(long = "for", value_name = "T", value_parser = positive_duration, conflicts_with = "periods", help_heading = "Trial")]
     pub lasting: Option<u64>,
     /// Revert and end when this condition holds: psi:io>60%, counter:NAME>N/s (both over 2 s), 5s (a stall), or p99>2x

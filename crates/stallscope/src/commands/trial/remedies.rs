@@ -27,7 +27,7 @@ pub(super) fn try_remedies(args: &TrialArgs, from: &Path, context: &Context<'_>)
     let candidates = candidates(&advice, args, context);
     if candidates.is_empty() {
         return Err(Failure::usage(format_args!(
-            "{}: no remedy that fits can be tried live; `stallscope explain --what-if {}` lists what would help",
+            "{}: no applicable remedy can be tried live; `stallscope explain --what-if {}` lists what would help",
             from.display(),
             from.display()
         )));

@@ -27,8 +27,8 @@ pub struct FlightArgs {
     /// `psi:io>40%`, `counter:NAME>N/s`. May be repeated. SIGUSR1 always saves the ring.
     #[arg(long, value_name = "CONDITION", requires = "ring")]
     pub on_stall: Vec<Condition>,
-    /// Run PROGRAM for each saved run. Its only argument is the run directory, also in STALLSCOPE_RUN;
-    /// STALLSCOPE_REASON holds the reason; of other variables it gets PATH and LANG.
+    /// Run PROGRAM for each saved run. Its only argument is the run directory; its environment has STALLSCOPE_RUN (the
+    /// same directory), STALLSCOPE_REASON, PATH and LANG.
     #[arg(long, value_name = "PROGRAM", requires = "ring")]
     pub on_stall_exec: Option<OsString>,
     /// Time to keep recording after a stall before it is saved.

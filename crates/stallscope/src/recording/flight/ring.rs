@@ -250,7 +250,7 @@ impl Ring {
         }
         if removed.len() > old {
             if state.figures.dropped_early == 0 {
-                let text = "slices of the ring are deleted early: more do not fit (--ring-size, or the disk)";
+                let text = "slices of the ring are deleted early: there is no room for more (--ring-size, or the disk)";
                 state.news.push(text.to_owned());
             }
             state.figures.dropped_early += (removed.len() - old) as u64;

@@ -58,10 +58,10 @@ impl NodeClock {
         let begin = offset(&self.begin);
         match (&self.end, self.drift_ppm()) {
             (Some(end), Some((ppm, error))) => format!(
-                "clock of node {name}: {begin} at the begin, {} at the end: drift {ppm:.2} ppm (± {error:.2})",
+                "clock of node {name}: {begin} at the start, {} at the end: drift {ppm:.2} ppm (± {error:.2})",
                 offset(end)
             ),
-            _ => format!("clock of node {name}: {begin} at the begin, not measured at the end"),
+            _ => format!("clock of node {name}: {begin} at the start, not measured at the end"),
         }
     }
 }
