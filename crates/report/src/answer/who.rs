@@ -25,7 +25,7 @@ fn many(part: &Part<'_>, longest: Option<&Stall>) -> Line {
     let line = line.say(" in total");
     let line = match part.again_ns() {
         again_ns if part.share_of(again_ns) < LEAST => line,
-        again_ns => line.say(" (").time(again_ns).say(" of it in servers that the others waited for)"),
+        again_ns => line.say(" (").time(again_ns).say(" of it in processes that the others waited for)"),
     };
     match longest {
         Some(stall) => line.say("; the longest ").and(Some(lasted(stall))).say(": ").and(Some(named(stall))),

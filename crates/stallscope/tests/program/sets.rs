@@ -157,7 +157,7 @@ fn what_a_set_lacks_is_said_by_every_reader() {
     // Rank 0 died.
     set.describe(|set| set["is_final"] = false.into());
     let text = run(&format!("show {}", set.words())).expect_code(1).stdout;
-    assert!(text.contains("rank 0 did not come to its end"), "{text}");
+    assert!(text.contains("rank 0 did not finish"), "{text}");
     set.describe(|_| {});
     run(&format!("check {}", set.words())).expect_code(0);
 }

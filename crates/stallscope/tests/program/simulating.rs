@@ -145,7 +145,7 @@ fn an_impossible_simulation_is_one_error_line() {
         assert!(ended.error().contains(message) && ended.error().trim().lines().count() == 1, "{}", ended.error());
     }
     let listed = run("simulate osc --list").expect_code(0);
-    assert!(listed.stdout.contains("rpc_pages") && listed.stdout.contains("default: "));
+    assert!(listed.stdout.contains("rpc_pages") && listed.stdout.contains("[a count, default 256; "));
 }
 
 const SWEEP: &str = r#"

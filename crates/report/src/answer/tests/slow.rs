@@ -165,7 +165,7 @@ fn the_wait_of_a_client_and_of_its_server_is_said_once() {
     let answer = Answer::of(&explanation, &Advice::default());
     assert_eq!(answer.headline.text(), "psql's syncs waited 5.00 s for the disk");
     let says =
-        "2 operations took at least 100 ms, 9.00 s in total (4.00 s of it in servers that the others waited for); ";
+        "2 operations took at least 100 ms, 9.00 s in total (4.00 s of it in processes that the others waited for); ";
     assert!(texts(&answer.who)[0].starts_with(says), "{:?}", answer.who);
 }
 

@@ -107,7 +107,7 @@ fn the_page_shows_the_answer_with_its_pictures_on_one_screen() {
     assert!(of_command.as_str().is_some_and(|text| text.starts_with("python3 waited 3.34 s")), "{of_command}");
     browser.evaluate("document.querySelectorAll('.switch button')[1].click()");
     let of_machine = browser.evaluate(headline);
-    assert!(of_machine.as_str().is_some_and(|text| text.contains(" waited 7.55 s")), "{of_machine}");
+    assert!(of_machine.as_str().is_some_and(|text| text.contains(" waited 6.97 s")), "{of_machine}");
     assert_eq!(browser.evaluate("document.querySelectorAll('.tall .row').length"), json!(7), "all are listed");
     assert_eq!(browser.errors, [""; 0]);
 }
@@ -115,7 +115,7 @@ fn the_page_shows_the_answer_with_its_pictures_on_one_screen() {
 /// Every number of the text is in the document, with its kind.
 #[test]
 fn the_document_has_the_answer_with_its_values() {
-    let (_folder, run) = recorded("truth-culprit-of-script");
+    let (_folder, run) = recorded("truth-culprit-of-limit");
     let document = Running::start_with(&["explain", "--json", &run]).wait().expect_code(0).document();
     let answer = &document["answer"];
     let headline = &answer["headline"];
