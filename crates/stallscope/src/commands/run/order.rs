@@ -10,10 +10,9 @@ use crate::commands::run::request::RunArgs;
 /// before it is named.
 pub fn workload_first(words: &[OsString]) -> Vec<OsString> {
     let mut words = words.to_vec();
-    if words.get(1).is_some_and(|command| command == "run") {
-        if let Some(at) = workload_at(&words[2..]) {
-            words[2..=2 + at].rotate_right(1);
-        }
+    let is_run = words.get(1).is_some_and(|command| command == "run");
+    if let Some(at) = is_run.then(|| workload_at(&words[2..])).flatten() {
+        words[2..=2 + at].rotate_right(1);
     }
     words
 }
