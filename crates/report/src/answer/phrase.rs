@@ -176,7 +176,8 @@ fn limit(reason: &Reason<'_>, advice: Option<&Advice>, full: bool) -> Line {
     let line = Line::of(begin).and(reason.culprit.and_then(|culprit| rate(culprit, advice)));
     let line = line.say(direction(reason, advice)).say("limit");
     let Some(culprit) = reason.culprit.filter(|_| full) else { return line };
-    match (place_of(culprit), disk_of(culprit)) {
+    // Memory was filled in a memory cgroup: the limit may be that of another one.
+    match (place_of(culprit).filter(|_| !culprit.evicts), disk_of(culprit)) {
         (Some(place), _) if !reason.is_own_fault() => line.say(" of ").name(place),
         (_, Some(disk)) => line.say(" on ").name(disk),
         (Some(place), None) => line.say(" of ").name(place),

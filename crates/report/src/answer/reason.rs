@@ -161,7 +161,12 @@ impl Reason<'_> {
 
     /// Whether the root blocker is the only victim, and lost that time to itself.
     pub(super) fn is_own_fault(&self) -> bool {
-        let is_most = |culprit: &Culprit| culprit.time_ns as f64 >= self.time_ns as f64 * MOST;
+        // It is listed for each cause, and for the memory that it filled.
+        let of_same = |culprit: &Culprit| {
+            let same = self.part.culprits.iter().filter(|other| other.task == culprit.task);
+            same.map(|other| other.own_ns).sum::<u64>()
+        };
+        let is_most = |culprit: &Culprit| of_same(culprit) as f64 >= self.time_ns as f64 * MOST;
         let is_only_victim = |culprit: &Culprit| {
             let groups = self.part.groups();
             let mut large = groups.iter().filter(|group| self.part.share_of(group.wall_ns) >= LEAST);

@@ -49,6 +49,11 @@ fn a_limit_that_a_neighbour_used_up() {
     explanation.culprits[0].cgroup = Some(format!("/{}.service", "x".repeat(70)));
     let says = "PostgreSQL's commits waited 33.0 s for the 6.00 MiB/s write limit that tar used up";
     assert_eq!(headline(&explanation, &limited()), says);
+    // It is another cgroup whose memory was filled.
+    explanation.culprits[0].evicts = true;
+    let says = "PostgreSQL's commits waited 33.0 s for the 6.00 MiB/s write limit on loop0 that tar used up";
+    assert_eq!(headline(&explanation, &limited()), says);
+    explanation.culprits[0].evicts = false;
     // Its own fault.
     explanation.culprits[0].task = Some(task("postgres", 7));
     explanation.culprits[0].own_ns = 33 * S;
