@@ -1,7 +1,10 @@
 //! Output streams, and what they can show.
 
+use std::fs::File;
 use std::io::{self, IsTerminal, Write};
 use std::os::fd::AsFd;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::failure::in_words;
@@ -71,9 +74,14 @@ impl Screen {
         }
     }
 
-    /// Prints a line while something goes on, unless quiet. Between lines of a command it says whose it is.
+    /// Prints a line while something goes on, unless quiet. Between lines of a command it says whose it is; a line that
+    /// the command has not ended is ended, where both write to a file.
     pub fn news(&self, text: &str) {
-        let prefix = if self.is_shared { "stallscope: " } else { "" };
+        let prefix = match self.is_shared {
+            true if is_within_line(Path::new("/proc/self/fd/2")) => "\nstallscope: ",
+            true => "stallscope: ",
+            false => "",
+        };
         self.remark(&format!("{prefix}{text}"));
     }
 
@@ -168,6 +176,17 @@ fn print_aside(text: &str) {
     let _ = print_to(io::stderr(), &guarded(text));
 }
 
+/// Whether a regular file ends within a line. What a terminal or a pipe got last cannot be read.
+fn is_within_line(path: &Path) -> bool {
+    let last = || {
+        let length = std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file)?.len();
+        let mut last = [b'\n'];
+        File::open(path).ok()?.read_exact_at(&mut last, length.checked_sub(1)?).ok()?;
+        Some(last[0])
+    };
+    last().is_some_and(|last| last != b'\n')
+}
+
 fn print_to(mut stream: impl Write, text: &str) -> io::Result<()> {
     stream.write_all(text.as_bytes()).and_then(|()| stream.flush())
 }
@@ -195,4 +214,20 @@ fn style_of(stream: &(impl IsTerminal + AsFd)) -> Style {
 fn terminal_width(stream: &impl AsFd) -> Option<usize> {
     let size = rustix::termios::tcgetwinsize(stream).ok()?;
     (size.ws_col > 0).then_some(usize::from(size.ws_col))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_within_line;
+
+    #[test]
+    fn a_line_that_was_not_ended_is_seen() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("log");
+        for (text, expected) in [("", false), ("a\n", false), ("a\nb", true)] {
+            std::fs::write(&file, text).unwrap();
+            assert_eq!(is_within_line(&file), expected, "{text:?}");
+        }
+        assert!(!is_within_line("/dev/null".as_ref()) && !is_within_line(folder.path()));
+    }
 }
