@@ -1,9 +1,11 @@
-//! An event's bytes → its fields as text, in the words of ftrace and perf, which [`crate::import_text`] and the readers
-//! of block traces know.
+//! An event's bytes → its fields, by the layout that its kernel describes.
 
 use std::fmt::Write as _;
 
+use model::block::DeviceNumber;
+
 use crate::event_formats::{EventFormat, EventFormats, Field, FieldKind, number};
+use crate::event_words::{EventFields, one_line, state_letters};
 
 /// An event's bytes with their layout.
 pub(crate) struct Event<'a> {
@@ -19,14 +21,6 @@ impl<'a> Event<'a> {
         Some(Event { bytes, format: formats.get(id)?, is_big_endian: formats.is_big_endian })
     }
 
-    pub(crate) fn system(&self) -> &'a str {
-        &self.format.system
-    }
-
-    pub(crate) fn name(&self) -> &'a str {
-        &self.format.name
-    }
-
     pub(crate) fn format(&self) -> &'a EventFormat {
         self.format
     }
@@ -36,102 +30,8 @@ impl<'a> Event<'a> {
         self.field(name).map(|field| field.offset)
     }
 
-    /// Writes the fields. `None` where one is missing that the event must have.
-    pub(crate) fn write(&self, text: &mut String) -> Option<()> {
-        match (self.system(), self.name()) {
-            ("sched", "sched_switch") => self.switch(text),
-            ("block", name) => self.block(name, text),
-            ("raw_syscalls", "sys_enter") => write!(text, "NR {} ()", self.signed("id")?).ok(),
-            ("raw_syscalls", "sys_exit") => write!(text, "NR {} = {}", self.signed("id")?, self.signed("ret")?).ok(),
-            _ => {
-                self.pairs(text);
-                Some(())
-            }
-        }
-    }
-
-    fn switch(&self, text: &mut String) -> Option<()> {
-        let (prev, prev_pid, prev_prio) =
-            (self.text("prev_comm")?, self.signed("prev_pid")?, self.signed("prev_prio")?);
-        let (next, next_pid, next_prio) =
-            (self.text("next_comm")?, self.signed("next_pid")?, self.signed("next_prio")?);
-        let bits = self.signed("prev_state")? as u64;
-        let letters = self.format.states.iter().filter(|(bit, _)| *bit != 0 && bits & bit == *bit);
-        let letters: Vec<&str> = letters.map(|(_, letter)| letter.as_str()).collect();
-        // A bit without a letter: it was preempted.
-        let state = if letters.is_empty() { "R".to_owned() } else { letters.join("|") };
-        write!(
-            text,
-            "prev_comm={prev} prev_pid={prev_pid} prev_prio={prev_prio} prev_state={state} ==> \
-             next_comm={next} next_pid={next_pid} next_prio={next_prio}"
-        )
-        .ok()
-    }
-
-    /// `8,0 WS 4096 () 2048 + 8 [dd]`; the completion of a request has its error in place of the name.
-    fn block(&self, name: &str, text: &mut String) -> Option<()> {
-        // Those of plugs have no device, those of buffers no direction.
-        let Some((device, direction)) = self.unsigned("dev").zip(self.text("rwbs")) else {
-            self.pairs(text);
-            return Some(());
-        };
-        let _ = write!(text, "{},{} {direction} ", device >> 20, device & 0xf_ffff);
-        if let Some(bytes) = self.unsigned("bytes") {
-            let _ = write!(text, "{bytes} ");
-        }
-        if name.starts_with("block_rq_") {
-            text.push_str("() ");
-        }
-        let _ = write!(text, "{} ", self.unsigned("sector")?);
-        if let Some(new_sector) = self.unsigned("new_sector") {
-            let _ = write!(text, "/ {new_sector} [{}]", self.text("comm")?);
-            return Some(());
-        }
-        let _ = write!(text, "+ {} ", self.unsigned("nr_sector")?);
-        if let (Some(device), Some(sector)) = (self.unsigned("old_dev"), self.unsigned("old_sector")) {
-            let _ = write!(text, "<- ({},{}) {sector}", device >> 20, device & 0xf_ffff);
-            return Some(());
-        }
-        match self.signed("error").or_else(|| self.signed("errors")) {
-            Some(error) => write!(text, "[{error}]").ok(),
-            None if name == "block_rq_requeue" => write!(text, "[0]").ok(),
-            None => write!(text, "[{}]", self.text("comm")?).ok(),
-        }
-    }
-
-    /// `key=value` of all fields that are numbers or text.
-    fn pairs(&self, text: &mut String) {
-        for field in &self.format.fields {
-            let separator = if text.is_empty() || text.ends_with(' ') { "" } else { " " };
-            let _ = match field.kind {
-                FieldKind::Number if field.is_signed => {
-                    self.number_of(field).map(|value| write!(text, "{separator}{}={value}", field.name))
-                }
-                FieldKind::Number => {
-                    self.number_of(field).map(|value| write!(text, "{separator}{}={}", field.name, value as u64))
-                }
-                FieldKind::Other => None,
-                FieldKind::Text | FieldKind::TextAtEnd => {
-                    self.text_of(field).map(|value| write!(text, "{separator}{}={value}", field.name))
-                }
-            };
-        }
-    }
-
     fn field(&self, name: &str) -> Option<&'a Field> {
         self.format.fields.iter().find(|field| field.name == name)
-    }
-
-    fn signed(&self, name: &str) -> Option<i64> {
-        self.field(name).and_then(|field| self.number_of(field))
-    }
-
-    pub(crate) fn unsigned(&self, name: &str) -> Option<u64> {
-        self.signed(name).map(|value| value as u64)
-    }
-
-    pub(crate) fn text(&self, name: &str) -> Option<String> {
-        self.field(name).and_then(|field| self.text_of(field))
     }
 
     fn bytes_of(&self, offset: usize, size: usize) -> Option<&'a [u8]> {
@@ -162,53 +62,47 @@ impl<'a> Event<'a> {
     }
 }
 
-/// Writes the line of an event. `None`, and no line: it lacks a field.
-pub(crate) fn write_line(
-    text: &mut String,
-    name: &str,
-    tid: i32,
-    cpu: u32,
-    at_ns: u64,
-    event: &Event<'_>,
-) -> Option<()> {
-    let mut fields = String::new();
-    event.write(&mut fields)?;
-    let (seconds, rest_ns) = (at_ns / 1_000_000_000, at_ns % 1_000_000_000);
-    let (system, event) = (event.system(), event.name());
-    writeln!(text, "{name} {tid} [{cpu:03}] {seconds}.{rest_ns:09}: {system}:{event}: {fields}").ok()
-}
-
-/// Text without what would end a line.
-pub(crate) fn one_line(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).chars().map(|letter| if letter.is_control() { '?' } else { letter }).collect()
-}
-
-/// Lines that were made of events, and are read in parts.
-#[derive(Default)]
-pub(crate) struct UnreadText {
-    /// The lines, to which more are added once they are read.
-    pub text: String,
-    at: usize,
-}
-
-impl UnreadText {
-    pub(crate) fn is_read(&self) -> bool {
-        self.at == self.text.len()
+impl EventFields for Event<'_> {
+    fn system(&self) -> &str {
+        &self.format.system
     }
 
-    /// Makes room for the next lines in the same memory.
-    pub(crate) fn clear(&mut self) {
-        self.at = 0;
-        self.text.clear();
+    fn name(&self) -> &str {
+        &self.format.name
     }
 
-    /// Fills the buffer as far as there is text. Returns the bytes.
-    pub(crate) fn read(&mut self, buffer: &mut [u8]) -> usize {
-        let rest = &self.text.as_bytes()[self.at..];
-        let length = buffer.len().min(rest.len());
-        buffer[..length].copy_from_slice(&rest[..length]);
-        self.at += length;
-        length
+    fn signed(&self, name: &str) -> Option<i64> {
+        self.field(name).and_then(|field| self.number_of(field))
+    }
+
+    fn text(&self, name: &str) -> Option<String> {
+        self.field(name).and_then(|field| self.text_of(field))
+    }
+
+    fn device(&self, name: &str) -> Option<DeviceNumber> {
+        self.signed(name).map(|number| DeviceNumber(number as u32))
+    }
+
+    fn state(&self, bits: u64) -> String {
+        state_letters(bits, self.format.states.iter().map(|(bit, letter)| (*bit, letter.as_str())))
+    }
+
+    fn pairs(&self, text: &mut String) {
+        for field in &self.format.fields {
+            let separator = if text.is_empty() || text.ends_with(' ') { "" } else { " " };
+            let _ = match field.kind {
+                FieldKind::Number if field.is_signed => {
+                    self.number_of(field).map(|value| write!(text, "{separator}{}={value}", field.name))
+                }
+                FieldKind::Number => {
+                    self.number_of(field).map(|value| write!(text, "{separator}{}={}", field.name, value as u64))
+                }
+                FieldKind::Other => None,
+                FieldKind::Text | FieldKind::TextAtEnd => {
+                    self.text_of(field).map(|value| write!(text, "{separator}{}={value}", field.name))
+                }
+            };
+        }
     }
 }
 
@@ -217,10 +111,11 @@ mod tests {
     use super::Event;
     use crate::event_formats::EventFormats;
     use crate::event_formats::tests::{SWITCH, stored};
+    use crate::event_words::write_fields;
 
     fn text(formats: &EventFormats, bytes: &[u8]) -> String {
         let mut text = String::new();
-        Event::new(bytes, formats).unwrap().write(&mut text).unwrap();
+        write_fields(&Event::new(bytes, formats).unwrap(), &mut text).unwrap();
         text
     }
 
@@ -245,7 +140,7 @@ mod tests {
             assert_eq!(text(&formats, &switch(state)), expected.replace("state=D", &format!("state={letters}")));
         }
         let mut cut = String::new();
-        assert!(Event::new(&switch(2)[..50], &formats).unwrap().write(&mut cut).is_none());
+        assert!(write_fields(&Event::new(&switch(2)[..50], &formats).unwrap(), &mut cut).is_none());
     }
 
     #[test]

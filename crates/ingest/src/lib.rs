@@ -37,10 +37,13 @@
 mod block_requests;
 mod event_formats;
 mod event_text;
+mod event_words;
 mod kernel_symbols;
 mod perf_check;
 mod perf_data;
 mod perf_sample;
+mod perfetto;
+mod protobuf;
 mod rows;
 mod run_writer;
 mod scheduler;
@@ -57,6 +60,7 @@ mod waits;
 
 pub use kernel_symbols::{KernelSymbols, build_id};
 pub use perf_data::{HostKernel, PerfDataText};
+pub use perfetto::{PerfettoText, is_perfetto};
 pub use rows::{OffCpuState, Operation, Wait, WaitEnd};
 pub use run_writer::RunWriter;
 pub use scheduler::{Scheduler, Switch, Wakeup};

@@ -10,7 +10,8 @@ use linux_perf_data::linux_perf_event_reader::{EventRecord, RawData, RecordType}
 use linux_perf_data::{DsoKey, Endianness, Feature, PerfFile, PerfFileReader, PerfFileRecord, PerfRecordIter};
 
 use crate::event_formats::EventFormats;
-use crate::event_text::{Event, UnreadText, one_line, write_line};
+use crate::event_text::Event;
+use crate::event_words::{UnreadText, one_line, write_line};
 use crate::kernel_symbols::KernelSymbols;
 use crate::perf_check::{check, damaged};
 use crate::perf_sample::Sample;

@@ -59,8 +59,14 @@ impl TextContents {
     /// Events that an import does not use, by name.
     pub fn unused(&self) -> Vec<&str> {
         let is_used = |name: &str| {
-            const USED: [&str; 5] =
-                ["sched_switch", "sched_waking", "sched_wakeup", "sched_wakeup_new", "sched_process_exit"];
+            const USED: [&str; 6] = [
+                "sched_switch",
+                "sched_waking",
+                "sched_wakeup",
+                "sched_wakeup_new",
+                "sched_blocked_reason",
+                "sched_process_exit",
+            ];
             let begins = ["block_", "sys_", "<stack", "kernel_stack", "<user", "user_stack"];
             USED.contains(&name) || begins.iter().any(|begin| name.starts_with(begin)) || is_signal(name)
         };

@@ -23,6 +23,11 @@ pub(crate) enum Meaning<'a> {
         call: Call<'a>,
     },
     CallEnds,
+    /// The function that a task slept in.
+    SleptIn {
+        tid: u32,
+        function: &'a str,
+    },
     /// A request or bio has completed.
     Completion,
     Other,
@@ -40,6 +45,7 @@ pub(crate) fn meaning<'a>(line: &TextLine<'a>) -> Meaning<'a> {
         "sched_switch" => switch(line.fields),
         "sched_waking" => woken(line.fields).map(|tid| Meaning::Wakeup { tid, is_waking: true }),
         "sched_wakeup" | "sched_wakeup_new" => woken(line.fields).map(|tid| Meaning::Wakeup { tid, is_waking: false }),
+        "sched_blocked_reason" => slept_in(line.fields),
         "sched_process_exit" => Some(Meaning::Exit { tid: line.tid }),
         "block_rq_complete" | "block_bio_complete" => Some(Meaning::Completion),
         "sys_enter" => number(line.fields).map(|number| Meaning::CallBegins { call: Call::Number(number) }),
@@ -86,6 +92,15 @@ fn switch(fields: &str) -> Option<Meaning<'_>> {
     let (_, prev_tid) = task(prev)?;
     let (name, next_tid) = task(next)?;
     Some(Meaning::Switch { prev_tid, prev_state: state(prev_state.trim()), next: (next_tid, name) })
+}
+
+/// Of Android's kernels: `pid=7 iowait=1 caller=folio_wait_bit_common+0x1b0/0x300`
+fn slept_in(fields: &str) -> Option<Meaning<'_>> {
+    let function = value(fields, "caller")?;
+    let function = &function[..function.find(['+', '/']).unwrap_or(function.len())];
+    let is_name = function.starts_with(|letter: char| letter.is_ascii_alphabetic() || letter == '_');
+    let tid = value(fields, "pid")?.parse().ok()?;
+    is_name.then_some(Meaning::SleptIn { tid, function })
 }
 
 fn woken(fields: &str) -> Option<u32> {
@@ -143,6 +158,11 @@ mod tests {
         assert_eq!(of("sys_fsync(fd: 3)"), Meaning::CallBegins { call: Call::Name("fsync") });
         assert_eq!(of("sys_fsync -> 0x0"), Meaning::CallEnds);
         assert_eq!(of("syscalls:sys_enter_fsync: fd: 0x3"), Meaning::CallBegins { call: Call::Name("fsync") });
+        assert_eq!(
+            of("sched_blocked_reason: pid=9 iowait=1 caller=folio_wait_bit_common+0x1b0/0x300"),
+            Meaning::SleptIn { tid: 9, function: "folio_wait_bit_common" }
+        );
+        assert_eq!(of("sched_blocked_reason: pid=9 caller=12 io_wait=1"), Meaning::Other);
         assert_eq!(of("ext4_sync_file_enter: dev 7,0"), Meaning::Other);
     }
 }

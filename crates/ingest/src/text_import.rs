@@ -131,6 +131,7 @@ impl<'a, 'b> Import<'a, 'b> {
             Meaning::Exit { tid } => self.scheduler.exit(event.at_ns, tid, &mut self.ended),
             Meaning::CallBegins { call } => self.begin_call(event, call),
             Meaning::CallEnds => self.end_call(event.tid, event.at_ns),
+            Meaning::SleptIn { tid, function } => self.slept_in(tid, function),
             Meaning::Completion => self.complete(event),
             Meaning::Other => self.signal(&line),
         }
@@ -225,6 +226,14 @@ impl<'a, 'b> Import<'a, 'b> {
             self.scheduler.waking(&wakeup, &mut self.ended);
         } else {
             self.scheduler.wakeup(&wakeup, &mut self.ended);
+        }
+    }
+
+    /// All that is known of a stack, said when the task is woken.
+    fn slept_in(&mut self, tid: u32, function: &str) {
+        if self.asleep.get(&tid).is_none_or(|(stack, _)| stack.is_none()) {
+            let stack = self.stack(&[function.to_owned()]);
+            self.asleep.entry(tid).or_default().0 = stack;
         }
     }
 

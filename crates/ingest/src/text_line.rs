@@ -25,13 +25,19 @@ pub(crate) struct TextLine<'a> {
 pub(crate) fn event(line: &str) -> Option<TextLine<'_>> {
     let (time_at, end, at_ns) = time(line)?;
     let context = &line[..time_at];
-    let rest = line[end..].trim_start();
+    let rest = without_period(line[end..].trim_start());
     let (comm, tid, cpu) = task(context)?;
     let name_end = rest.find(|c: char| c.is_whitespace() || c == '(').unwrap_or(rest.len());
     let (name, fields) = rest.split_at(name_end);
     let name = name.trim_end_matches(':');
     let name = name.rsplit_once(':').map_or(name, |(_, name)| name);
     (!name.is_empty()).then_some(TextLine { at_ns, cpu, tid, comm, name, fields: fields.trim() })
+}
+
+/// perf may put an event's period before it.
+fn without_period(rest: &str) -> &str {
+    let period = rest.split_once(' ').filter(|(number, _)| number.bytes().all(|byte| byte.is_ascii_digit()));
+    period.map_or(rest, |(_, rest)| rest.trim_start())
 }
 
 /// `SECONDS.FRACTION:` behind the CPU: where it begins and ends, in ns.
@@ -144,6 +150,7 @@ mod tests {
         );
         check("dd   123/124 [001]   100.000010:    sched:sched_switch: x", "dd", 124, "sched_switch", "x");
         check("perf 13108 [001]  100.000010: block:block_rq_issue: 8,0", "perf", 13108, "block_rq_issue", "8,0");
+        check("dd 123 [001] 100.000010:          1 block:block_rq_issue: 8,0", "dd", 123, "block_rq_issue", "8,0");
         check("  dd-123 [001] .....  100.000010: sys_fsync(fd: 3)", "dd", 123, "sys_fsync", "(fd: 3)");
         check(":-1    -1 [001]   100.000010:  sched:sched_waking: x", "", NO_TASK, "sched_waking", "x");
         check(":-1  9/-1 [001]   100.000010:  sched:sched_waking: x", "", NO_TASK, "sched_waking", "x");

@@ -7,7 +7,8 @@ use std::fmt::Write as _;
 use std::io::{self, Read, Seek};
 
 use crate::event_formats::{EventFormat, number};
-use crate::event_text::{Event, UnreadText, write_line};
+use crate::event_text::Event;
+use crate::event_words::{EventFields, UnreadText, write_line};
 use crate::perf_check::damaged;
 
 mod codec;

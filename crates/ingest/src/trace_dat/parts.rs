@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use super::codec::Codec;
 use super::page::PageLayout;
 use crate::event_formats::{EventFormats, Stored};
-use crate::event_text::one_line;
+use crate::event_words::one_line;
 use crate::kernel_symbols::KernelSymbols;
 
 /// Tasks whose names are known.

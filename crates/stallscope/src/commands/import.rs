@@ -24,8 +24,8 @@ use crate::ui::screen::Screen;
 /// Options of `import`.
 #[derive(Debug, Args)]
 pub struct ImportArgs {
-    /// A perf.data, a trace.dat, or events as text: ftrace's trace, 'trace-cmd report', 'perf script'; - for standard
-    /// input.
+    /// A perf.data, a trace.dat, a trace of Perfetto, or events as text: ftrace's trace, 'trace-cmd report', 'perf
+    /// script'; - for standard input. Compressed ones (gzip, zstd) are decompressed.
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
     /// Run directory to write; must be empty or not exist [default: stallscope-runs/TIME-import].

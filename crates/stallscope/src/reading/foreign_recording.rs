@@ -1,11 +1,12 @@
-//! Recordings of other tools as text: ftrace's, and what a `perf.data` and a `trace.dat` hold.
+//! Recordings of other tools as text: ftrace's, and what a `perf.data`, a `trace.dat` and a trace of Perfetto hold.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Cursor, Read, Seek};
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
-use ingest::{HostKernel, KernelSymbols, PerfDataText, TraceDatText};
+use flate2::read::MultiGzDecoder;
+use ingest::{HostKernel, KernelSymbols, PerfDataText, PerfettoText, TraceDatText};
 
 use crate::ui::failure::Failure;
 
@@ -14,6 +15,10 @@ const MOST_OF_INPUT: u64 = 1 << 30;
 /// Begins of recordings that are no text.
 const PERF: [&[u8]; 2] = [b"PERFILE2", b"2ELIFREP"];
 const TRACE_CMD: &[u8] = b"\x17\x08Dtracing";
+const GZIP: &[u8] = b"\x1f\x8b";
+const ZSTD: &[u8] = b"\x28\xb5\x2f\xfd";
+/// What is read to recognise a recording.
+const BEGIN: u64 = 4096;
 /// Stacks hold addresses; functions are named by the kernel that they are of.
 const OTHER_KERNEL: &str = "this kernel is not the one that was recorded, or hides its addresses, so that functions \
                             have no names: on that machine, as root, \
@@ -35,6 +40,7 @@ enum Format {
     Text,
     PerfData,
     TraceDat,
+    Perfetto,
 }
 
 impl Format {
@@ -42,6 +48,7 @@ impl Format {
         match () {
             () if PERF.iter().any(|magic| begin.starts_with(magic)) => Format::PerfData,
             () if begin.starts_with(TRACE_CMD) => Format::TraceDat,
+            () if ingest::is_perfetto(begin) => Format::Perfetto,
             () => Format::Text,
         }
     }
@@ -62,18 +69,33 @@ impl ForeignRecording {
         let name = path.display().to_string();
         let unreadable = |error| Failure::path(&error, format_args!("{name}: cannot read: {error}"));
         let bytes = if path == Path::new("-") {
-            let mut bytes = Vec::new();
-            std::io::stdin().lock().take(MOST_OF_INPUT + 1).read_to_end(&mut bytes).map_err(unreadable)?;
-            if bytes.len() as u64 > MOST_OF_INPUT {
-                return Err(Failure::usage("standard input has more than 1 GiB: write it to a file, and name that"));
-            }
-            Source::Memory(bytes.into())
+            let bytes = read_at_most(std::io::stdin().lock()).map_err(unreadable)?;
+            let too_long = "standard input has more than 1 GiB: write it to a file, and name that";
+            Source::Memory(bytes.ok_or_else(|| Failure::usage(too_long))?)
         } else {
             Source::File(symbols::open(path).map_err(unreadable)?)
         };
         let mut recording = ForeignRecording { name, bytes, format: Format::Text };
+        recording.expand()?;
         recording.format = Format::of(&recording.begin()?);
         Ok(recording)
+    }
+
+    /// A compressed recording is held decompressed.
+    fn expand(&mut self) -> Result<(), Failure> {
+        let begin = self.begin()?;
+        let bytes = self.again()?;
+        let bytes = match () {
+            () if begin.starts_with(GZIP) => read_at_most(MultiGzDecoder::new(bytes)),
+            () if begin.starts_with(ZSTD) => zstd::Decoder::new(bytes).and_then(read_at_most),
+            () => return Ok(()),
+        };
+        let name = &self.name;
+        let bytes =
+            bytes.map_err(|error| Failure::path(&error, format_args!("{name}: cannot decompress it: {error}")))?;
+        let too_long = || Failure::usage(format_args!("{name}: has more than 1 GiB decompressed: decompress it first"));
+        self.bytes = Source::Memory(bytes.ok_or_else(too_long)?);
+        Ok(())
     }
 
     /// Why its stacks have no names, if so.
@@ -82,6 +104,8 @@ impl ForeignRecording {
             Format::Text => None,
             Format::PerfData => (!self.perf_data()?.names_functions()).then_some(OTHER_KERNEL),
             Format::TraceDat => (!self.trace_dat()?.names_functions()).then_some(NO_FUNCTIONS),
+            // It has no stacks, which is said.
+            Format::Perfetto => None,
         })
     }
 
@@ -91,6 +115,7 @@ impl ForeignRecording {
             Format::Text => Box::new(self.again()?),
             Format::PerfData => Box::new(self.perf_data()?),
             Format::TraceDat => Box::new(self.trace_dat()?),
+            Format::Perfetto => Box::new(self.perfetto()?),
         })
     }
 
@@ -102,15 +127,14 @@ impl ForeignRecording {
     /// Whether a file is a recording that is no text.
     pub fn is_binary(path: &Path) -> bool {
         let mut begin = Vec::new();
-        let file = symbols::open(path).and_then(|file| file.take(16).read_to_end(&mut begin));
+        let file = symbols::open(path).and_then(|file| file.take(BEGIN).read_to_end(&mut begin));
         file.is_ok() && Format::of(&begin) != Format::Text
     }
 
-    fn begin(&mut self) -> Result<[u8; 16], Failure> {
-        let mut begin = [0; 16];
-        let mut bytes = self.again()?;
-        // A shorter source is neither.
-        let _ = bytes.read_exact(&mut begin);
+    fn begin(&mut self) -> Result<Vec<u8>, Failure> {
+        let mut begin = Vec::new();
+        // What cannot be read is reported where it is needed.
+        let _ = self.again()?.take(BEGIN).read_to_end(&mut begin);
         Ok(begin)
     }
 
@@ -122,6 +146,11 @@ impl ForeignRecording {
     fn trace_dat(&mut self) -> Result<TraceDatText<Box<dyn Bytes>>, Failure> {
         let bytes = self.again()?;
         TraceDatText::open(bytes).map_err(|error| self.failed("trace.dat", &error))
+    }
+
+    fn perfetto(&mut self) -> Result<PerfettoText<BufReader<Box<dyn Bytes>>>, Failure> {
+        let bytes = BufReader::new(self.again()?);
+        PerfettoText::open(bytes).map_err(|error| self.failed("trace of Perfetto", &error))
     }
 
     fn failed(&self, kind: &str, error: &std::io::Error) -> Failure {
@@ -137,6 +166,13 @@ impl ForeignRecording {
             Source::Memory(bytes) => Ok(Box::new(Cursor::new(bytes.clone()))),
         }
     }
+}
+
+/// `None`: it has more.
+fn read_at_most(source: impl Read) -> std::io::Result<Option<Arc<[u8]>>> {
+    let mut bytes = Vec::new();
+    source.take(MOST_OF_INPUT + 1).read_to_end(&mut bytes)?;
+    Ok((bytes.len() as u64 <= MOST_OF_INPUT).then(|| bytes.into()))
 }
 
 /// The kernel's symbols. Whether they have addresses depends on the privileges of the process that opens them.
