@@ -28,7 +28,7 @@ pub enum TraceError {
     /// The content is not a block trace.
     #[error(
         "{path}: not a block trace; supported are blktrace's binary files, the ftrace blk tracer's output, blkparse's \
-         default text, \
+         default text (without -f), \
          block tracepoints as text (trace_pipe, trace-cmd report, perf script), biosnoop's tables and published CSV \
          traces, plain or \
          compressed with zstd or gzip"

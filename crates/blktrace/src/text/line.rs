@@ -4,6 +4,8 @@
 //!   7,2    1  2857.135002985 14344  Q  WS 598208 + 2080 [dd]                   ftrace, blk_classic
 //!   dd-14344 [001] .....  2857.135003:   7,2    Q  WS 598208 + 2080 [dd]       ftrace
 //!   dd-14344 [001] .....  2857.135003:   7,2   /a/b Q  WS 598208 + 2080 [dd]   ftrace, with the cgroup's name
+//!   dd-14344   1....  2857.135003: block_getrq: ...                            trace-cmd report -l
+//!   dd-14344   1....    12us+: block_getrq: ...                                ftrace, latency-format
 //!
 //! Columns are separated by white space, so a major of three digits, which has no space before it, parses like any
 //! other.
@@ -112,15 +114,23 @@ fn parse_blkparse(device: DeviceNumber, mut words: Words<'_>) -> Line<'_> {
 /// ftrace's line: its own columns end with `SECONDS.MICROSECONDS:`.
 fn parse_ftrace(line: &[u8]) -> Option<Line<'_>> {
     let mut words = Words { rest: line };
-    let time_ns = loop {
+    let (time_ns, context) = loop {
+        let context = line[..line.len() - words.rest.len()].trim_ascii();
         let word = words.next()?;
         if let Some(time) = word.strip_suffix(b":").and_then(time_ns) {
-            break time;
+            break (time, context);
+        }
+        if let Some(time) = since_begin(word, &mut words) {
+            break (time, context);
         }
     };
-    let context = &line[..line.len() - words.rest.len()];
-    let (pid, cpu) = ftrace_context(context)?;
-    let first = words.next()?;
+    // 'perf script -F time,event,trace' has no context.
+    let (pid, cpu) = if context.is_empty() { (0, 0) } else { ftrace_context(context)? };
+    let mut first = words.next()?;
+    // The period of an event, which perf may add.
+    if number(first).is_some() {
+        first = words.next()?;
+    }
     if let Some(name) = first.strip_suffix(b":") {
         let event = BlockEvent { cpu, pid, ..BlockEvent::new(time_ns, Action::Queue, DeviceNumber(0)) };
         return Some(match tracepoint::parse(name, event, words.rest) {
@@ -141,8 +151,32 @@ fn parse_ftrace(line: &[u8]) -> Option<Line<'_>> {
     Some(parse_action(event, 0, words))
 }
 
-/// Thread and CPU from `name-PID [CPU] flags`; the name may contain anything.
+/// The time of the latency format, in us since the first event: `12us :`, and `12us+:` or `12us!:` before a delay.
+fn since_begin(word: &[u8], words: &mut Words<'_>) -> Option<u64> {
+    let digits = word.iter().position(|byte| !byte.is_ascii_digit())?;
+    let time_ns = number(&word[..digits])?.checked_mul(1000)?;
+    match &word[digits..] {
+        b"us" => (words.next()? == b":").then_some(time_ns),
+        [b'u', b's', _, b':'] => Some(time_ns),
+        _ => None,
+    }
+}
+
+/// Thread and CPU from `name-PID [CPU] flags` or `name-PID  CPUflags`; the name may contain anything.
 fn ftrace_context(context: &[u8]) -> Option<(u32, u32)> {
+    latency_context(context).or_else(|| bracketed_context(context))
+}
+
+/// `name-PID  1d.s2`: the flags follow the CPU at once.
+fn latency_context(context: &[u8]) -> Option<(u32, u32)> {
+    let at = context.iter().rposition(u8::is_ascii_whitespace)?;
+    let (task, flags) = (context[..at].trim_ascii_end(), &context[at + 1..]);
+    let digits = flags.iter().position(|byte| !byte.is_ascii_digit())?;
+    let dash = task.iter().rposition(|&byte| byte == b'-')?;
+    Some((number(&task[dash + 1..])? as u32, number(&flags[..digits])? as u32))
+}
+
+fn bracketed_context(context: &[u8]) -> Option<(u32, u32)> {
     let close = context.iter().rposition(|&byte| byte == b']')?;
     let open = context[..close].iter().rposition(|&byte| byte == b'[')?;
     let cpu = number(&context[open + 1..close])?;
@@ -198,6 +232,8 @@ fn parse_tail<'a>(event: &mut BlockEvent, tail: &'a [u8]) -> Option<(Option<&'a 
     let mut words = Words { rest: after_class(tail) };
     let first = words.next().unwrap_or_default();
     let has_extent = match number(first) {
+        // Columns that somebody chose (`blkparse -f`) may mean anything.
+        Some(_) if Words { rest: words.rest }.next().is_some_and(|word| number(word).is_some()) => return None,
         Some(value) => {
             parse_extent(event, value, &mut words);
             true
@@ -237,5 +273,32 @@ mod tests {
             assert!(matches!(parse(line.as_bytes()), Line::Lost { cpu: 1, events } if events == expected), "{line}");
         }
         assert!(matches!(parse(b"abcd efgh"), Line::Unreadable));
+    }
+
+    #[test]
+    fn a_line_has_its_time_task_and_cpu_in_each_form() {
+        let event = "block_rq_issue: 259,0 R 4096 () 2048 + 8 [dd]";
+        for (context, expected) in [
+            ("  dd-4711    [003] ...1.  100.000010: ", (100_000_010_000, 4711, 3)),
+            ("  dd-4711   3...1  100.000010: ", (100_000_010_000, 4711, 3)),
+            ("  a b-4711    3d.s2    12us+: ", (12_000, 4711, 3)),
+            ("  dd-4711   13....    12us : ", (12_000, 4711, 13)),
+            ("dd 4711 [003] 100.000010:          1 block:", (100_000_010_000, 4711, 3)),
+            ("   100.000010:  block:", (100_000_010_000, 0, 0)),
+        ] {
+            let line = format!("{context}{event}");
+            let Line::Event(found) = parse(line.as_bytes()) else { panic!("{line}") };
+            let found = found.event;
+            assert_eq!((found.time_ns, found.pid, found.cpu), expected, "{line}");
+            assert_eq!((found.sector, found.bytes), (2048, 4096), "{line}");
+        }
+    }
+
+    #[test]
+    fn columns_of_a_format_of_ones_own_are_not_read() {
+        assert!(matches!(parse(b"8,0 3 1 0.000000000 4711 Q R 2048 + 8 [dd]"), Line::Event(_)));
+        for line in ["8,0 3 1 0.000000000 4711 Q R 2048 8 dd", "8,0 3 2 0.000000000 0 C R 2048 8 [0]"] {
+            assert!(matches!(parse(line.as_bytes()), Line::Unreadable), "{line}");
+        }
     }
 }
