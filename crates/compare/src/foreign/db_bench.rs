@@ -36,7 +36,7 @@ pub(super) fn runs(text: &str) -> Runs {
         if let Some((name, us, rest)) = found {
             add_benchmark(run, name, us, rest);
             histogram = Some(Histogram { name, lines: 0, median: None });
-        } else {
+        } else if !line.is_empty() {
             histogram = histogram.and_then(|histogram| histogram.line(line, run));
             run.facts.extend(condition(line));
         }

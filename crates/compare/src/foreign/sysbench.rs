@@ -61,6 +61,9 @@ fn read_line(line: &str, run: &mut RunFigures) {
     if let Some((requests, _)) = leading_number(line).filter(|(_, rest)| rest.trim() == "Requests/sec executed") {
         add(run, "requests_per_s", "/s", Better::Higher, requests);
     }
+    if let Some(bytes_per_s) = transferred(line) {
+        add(run, "bytes_per_s", "bytes/s", Better::Higher, bytes_per_s);
+    }
     run.facts.extend(version(line).map(|version| Fact::new("sysbench version", version)));
     if let Some((label, value)) = line.split_once(" per ").filter(|_| line.starts_with("Number of IO requests")) {
         run.facts.push(Fact::new("sysbench requests", format!("{label} per {value}")));
@@ -74,6 +77,14 @@ fn read_line(line: &str, run: &mut RunFigures) {
     } else if let Some((number, rest)) = leading_number(value) {
         of_label(label, number, rest.trim(), run);
     }
+}
+
+/// Of 0.4, whose `Mb` are MiB: `Read 937.5Mb  Written 625Mb  Total transferred 1.5259Gb  (15.625Mb/sec)`
+fn transferred(line: &str) -> Option<f64> {
+    const UNITS: [(&str, f64); 4] = [("b", 1.0), ("Kb", 1024.0), ("Mb", MIB), ("Gb", 1024.0 * MIB)];
+    let (_, rate) = line.split_once("Total transferred ")?.1.split_once('(')?;
+    let (number, unit) = leading_number(rate.strip_suffix("/sec)")?)?;
+    UNITS.iter().find(|(known, _)| *known == unit).map(|(_, bytes)| number * bytes)
 }
 
 fn of_label(label: &str, number: f64, unit: &str, run: &mut RunFigures) {
