@@ -13,6 +13,7 @@ mod dump_rules;
 mod frame;
 mod header;
 mod holder;
+mod journal;
 mod prefix;
 mod reader;
 mod relation;

@@ -5,6 +5,7 @@
 /// ```text
 /// [  123.456] text        [Fri Nov  5 21:02:26 2021] text        [  +0.000004] text        <6>[ 1.0] text
 /// Sep  7 16:36:18 host kernel: [5359680.372082] text             Dec  7 10:12:34 host 6,3873,1349697082,-;text
+/// <3>1 2024-05-01T10:00:00.1+00:00 host kernel - - - text
 /// ```
 pub(crate) fn message(line: &str) -> &str {
     let mut line = line.trim_end_matches(['\r', '\n']);
@@ -21,10 +22,12 @@ pub(crate) fn message(line: &str) -> &str {
     line
 }
 
-/// `... kernel: text`
+/// `... kernel: text`, and of RFC 5424 `... kernel - - - text`
 fn without_source(line: &str) -> Option<&str> {
-    let at = line.find("kernel: ").filter(|at| *at < 120)?;
-    Some(&line[at + "kernel: ".len()..])
+    ["kernel: ", " kernel - - - "].into_iter().find_map(|source| {
+        let at = line.find(source).filter(|at| *at < 120)?;
+        Some(&line[at + source.len()..])
+    })
 }
 
 /// `[  123.456] text`, with a level `<6>` before and a CPU or thread `[T12]` behind.
@@ -62,6 +65,7 @@ mod tests {
         check("[Fri Nov  5 21:02:26 2021] a", "a");
         check("[  +0.000004]  </TASK>", " </TASK>");
         check("<6>[   12.5][T123] a", "a");
+        check("<3>1 2024-05-01T10:00:00.100000+00:00 node7 kernel - - -  schedule+0x1/0x2", " schedule+0x1/0x2");
         check("Sep  7 16:36:18 server kernel: [5359680.372082] INFO: x", "INFO: x");
         check("Mar 25 16:49:08 dws07 kernel:  fuse_wait+0x62/0x90 [fuse]", " fuse_wait+0x62/0x90 [fuse]");
         check(

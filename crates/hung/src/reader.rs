@@ -8,6 +8,7 @@ use crate::dump::{Dump, Holder, Sign, Task};
 use crate::frame::{Frame, frame};
 use crate::header::{Header, header};
 use crate::holder::{Held, held, holder};
+use crate::journal::{continued, entry, interrupted};
 use crate::prefix::message;
 use crate::sign::sign_of;
 
@@ -20,6 +21,8 @@ const APART: u32 = 24;
 #[derive(Debug, Default)]
 pub struct Reader {
     dump: Dump,
+    /// A line that another message interrupted.
+    begun: Option<String>,
     /// The task whose stack is read.
     task: Option<Task>,
     /// Functions that the unwinder does not vouch for, in place of a stack without others.
@@ -39,6 +42,20 @@ impl Reader {
         if line.len() > LONGEST {
             return;
         }
+        let line = line.trim_end_matches(['\r', '\n']);
+        if let Some(text) = entry(line) {
+            return text.lines().for_each(|line| self.text(line));
+        }
+        if let Some((begun, other)) = interrupted(line) {
+            self.begun = Some(begun.to_owned());
+            return self.text(other);
+        }
+        let (begun, line) = continued(self.begun.take(), line, message(line) == line);
+        begun.into_iter().for_each(|begun| self.text(&begun));
+        self.text(&line);
+    }
+
+    fn text(&mut self, line: &str) {
         let message = message(line);
         if let Some(holder) = holder(message) {
             self.add_holder(holder);
@@ -60,6 +77,7 @@ impl Reader {
 
     /// The dump.
     pub fn finish(mut self) -> Dump {
+        self.begun.take().into_iter().for_each(|begun| self.text(&begun));
         self.finish_task();
         self.add_locks();
         self.dump

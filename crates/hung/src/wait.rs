@@ -58,6 +58,7 @@ pub(crate) fn wait_of(task: &Task) -> Option<Wait> {
     let begin = frames.iter().position(|frame| !sleeps(frame)).unwrap_or(frames.len());
     let sleeping = &frames[..begin];
     let callers: Vec<&str> = frames[begin..].iter().copied().filter(|frame| !any(WRAPPERS, frame)).collect();
+    let callers = from_freeze(&callers);
     let innermost = callers.first()?;
     let sleep = if task.sleeps_on_lock() {
         Sleep::Lock
@@ -68,11 +69,19 @@ pub(crate) fn wait_of(task: &Task) -> Option<Wait> {
     };
     let reclaim = callers.iter().position(|frame| any(RECLAIM, frame));
     // Within reclaim, what it waits for; where that is nothing known, memory.
-    let inner = reclaim.map_or(&callers[..], |at| &callers[..at]);
+    let inner = reclaim.map_or(callers, |at| &callers[..at]);
     let of_module = || (sleep != Sleep::Lock).then(|| module_of(task, innermost)).flatten();
-    let found = classified(inner, sleep).or_else(|| classified(&callers, sleep)).or_else(of_module);
+    let found = classified(inner, sleep).or_else(|| classified(callers, sleep)).or_else(of_module);
     let (class, what, function) = found.unwrap_or_else(|| unclassified(sleep, innermost));
     Some(Wait { class, what, function, for_lock: sleep == Sleep::Lock, in_reclaim: reclaim.is_some() })
+}
+
+/// Stacks in logs have both functions of the lock that freezing takes: where the outer one's caller says that it is
+/// that lock, from there on.
+fn from_freeze<'a, 'b>(callers: &'b [&'a str]) -> &'b [&'a str] {
+    let outer = callers.strip_prefix(&["percpu_rwsem_wait"]).filter(|rest| rest.starts_with(&["__percpu_down_read"]));
+    let is_frozen = |rest: &&[&str]| waits_of_dump(rest).iter().any(|wait| wait.at == 0 && wait.cause == Cause::Frozen);
+    outer.filter(is_frozen).unwrap_or(callers)
 }
 
 /// What puts a task to sleep.

@@ -4,7 +4,8 @@ use crate::{Dump, Reader, advice, analyze};
 
 fn read(text: &str) -> Dump {
     let mut reader = Reader::default();
-    text.lines().for_each(|line| reader.line(line));
+    // As a program reads them, with their ends.
+    text.split_inclusive('\n').for_each(|line| reader.line(line));
     reader.finish()
 }
 
@@ -26,6 +27,40 @@ fn a_report_of_a_hung_task() {
     assert_eq!((task.title(), task.state, task.blocked_s), ("jbd2/sda-8/103".into(), Some('D'), Some(120)));
     assert_eq!(task.frames, ["__schedule", "schedule", "jbd2_journal_commit_transaction"]);
     assert_eq!(dump.signs[0].of, "requests that timed out");
+}
+
+/// Each holds the same stack: of a journal, and of a console on which another CPU printed within a line.
+#[test]
+fn a_stack_is_whole_whatever_carries_it() {
+    let plain = "INFO: task nfsd:17206 blocked for more than 120 seconds.\n\
+                 nfsd            D    0 17206      2 0x00000000\nCall Trace:\n \
+                 schedule+0x30/0x80\n schedule_preempt_disabled+0x9/0x10\n mutex_lock+0x12/0x30\n\
+                 \x20btrfs_file_write_iter+0x6a/0x4a0 [btrfs]\n";
+    let journal: String =
+        plain.lines().map(|line| format!("{{\"PRIORITY\":\"3\",\"MESSAGE\":\"{line}\"}}\n")).collect();
+    let console: String = plain.lines().map(|line| format!("[ 1038.300119] {line}\n")).collect();
+    let console = console.replace("schedule_preempt", "sched[ 1043.444164] serial8250: too much work\nule_preempt");
+    for text in [plain, &journal, &console] {
+        let dump = read(text);
+        let [task] = &dump.tasks[..] else { panic!("{dump:?}") };
+        let expected = ["schedule", "schedule_preempt_disabled", "mutex_lock", "btrfs_file_write_iter"];
+        assert_eq!((task.title(), &task.frames[..]), ("nfsd/17206".into(), &expected.map(str::to_owned)[..]), "{text}");
+    }
+}
+
+/// A log has both functions of the lock that freezing takes, a recorded stack none of them.
+#[test]
+fn the_caller_of_a_lock_says_what_it_protects() {
+    let root = |caller: &str| {
+        let text = format!(
+            "task:a state:D stack:0 pid:1 ppid:1\n schedule+0x1/0x2\n percpu_rwsem_wait+0x1/0x2\n \
+             __percpu_down_read+0x1/0x2\n {caller}+0x1/0x2\n ksys_write+0x1/0x2\n"
+        );
+        let analysis = analyze(&read(&text));
+        (analysis.roots[0].class.name(), analysis.roots[0].what.clone())
+    };
+    assert_eq!(root("vfs_write"), ("halted", "thaw of the file system".to_owned()));
+    assert_eq!(root("cpus_read_lock"), ("lock", "system-wide lock".to_owned()));
 }
 
 #[test]
