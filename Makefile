@@ -4,8 +4,8 @@ PREFIX ?= /usr/local
 CARGO ?= cargo
 PROGRAM := target/release/stallscope
 
-.PHONY: all demo build mpi fleet ballista test test-fleet test-vm test-distro torture campaign fuzz lint corpus bench \
-    whatif-bench page generated pictures install dist clean
+.PHONY: all demo build mpi fleet ballista test test-fleet test-mpi test-vm test-distro torture campaign fuzz lint \
+    corpus bench whatif-bench page generated pictures install dist clean
 
 all: build
 
@@ -34,10 +34,21 @@ fleet:
 	$(CARGO) build --manifest-path fleet/Cargo.toml --release --locked
 	install -D -m 755 fleet/target/release/stallscope-fleet target/release/stallscope-fleet
 
-# Its tests: the optimized engine, which is compiled once for both: with the generator in one call, it would have other
-# features.
-test-fleet: fleet
-	$(CARGO) test --manifest-path fleet/Cargo.toml --release --locked
+# Its tests, of the optimized engine, which is compiled once for both: with the generator in one call, it would have
+# other features. FLEET_PROFILE=dev: of an engine that is not optimized.
+FLEET_PROFILE ?= release
+test-fleet:
+	@scripts/need build dist
+	$(if $(filter release,$(FLEET_PROFILE)),@$(MAKE) fleet)
+	@scripts/test-fleet $(FLEET_PROFILE)
+
+# The program with ranks, as the tests have built the rest of it, on this machine and on network namespaces of it.
+test-mpi:
+	@scripts/need build mpi
+	$(CARGO) build --locked --workspace --bins --features stallscope/mpi
+	install -m 755 target/debug/stallscope target/debug/stallscope-mpi
+	@scripts/test-mpi target/debug/stallscope-mpi
+	@scripts/test-mpi-set target/debug/stallscope-mpi
 
 # A cluster of Ballista, which fleet/tests/engines.py compares with other engines: a build of its own again, of all of
 # the engine.
@@ -80,7 +91,7 @@ lint:
 	@scripts/need build lint
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
-	$(CARGO) clippy --package stallscope --test torture --test vm --locked -- -D warnings
+	$(CARGO) clippy --workspace --test torture --test vm --locked -- -D warnings
 	$(CARGO) clippy --manifest-path fuzz/Cargo.toml --bins --locked -- -D warnings
 	$(CARGO) xtask tidy
 	$(CARGO) xtask deny
@@ -137,7 +148,8 @@ install: build
 	install -m 644 target/generated/_stallscope $(DESTDIR)$(PREFIX)/share/zsh/site-functions/
 	install -m 644 target/generated/stallscope.fish $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/
 
-# Make a release: a static program in an archive and in a Debian package. It is a separate build and takes minutes.
+# Make a release: a static program in an archive and in a Debian package, and stallscope-fleet in others. They are
+# separate builds and take many minutes.
 dist:
 	@scripts/need build dist
 	@scripts/dist

@@ -14,7 +14,8 @@ pub fn fleet_program(user: &str) -> Result<PathBuf, Failure> {
     let program = this.with_file_name(FLEET);
     if !program.is_file() {
         return Err(Failure::usage(format_args!(
-            "'{user}' needs {FLEET}, which is not installed; 'make fleet' in the sources builds it and puts it at {}",
+            "'{user}' needs {FLEET}, which is not installed; install the package {FLEET}, or build it with 'make \
+             fleet' in the sources, which puts it at {}",
             program.display()
         )));
     }
