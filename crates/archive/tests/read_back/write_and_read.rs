@@ -184,7 +184,7 @@ fn what_is_not_a_run_is_refused_by_name() {
     assert!(message.ends_with("not a run directory: run.json is missing"), "{message}");
     fs::write(dir.path().join("run.json"), serde_json::to_vec(&description()).unwrap()).unwrap();
     let message = Run::open(dir.path()).unwrap_err().to_string();
-    assert!(message.contains("its journal is missing, which lists the rows that count"), "{message}");
+    assert!(message.contains("its journal is missing, and a run cannot be read without it"), "{message}");
 }
 
 #[test]
