@@ -32,7 +32,7 @@ pub(crate) struct Stack {
     pub(crate) kernel_thread: bool,
     /// Of a kernel worker: the function of its work.
     pub(crate) work: Option<Name>,
-    /// A kernel worker has done a work, and lets those go on who flush it.
+    /// A kernel worker has done a work, and wakes the tasks that flush it.
     pub(crate) follows_work: bool,
     /// It waits until a kernel worker has done a work.
     pub(crate) flushes: bool,

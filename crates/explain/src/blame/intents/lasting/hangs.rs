@@ -65,8 +65,8 @@ fn is_kept(index: &RunIndex, known: &StallRecord, next: &StallRecord) -> bool {
     both.is_some_and(|(its_ns, next_ns)| next_ns >= its_ns / 2)
 }
 
-/// Whether the recorded command hardly waited for anything but the end of a time, of what has ended. What hangs to the
-/// end of such a recording is one of the hangs that it was made to see.
+/// Whether the recorded command slept for a time, or waited for a child that did, in nearly all of its waits that have
+/// ended. A wait that lasts to the end is one of the hangs that such a recording is made to show.
 pub(crate) fn command_is_clock(index: &RunIndex) -> bool {
     let sleeps = |row: &Row| index.does(row, system_call::traits::SLEEPS | system_call::traits::WAITS_FOR_CHILD);
     let waits = index.rows.iter().filter(|row| row.watched && row.kind == StallKind::OffCpu);
