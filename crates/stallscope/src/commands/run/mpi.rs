@@ -61,14 +61,14 @@ pub(super) fn run(request: RunRequest) -> Result<Exit, Failure> {
     let link = Link::new(world);
     if link.rank() != 0 {
         let done = other(request, link, ranks, &interrupt);
-        leave_mpi(universe, &done);
+        leave_mpi(universe, &done, &interrupt);
         return done;
     }
     let output = request.args.recording.output.clone();
     let only_figures = output.json || request.args.format == Format::Native;
     let screen = Screen::new(output.json, output.quiet);
     let done = first(request, link, ranks, &interrupt, &screen);
-    leave_mpi(universe, &done.as_ref().map(|(outcome, _)| outcome.exit));
+    leave_mpi(universe, &done.as_ref().map(|(outcome, _)| outcome.exit), &interrupt);
     let (outcome, set) = done?;
     if let Some(directory) = outcome.directory.as_ref().filter(|_| !only_figures)
         && !set.is_some_and(|set| explained_set::print_brief(&set, &screen))
