@@ -45,7 +45,7 @@ fn main() -> ExitCode {
             }
         },
         Err(failure) => {
-            screen::error(&failure.to_string());
+            failure.say();
             failure.exit.into()
         }
     }

@@ -4,6 +4,8 @@ use std::fmt;
 use std::io;
 use std::process::{ExitCode, ExitStatus};
 
+use crate::ui::screen;
+
 /// Exit codes, as documented in the manual.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exit {
@@ -110,6 +112,22 @@ pub(super) fn in_words(message: &str) -> String {
         };
     }
     words + rest
+}
+
+impl Failure {
+    /// The same without its message, if that has been printed: then only the exit code is left.
+    #[cfg(feature = "mpi")]
+    pub fn unless_said(self, said: Option<&str>) -> Failure {
+        let is_said = said.is_some_and(|said| in_words(said) == self.message);
+        Failure { message: if is_said { String::new() } else { self.message }, ..self }
+    }
+
+    /// Prints the message, if there is one.
+    pub fn say(&self) {
+        if !self.message.is_empty() {
+            screen::error(&self.message);
+        }
+    }
 }
 
 impl fmt::Display for Failure {

@@ -105,6 +105,8 @@ fn first(
     let leading = Leading::new(link, ranks, NodeClock::default(), set);
     let done = leading.begin_set(interrupt).and_then(|()| leading.perform(request, plan, out, interrupt, screen));
     let done = leading.end_set(done, screen);
+    leading.let_go(&done.as_ref().err().map(ToString::to_string));
+    let done = done.map_err(|failure| failure.unless_said(leading.leaders.borrow().said()));
     leading.end_all(&done, interrupt);
     for (name, clock) in leading.leaders.borrow().clocks() {
         screen.remark(&clock.sentence(&name));
@@ -270,16 +272,15 @@ impl Leading {
         say_to_all(&leaders.link, &Message::Leave);
     }
 
-    /// Rank 0 lets all ranks go, or ends those that do not answer: they would hold MPI's end up.
+    /// Rank 0 ends those that do not answer: they would hold MPI's end up.
     fn end_all(&self, done: &Result<Outcome, Failure>, interrupt: &Interrupt) {
-        self.let_go(&done.as_ref().err().map(ToString::to_string));
         if self.wait_until_all_are_gone() {
             return;
         }
         let exit = match done {
             Ok(outcome) => outcome.exit,
             Err(failure) => {
-                crate::ui::screen::error(&failure.to_string());
+                failure.say();
                 failure.exit
             }
         };

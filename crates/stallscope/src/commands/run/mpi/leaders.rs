@@ -12,6 +12,7 @@ use super::figures::NodeRows;
 use super::link::Link;
 use super::message::Message;
 use super::ranks::Ranks;
+use crate::ui::screen;
 
 /// Time from the last node's message to the common start: the start must reach all nodes before.
 const COUNTDOWN_NS: u64 = 10_000_000;
@@ -37,6 +38,8 @@ pub(super) struct Leaders {
     said_ready: Option<u32>,
     said_ended: Option<u32>,
     failure: Option<String>,
+    /// The failure that rank 0 has shown.
+    said: Option<String>,
     /// Whether the load of this node or of another one has failed.
     has_failed: bool,
     /// Leaders that were given up.
@@ -47,6 +50,7 @@ pub(super) struct Leaders {
     heard: BTreeMap<i32, Instant>,
     last_alive: Option<Instant>,
     last_look: Option<Instant>,
+    last_watch: Option<Instant>,
     pub(super) gone: BTreeSet<i32>,
     pub(super) may_leave: bool,
     /// What other leaders' figures are made of.
@@ -67,12 +71,14 @@ impl Leaders {
             said_ready: None,
             said_ended: None,
             failure: None,
+            said: None,
             has_failed: false,
             silent: BTreeSet::new(),
             is_served: false,
             heard: BTreeMap::new(),
             last_alive: None,
             last_look: None,
+            last_watch: None,
             gone: BTreeSet::new(),
             may_leave: false,
             figures: BTreeMap::new(),
@@ -150,6 +156,11 @@ impl Leaders {
 
     /// A failure of this node or of another one, which all must know.
     fn fails(&mut self, from: Option<i32>, why: String) {
+        // The launcher may end this process before its run has ended.
+        if self.is_first() && self.said.is_none() {
+            screen::error(&why);
+            self.said = Some(why.clone());
+        }
         self.has_failed = true;
         let message = Message::Failed { why: why.clone() };
         if self.is_first() {
@@ -177,6 +188,10 @@ impl Leaders {
                 false => self.link.send(0, &Message::Alive),
             }
         }
+        // Held up itself, this process has not listened: what the others sent meanwhile may still be on its way.
+        if self.last_watch.replace(Instant::now()).is_some_and(|last| last.elapsed() > ALIVE_EVERY) {
+            self.heard.values_mut().for_each(|heard| *heard = Instant::now());
+        }
         let silent = self.heard.iter().find(|(_, heard)| heard.elapsed() > SILENCE).map(|(leader, _)| *leader);
         if let Some(leader) = silent {
             self.heard.remove(&leader);
@@ -193,6 +208,11 @@ impl Leaders {
                 self.gone.insert(rank);
             }
         }
+    }
+
+    /// The failure that was shown.
+    pub(super) fn said(&self) -> Option<&str> {
+        self.said.as_deref()
     }
 
     /// Whether the load of some node has failed.
