@@ -15,7 +15,7 @@ use model::damage::Damage;
 use model::event::{Ending, RunEvent};
 use model::loss_kind::UNDESCRIBED_METRICS;
 use model::run::RunDescription;
-use model::stall::{StackRecord, TaskRecord, Traced};
+use model::stall::{StackRecord, StallKind, TaskRecord, Traced};
 use model::time::Moment;
 use model::user_stack::UserFrameRecord;
 
@@ -50,8 +50,9 @@ pub fn merge(
     };
     let writer = Writer::create(dir, description, unsynced)?;
     let mut copy = Copy { writer, joined: Joined::default(), written: WrittenOnce::default(), now };
-    for slice in slices {
-        copy.slice(&slice);
+    let mut slices = slices.into_iter().peekable();
+    while let Some(slice) = slices.next() {
+        copy.slice(&slice, slices.peek().is_none());
     }
     copy.writer.event(RunEvent::Ended { at_ns: now.monotonic_ns, how: Ending::Done });
     let closed = copy.writer.close(now)?;
@@ -99,11 +100,11 @@ impl WrittenOnce {
 }
 
 impl Copy {
-    fn slice(&mut self, slice: &Run) {
+    fn slice(&mut self, slice: &Run, is_last: bool) {
         self.metrics(slice);
         self.rows(slice.intervals(), |writer, rows| writer.intervals(rows));
         self.rows(slice.operations(), |writer, rows| writer.operations(rows));
-        self.traced(slice);
+        self.traced(slice, is_last);
         for events in slice.events().chunks(EVENTS_AT_ONCE) {
             events.iter().for_each(|event| self.event(event.clone()));
             self.flush();
@@ -140,8 +141,12 @@ impl Copy {
         }
     }
 
-    fn traced(&mut self, slice: &Run) {
-        self.rows(slice.stalls(), |writer, stalls| writer.traced(&mut Traced { stalls, ..Traced::default() }));
+    /// What lasts when a slice ends may have ended in the next one.
+    fn traced(&mut self, slice: &Run, is_last: bool) {
+        self.rows(slice.stalls(), |writer, mut stalls| {
+            stalls.retain(|row| is_last || row.kind != StallKind::LastingWait);
+            writer.traced(&mut Traced { stalls, ..Traced::default() });
+        });
         self.rows(slice.requests(), |writer, requests| writer.traced(&mut Traced { requests, ..Traced::default() }));
         self.rows(slice.request_intervals(), |writer, request_intervals| {
             writer.traced(&mut Traced { request_intervals, ..Traced::default() });

@@ -1,5 +1,5 @@
 use model::metric::{MetricChange, MetricDescriptor, MetricId, SampleHeader, Semantics, Unit};
-use model::stall::{StallKind, StallRecord};
+use model::stall::{Awaits, StallKind, StallRecord};
 use model::time::Moment;
 use proptest::prelude::*;
 
@@ -185,6 +185,44 @@ fn slow_calls_and_uninterruptible_waits_meet_a_stall_condition() {
         reported,
         [(0, 7 * SECOND, "fsync of /mnt/x by dd/7 took 6.00 s"), (1, 31 * SECOND, "dd/7 was blocked for 30.0 s"),]
     );
+}
+
+#[test]
+fn a_task_that_another_one_keeps_waiting_is_reported_once_per_wait() {
+    let waits = |tid: u32, since_s: u64, state: u32, awaits: Option<Awaits>, by: Option<u32>| StallRecord {
+        state: Some(state),
+        awaits,
+        holder_tid: by,
+        ..StallRecord::new(StallKind::LastingWait, tid, since_s * SECOND, 100 * SECOND)
+    };
+    let (asleep, stopped) = (1, 4);
+    let mut watch = ConditionWatch::new(vec![condition("5s")]);
+    let mut reported = |now_s: u64, waits: &[StallRecord]| {
+        watch.lasting_waits(now_s * SECOND, waits, |_| None).into_iter().map(|met| met.reason).collect::<Vec<_>>()
+    };
+    let for_lock = waits(7, 10, asleep, Some(Awaits::Lock), Some(8));
+    let holder = waits(8, 10, asleep, Some(Awaits::Child), Some(9));
+    assert_eq!(reported(14, &[for_lock.clone(), holder.clone()]), [""; 0]);
+    assert_eq!(reported(15, &[for_lock.clone(), holder.clone()]), ["task 7 has waited for task 8 for 5.00 s"]);
+    assert_eq!(reported(17, &[for_lock.clone(), holder]), [""; 0]);
+    let again = StallRecord { start_ns: 18 * SECOND, ..for_lock };
+    assert_eq!(reported(23, std::slice::from_ref(&again)), ["task 7 has waited for task 8 for 5.00 s"]);
+    // A client of a server that works, or waits for a request itself, may wait for what is to come.
+    let client = waits(2, 10, asleep, Some(Awaits::Answer), Some(3));
+    let server = |state, awaits, by| waits(3, 10, state, awaits, by);
+    assert_eq!(reported(30, std::slice::from_ref(&client)), [""; 0]);
+    assert_eq!(reported(31, &[client.clone(), server(asleep, Some(Awaits::Message), Some(2))]), [""; 0]);
+    let behind = "task 2 has waited for task 3 for 22.0 s";
+    assert_eq!(reported(32, &[client.clone(), server(stopped, None, None)]), [behind]);
+    assert_eq!(reported(33, &[]), [""; 0]);
+    let proxy = server(asleep, Some(Awaits::Answer), Some(4));
+    let last = waits(4, 31, 2, None, None);
+    // A wait lasts as long as what it is for.
+    assert_eq!(reported(34, &[client.clone(), proxy.clone(), last.clone()]), [""; 0]);
+    assert_eq!(reported(36, &[client, proxy, last]).len(), 2);
+    // Two that wait for each other's answer.
+    let [one, two] = [(5, 6), (6, 5)].map(|(tid, by)| waits(tid, 10, asleep, Some(Awaits::Answer), Some(by)));
+    assert_eq!(reported(37, &[one, two]), [""; 0]);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use model::metric::{MetricChange, MetricDescriptor, SampleHeader};
 use model::quantity::Nanoseconds;
-use model::stall::{StallKind, StallRecord};
+use model::stall::{Awaits, StallKind, StallRecord};
 
 use super::condition::{Condition, shown};
 use super::rate::{Rate, WINDOW_NS};
@@ -13,6 +13,10 @@ use super::rate::{Rate, WINDOW_NS};
 const UNINTERRUPTIBLE: u32 = 0x2;
 /// The kernel's `TASK_NOLOAD`: an idle kernel thread that waits for work, not for a device.
 const NO_LOAD: u32 = 0x400;
+/// `__TASK_STOPPED | __TASK_TRACED | TASK_FROZEN`: it goes on when another task says so.
+const STOPPED: u32 = 0x4 | 0x8 | 0x8000;
+/// Tasks through which a wait is followed.
+const FOLLOWED: usize = 8;
 
 /// A stall that meets a condition.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,6 +48,8 @@ pub struct ConditionWatch {
     rates: Vec<Rate>,
     /// Start of the reported wait of each blocked task.
     blocked: HashMap<u32, u64>,
+    /// When the wait of each task that is kept waiting was seen last, of those that were reported.
+    kept_waiting: HashMap<u32, u64>,
 }
 
 impl ConditionWatch {
@@ -55,7 +61,7 @@ impl ConditionWatch {
     /// The same with counters over another time than ten seconds.
     pub fn with_window(conditions: Vec<Condition>, window_ns: u64) -> ConditionWatch {
         let rates = conditions.iter().map(|_| Rate::over(window_ns)).collect();
-        ConditionWatch { conditions, window_ns, rates, blocked: HashMap::new() }
+        ConditionWatch { conditions, window_ns, rates, blocked: HashMap::new(), kept_waiting: HashMap::new() }
     }
 
     /// The conditions.
@@ -135,6 +141,34 @@ impl ConditionWatch {
         met
     }
 
+    /// Adds what threads wait for at `now_ns` that have not been woken, all of it: rows of the kind `LastingWait`. Those
+    /// count that are kept waiting: for a lock or room that another task has, or for one that cannot go on. A wait is
+    /// reported once.
+    pub fn lasting_waits(
+        &mut self,
+        now_ns: u64,
+        waits: &[StallRecord],
+        name_of: impl Fn(u32) -> Option<String>,
+    ) -> Vec<Met> {
+        let before = std::mem::take(&mut self.kept_waiting);
+        let by_task: HashMap<u32, &StallRecord> = waits.iter().map(|wait| (wait.tid, wait)).collect();
+        let kept = |wait: &StallRecord| Some((wait.tid, wait.holder_tid?, kept_waiting(wait, &by_task)?));
+        let mut kept: Vec<(u32, u32, KeptWaiting)> = waits.iter().filter_map(kept).collect();
+        // Those that wait for them say less.
+        kept.sort_by_key(|(.., waiting)| waiting.steps);
+        let mut met = Vec::new();
+        for (tid, by, KeptWaiting { since_ns, .. }) in kept {
+            let lasted_ns = now_ns.saturating_sub(since_ns);
+            let Some(condition) = self.stall_condition(lasted_ns) else { continue };
+            if before.get(&tid).is_none_or(|seen_ns| since_ns > *seen_ns) {
+                let (who, by, lasted) = (task(tid, &name_of), task(by, &name_of), Nanoseconds(lasted_ns));
+                met.push(Met { condition, at_ns: now_ns, reason: format!("{who} has waited for {by} for {lasted}") });
+            }
+            self.kept_waiting.insert(tid, now_ns);
+        }
+        met
+    }
+
     /// Conditions on counters that have not appeared yet.
     pub fn unmatched(&self) -> impl Iterator<Item = &Condition> {
         let waiting = self.conditions.iter().zip(&self.rates).filter(|(_, rate)| rate.is_empty());
@@ -185,6 +219,34 @@ impl Condition {
             }
         }
     }
+}
+
+/// A wait of a task that another one keeps waiting.
+struct KeptWaiting {
+    since_ns: u64,
+    /// Tasks between it and the one at the end.
+    steps: usize,
+}
+
+/// Whether a task is kept waiting: it waits for what another one has, or the task at the end of its waits cannot go on.
+/// Only a request that was sent says that the task before wants something: a shell waits for its child, and a server for
+/// requests, for hours.
+fn kept_waiting(wait: &StallRecord, by_task: &HashMap<u32, &StallRecord>) -> Option<KeptWaiting> {
+    let (mut wait, mut since_ns) = (wait, wait.start_ns);
+    for steps in 0..FOLLOWED {
+        match wait.awaits? {
+            Awaits::Lock | Awaits::Room => return Some(KeptWaiting { since_ns, steps }),
+            Awaits::Answer | Awaits::AnswerOfChild => {}
+            _ => return None,
+        }
+        wait = by_task.get(&wait.holder_tid?)?;
+        // A wait lasts as long as what it is for.
+        since_ns = since_ns.max(wait.start_ns);
+        if wait.state.is_some_and(|state| state & (STOPPED | UNINTERRUPTIBLE) != 0 && state & NO_LOAD == 0) {
+            return Some(KeptWaiting { since_ns, steps });
+        }
+    }
+    None
 }
 
 /// How long a task was blocked by a stall; `None` for other records.

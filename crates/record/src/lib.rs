@@ -63,4 +63,4 @@ pub use sampler::{SamplerOptions, SamplerSet, SourceCost};
 pub use source::cgroup::LoadCgroup;
 pub use source_error::SourceError;
 pub use ticker::{ClockWatch, Tick, Ticker};
-pub use trace::{BlockedNow, Followed, LostEvents, TRACE_CAPABILITY, TraceCost, TraceOptions, Tracing};
+pub use trace::{Attention, BlockedNow, Followed, LostEvents, TRACE_CAPABILITY, TraceCost, TraceOptions, Tracing};

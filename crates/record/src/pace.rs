@@ -18,6 +18,11 @@ impl Pace {
         Pace { pauses, last_cost_ns: 0, next_ns: 0 }
     }
 
+    /// From the next pause on.
+    pub(crate) fn set_pauses(&mut self, pauses: u64) {
+        self.pauses = pauses;
+    }
+
     /// Whether the pause is over.
     pub(crate) fn is_due(&self, now_ns: u64) -> bool {
         now_ns >= self.next_ns

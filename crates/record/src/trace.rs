@@ -67,6 +67,7 @@ pub use cost::TraceCost;
 use drivers::Drivers;
 pub use follow::Followed;
 use follow::Follower;
+pub use lasting_waits::Attention;
 use lasting_waits::LastingWaits;
 use long_waits::LongWaits;
 use modules::ModuleWatch;
@@ -257,7 +258,7 @@ impl Tracing {
     /// What threads wait for that have not been woken for a second, for those who watch: not a part of the recording,
     /// whose end shows what lasts. The tasks and stacks that these rows name are. Costs nothing while a pause lasts;
     /// `None` then.
-    pub fn look_at_lasting_waits(&mut self, traced: &mut Traced) -> Option<Vec<StallRecord>> {
+    pub fn look_at_lasting_waits(&mut self, attention: Attention, traced: &mut Traced) -> Option<Vec<StallRecord>> {
         let now_ns = monotonic_ns();
         if !self.lasting_waits.is_due(now_ns) {
             return None;
@@ -268,9 +269,22 @@ impl Tracing {
         self.add_lasting_waits(waits, traced);
         let rows = traced.stalls.split_off(before);
         let cost_ns = thread_cpu_ns() - began_ns;
-        self.lasting_waits.looked(now_ns, cost_ns);
+        self.lasting_waits.looked(now_ns, cost_ns, attention);
         self.consumer_cpu_ns += cost_ns;
         Some(rows)
+    }
+
+    /// Adds what threads wait for that have not been woken for a second. Call this when a part of the recording ends
+    /// that is read alone.
+    pub fn end_part(&mut self, traced: &mut Traced) {
+        if let Some(attachment) = &self.attachment {
+            attachment.look_for_waits();
+        }
+        self.poll(traced);
+        let began_ns = thread_cpu_ns();
+        let waits = self.lasting_waits.look(monotonic_ns());
+        self.add_lasting_waits(waits, traced);
+        self.consumer_cpu_ns += thread_cpu_ns() - began_ns;
     }
 
     /// Adds what threads wait for that have not been woken.

@@ -7,7 +7,7 @@ use crate::scenario::{Step, description, moment, options, rows_in, rows_of};
 use archive::{ArchiveError, Run, RunState, Writer, WriterOptions, merge};
 use model::event::RunEvent;
 use model::metric::{MetricChange, MetricDescriptor, MetricId, SampleHeader, Semantics, Unit};
-use model::stall::Traced;
+use model::stall::{StallKind, StallRecord, Traced};
 use proptest::prelude::*;
 use tempfile::tempdir;
 
@@ -108,6 +108,22 @@ proptest! {
         prop_assert_eq!(late, (0..30).collect::<Vec<u64>>());
         prop_assert!(run.check().whole);
     }
+}
+
+#[test]
+fn what_lasts_when_a_slice_ends_is_said_of_the_last_one() {
+    let base = tempdir().unwrap();
+    let dirs: Vec<PathBuf> = (0..3).map(|slice| base.path().join(slice.to_string())).collect();
+    for (slice, dir) in (1..).zip(&dirs) {
+        let mut writer = Writer::create(dir, &description(), options(3)).unwrap();
+        let row = |kind, tid| StallRecord::new(kind, tid, slice, slice + 1);
+        let stalls = vec![row(StallKind::LastingWait, 7), row(StallKind::OffCpu, 8)];
+        writer.traced(&mut Traced { stalls, ..Traced::default() });
+        writer.close(moment(slice as u32)).unwrap();
+    }
+    let run = merged(&dirs, &base.path().join("whole"));
+    let rows: Vec<_> = all(run.stalls()).iter().map(|row| (row.tid, row.start_ns)).collect();
+    assert_eq!(rows, [(8, 1), (8, 2), (7, 3), (8, 3)]);
 }
 
 #[test]

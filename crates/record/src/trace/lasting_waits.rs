@@ -40,8 +40,6 @@ const MOST_OF_PROCESS: usize = 64;
 const MOST_ASKING: usize = 512;
 /// While the recording lasts, threads are looked at so often.
 const EVERY_NS: u64 = 1_000_000_000;
-/// And such looks may use a 100th of a CPU: somebody watches.
-const PAUSES: u64 = 100;
 /// A thread that has slept for so long is looked at while the recording lasts.
 const LASTS_NS: u64 = 1_000_000_000;
 /// Functions of a task that is frozen.
@@ -53,6 +51,25 @@ const UNINTERRUPTIBLE: u32 = 2;
 const STOPPED: u32 = 4;
 const TRACED: u32 = 8;
 const FROZEN: u32 = 0x8000;
+
+/// For whom waits are looked at while the recording lasts: which part of a CPU that may use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Attention {
+    /// Somebody watches now: a 100th.
+    Watched,
+    /// A recorder that stays on, for years: a 400th.
+    Unattended,
+}
+
+impl Attention {
+    /// Times the cost of a look that the pause after it lasts.
+    fn pauses(self) -> u64 {
+        match self {
+            Attention::Watched => 100,
+            Attention::Unattended => 400,
+        }
+    }
+}
 
 /// A thread that exists when the recording ends.
 struct Seen {
@@ -82,7 +99,15 @@ impl LastingWaits {
         let folder = proc.clone();
         // Of very many threads this takes longer than the recorded command should wait.
         let begun = Background::start("lasting-waits", move || Runs::count(&folder, own_pid));
-        LastingWaits { proc, own_pid, begun, seen: None, asking: Vec::new(), pace: Pace::new(PAUSES), left_out: false }
+        LastingWaits {
+            proc,
+            own_pid,
+            begun,
+            seen: None,
+            asking: Vec::new(),
+            pace: Pace::new(Attention::Watched.pauses()),
+            left_out: false,
+        }
     }
 
     /// Remembers the threads of rows that wait for what they have asked for, as far as there is room.
@@ -98,7 +123,8 @@ impl LastingWaits {
     }
 
     /// Sets the time of the next look by the cost of this one.
-    pub(super) fn looked(&mut self, now_ns: u64, cost_ns: u64) {
+    pub(super) fn looked(&mut self, now_ns: u64, cost_ns: u64, attention: Attention) {
+        self.pace.set_pauses(attention.pauses());
         self.pace.done(now_ns, cost_ns, EVERY_NS);
     }
 

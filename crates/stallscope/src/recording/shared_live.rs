@@ -9,7 +9,7 @@ use model::metric::{MetricChange, MetricDescriptor, SampleHeader};
 use model::operation::OperationRecord;
 use model::run::RunDescription;
 use model::stall::{StallRecord, Traced};
-use record::BlockedNow;
+use record::{Attention, BlockedNow};
 
 use crate::recording::tap::Tap;
 
@@ -69,8 +69,8 @@ impl Tap for SharedLive {
         self.lock().traced(traced);
     }
 
-    fn wants_lasting_waits(&self) -> bool {
-        true
+    fn wants_lasting_waits(&self) -> Option<Attention> {
+        Some(Attention::Watched)
     }
 
     fn lasting_waits(&self, rows: Vec<StallRecord>) {

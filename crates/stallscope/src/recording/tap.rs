@@ -2,7 +2,7 @@
 
 use model::metric::{MetricChange, MetricDescriptor, SampleHeader};
 use model::stall::{StallRecord, Traced};
-use record::BlockedNow;
+use record::{Attention, BlockedNow};
 
 /// An observer of rows, called on the sampler and tracer threads: it must not block.
 pub trait Tap: Send + Sync {
@@ -10,9 +10,9 @@ pub trait Tap: Send + Sync {
     fn sample(&self, header: &SampleHeader, descriptors: &[MetricDescriptor], changes: &[MetricChange]);
     /// The tracer has rows; each stall is passed once.
     fn traced(&self, traced: &Traced);
-    /// Whether it wants to know what threads wait for that have not been woken.
-    fn wants_lasting_waits(&self) -> bool {
-        false
+    /// Whether, and how closely, it wants to know what threads wait for that have not been woken.
+    fn wants_lasting_waits(&self) -> Option<Attention> {
+        None
     }
     /// What threads wait for that have not been woken, all of it, as far as that is known: rows of the kind
     /// `LastingWait`. What was passed before is over. The tasks and stacks that the rows name come with

@@ -140,14 +140,18 @@ impl Tracer {
     }
 
     fn show_lasting_waits(&mut self) {
-        let Some(tap) = self.tap.as_ref().filter(|tap| tap.wants_lasting_waits()) else { return };
-        if let Some(rows) = self.tracing.look_at_lasting_waits(&mut self.traced) {
+        let Some((tap, attention)) = self.tap.as_ref().and_then(|tap| Some((tap, tap.wants_lasting_waits()?))) else {
+            return;
+        };
+        if let Some(rows) = self.tracing.look_at_lasting_waits(attention, &mut self.traced) {
             tap.lasting_waits(rows);
         }
     }
 
-    /// Hands on the rows that refer to earlier ones; later rows do not.
+    /// Hands on the rows that refer to earlier ones; later rows do not. What lasts then is the end of the part, as it is
+    /// that of a recording.
     fn rotate(&mut self) {
+        self.tracing.end_part(&mut self.traced);
         self.empty();
         self.tracing.reset_emitted();
         self.rotation.tracer_is_ready(self.rotated);

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::fs;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
@@ -16,6 +17,7 @@ use model::metric::MetricId;
 use model::stall::{StallKind, StallRecord};
 use record::clock;
 use rustix::process::Signal;
+use serde_json::Value;
 
 use crate::stage::disk::{Tmpfs, fill_up};
 use crate::stage::{Disk, Frozen, Running, checked, folder, is_root, number, run, shown};
@@ -93,6 +95,60 @@ fn a_frozen_file_system_is_saved_and_explained_and_the_next_stall_is_too_soon() 
     for stall in own {
         assert_eq!(stall["causes"][0]["cause"], "frozen", "{stall:#}");
         assert!(number(stall, "/causes/0/time_ns") >= 0.8 * number(stall, "/duration_ns"), "{stall:#}");
+    }
+}
+
+/// Nobody is in state D, no call has ended, and the lock was taken and the waiter asleep before the saved slices began.
+#[test]
+fn a_lock_whose_holder_is_stopped_is_saved_and_explained_while_it_lasts() {
+    if !is_root("looking at what others wait for") {
+        return;
+    }
+    let folder = folder();
+    let (directory, lock) = (folder.path().join("flight"), folder.path().join("lock"));
+    let locked = |command: &[&str]| {
+        let child = Command::new("flock").arg("--no-fork").arg(&lock).args(command).spawn().unwrap();
+        Killed(child)
+    };
+    let holder = locked(&["sleep", "1000"]);
+    std::thread::sleep(Duration::from_millis(500));
+    let stopped = rustix::process::Pid::from_child(&holder.0);
+    let mut program = recorder(&directory, "--on-stall 3s --keep-after 1s --keep-every 1s");
+    std::thread::sleep(Duration::from_secs(1));
+    let waiter = locked(&["true"]);
+    std::thread::sleep(Duration::from_millis(500));
+    rustix::process::kill_process(stopped, Signal::STOP).unwrap();
+    // Something else may stall here, too, and be saved before.
+    let (waits, mut looked) = (format!("flock/{}", waiter.0.id()), HashSet::new());
+    let mut found = None;
+    program.wait_until("the wait is saved", |_| {
+        let new: Vec<PathBuf> =
+            kept(&directory, "-stall").into_iter().filter(|run| looked.insert(run.clone())).collect();
+        found = new.iter().find_map(|saved| {
+            let explained =
+                run(&format!("explain --json --slower-than 2s {}", saved.display())).expect_code(0).document();
+            let is_own = |stall: &&Value| stall["task"] == waits.as_str();
+            let own = explained["stalls"].as_array()?.iter().find(is_own)?.clone();
+            Some((own, explained["culprits"].to_string()))
+        });
+        found.is_some()
+    });
+    program.signal(Signal::INT);
+    let ended = program.wait().expect_code(0);
+    println!("{}{}", ended.stderr, ended.stdout);
+    let (own, culprits) = found.unwrap();
+    assert_eq!(own["causes"][0]["cause"], "stopped", "{own:#}");
+    // Who sent the signal.
+    assert!(culprits.contains(&format!("/{}", std::process::id())), "{culprits}");
+}
+
+/// A child that does not outlive its test.
+struct Killed(std::process::Child);
+
+impl Drop for Killed {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
     }
 }
 

@@ -4,8 +4,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use condition::{Condition, ConditionWatch};
 use model::metric::{MetricChange, MetricDescriptor, SampleHeader};
-use model::stall::Traced;
-use record::BlockedNow;
+use model::stall::{StallRecord, Traced};
+use record::{Attention, BlockedNow};
 
 use super::limiter::{Keeping, Limiter, Trigger, Verdict};
 use crate::recording::tap::Tap;
@@ -102,6 +102,20 @@ impl Tap for Watcher {
     fn traced(&self, traced: &Traced) {
         let mut inner = self.lock();
         for met in inner.watch.stalls(&traced.stalls, |tid| name_of(tid, traced)) {
+            let word = inner.word(met.condition);
+            inner.trigger(Trigger { at_ns: met.at_ns, word, reason: met.reason, by_hand: false });
+        }
+    }
+
+    /// Of those that a condition is about.
+    fn wants_lasting_waits(&self) -> Option<Attention> {
+        self.shortest_stall_ns().map(|_| Attention::Unattended)
+    }
+
+    fn lasting_waits(&self, rows: Vec<StallRecord>) {
+        let mut inner = self.lock();
+        let now_ns = rows.iter().map(StallRecord::end_ns).max().unwrap_or(0);
+        for met in inner.watch.lasting_waits(now_ns, &rows, |tid| name_of(tid, &Traced::default())) {
             let word = inner.word(met.condition);
             inner.trigger(Trigger { at_ns: met.at_ns, word, reason: met.reason, by_hand: false });
         }
