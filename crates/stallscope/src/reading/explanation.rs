@@ -6,6 +6,7 @@ use archive::{ArchiveError, Batches, Run};
 use explain::blame::{Accounting, Blame, Explanation, STEAL, Scope, is_of_limits};
 use explain::series::SeriesSet;
 use explain::whatif::{Advice, advise};
+use model::quantity::Bytes;
 use model::user_stack::UserFrameRecord;
 use remedy::Remedies;
 use report::answer::{Answer, STALLS};
@@ -15,6 +16,11 @@ use crate::ui::screen::Screen;
 
 /// A trace of at most this size is explained in well under a second.
 const QUICK_BYTES: u64 = 4 << 20;
+/// Memory for each byte of a trace that is explained: 187 MB for 10.5 MB, of 218,153 waits, 1,412 MB for nine times that.
+const MEMORY_OF_BYTE: u64 = 18;
+/// Memory that a recorder may take for that in any case, and of what is available, the part (1/4) that it may take.
+const MEMORY_BYTES: u64 = 256 << 20;
+const PART_OF_MEMORY: u64 = 4;
 
 /// Prints the answer. Nothing if the kernel was not traced, or with `hurry` if it
 /// would take long.
@@ -51,11 +57,24 @@ fn of_finished(
         screen.remark(&format!("why operations were slow: stallscope explain {}", directory.display()));
         return None;
     }
+    let memory_bytes = run.trace_bytes().saturating_mul(MEMORY_OF_BYTE);
+    if !has_memory(memory_bytes, rig::available_bytes(&rig::Roots::default())) {
+        let (memory, directory) = (Bytes(memory_bytes), directory.display());
+        screen.remark(&format!(
+            "why operations were slow takes about {memory} of memory: stallscope explain {directory}"
+        ));
+        return None;
+    }
     let _busy = screen.busy("explaining");
     let (explanation, accounting) = explanation_in(scope, &run, None, worst, |warning| screen.warning(warning));
     let advice = advice(&run, &explanation, &accounting, &Remedies::shipped());
     let answer = Answer::of(&explanation, &advice);
     Some((explanation, answer))
+}
+
+/// Whether a recorder may take that much memory: it must not add to what it recorded, nor be killed for it.
+fn has_memory(bytes: u64, available_bytes: Option<u64>) -> bool {
+    bytes <= MEMORY_BYTES || available_bytes.is_none_or(|available| bytes <= available / PART_OF_MEMORY)
 }
 
 /// Predicts what would help the explained operations.
@@ -134,5 +153,18 @@ fn each<Row>(batches: Batches<Row>, warn: impl Fn(&str), mut take: impl FnMut(Ve
             Err(error @ ArchiveError::Damaged { .. }) => warn(&format!("{error}; skipped in the explanation")),
             Err(error) => warn(&error.to_string()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::has_memory;
+
+    #[test]
+    fn a_recorder_takes_a_part_of_what_is_available() {
+        let mib = |number: u64| number << 20;
+        assert!(has_memory(mib(256), Some(mib(300))), "that much in any case");
+        assert!(has_memory(mib(1400), Some(mib(5600))) && !has_memory(mib(1400), Some(mib(5599))));
+        assert!(has_memory(mib(1400), None));
     }
 }
