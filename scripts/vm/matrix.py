@@ -1,6 +1,6 @@
 """The table of scripts/test-vm (standard input: its head and rows) as docs/SUPPORT.md has it: a row for each suite of
-tests, a column for each kernel. Writes it between the page's marks; suites and kernels that did not run keep what the
-page says."""
+tests, a column for each kernel. Writes it between the page's marks; suites and kernels that did not run, and suites
+that ran out of time, keep what the page says."""
 
 import sys
 
@@ -30,7 +30,10 @@ def ran(lines):
     head, *rows = [cells(line) for line in lines if line.startswith("|") and not line.startswith("|---")]
     suites = [suite.strip("`") for suite in head[2:]]
     return {
-        (suite, kernel(row[1])): answer(cell) for row in rows for suite, cell in zip(suites, row[2:]) if cell != "-"
+        (suite, kernel(row[1])): answer(cell)
+        for row in rows
+        for suite, cell in zip(suites, row[2:])
+        if cell != "-" and not cell.startswith("out of time")
     }
 
 

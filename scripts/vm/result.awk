@@ -9,15 +9,19 @@ $1 == "test" && $3 == "..." {
 pending && ($1 == "ok" || $NF ~ /[^a-z]ok$/) { passed[suite]++; pending = 0 }
 /^skipped: / { skipped[suite]++; passed[suite]--; if (!seen[$0]++) note($0) }
 $1 == "vm:" && $2 == "end" {
-    ended[$3] = 1; took[$3] = $5; if ($4 != 0 && !failed[$3]) failed_is("it ended with code " $4)
+    ended[$3] = 1; took[$3] = $5
+    # Killed at its limit: that says nothing about the kernel.
+    if ($4 == 137) { late[$3] = 1; failed_is("out of time") }
+    else if ($4 != 0 && !failed[$3]) failed_is("it ended with code " $4)
 }
 $1 == "vm:" && $2 == "done" { done = 1 }
 function failed_is(what) { failed[suite]++; note("failed: " suite ": " what) }
 function note(text) { print "  " debian ": " text >names }
 function cell(suite,    text) {
     if (!begun[suite]) return "-"
-    if (!ended[suite]) { note("failed: " suite " did not end"); failed[suite]++ }
-    if (failed[suite]) text = failed[suite] " failed, "
+    if (!ended[suite]) { note("failed: " suite ": did not end"); failed[suite]++ }
+    if (late[suite]) text = "out of time, "
+    else if (failed[suite]) text = failed[suite] " failed, "
     text = text (passed[suite] + 0) " ok"
     if (skipped[suite]) text = text ", " skipped[suite] " skipped"
     return text (ended[suite] ? ", " took[suite] " s" : "")
