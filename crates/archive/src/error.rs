@@ -3,6 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use model::quantity::counted;
+
 /// Why a run directory cannot be created or read.
 #[derive(Debug, thiserror::Error)]
 pub enum ArchiveError {
@@ -87,7 +89,7 @@ pub enum ArchiveError {
         why: String,
     },
     /// A batch that the journal lists is missing or altered. None of its rows is returned.
-    #[error("{path}: {rows} rows of {table} at offset {offset} are damaged: {why}")]
+    #[error("{path}: {} of {table} at offset {offset} damaged: {why}", counted(*rows, "row"))]
     Damaged {
         /// The file.
         path: PathBuf,

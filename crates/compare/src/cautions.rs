@@ -1,12 +1,13 @@
 //! Cautions: what weakens a comparison, and the remedy.
 
+use model::quantity::{counted, verb};
 use model::simulation::Origin;
+use statistics::Steadiness;
 
 use super::compared::Compared;
 use super::figures::{Group, RunFigures};
 use super::machines::{Block, Blocks};
 use super::verdict::FEWEST_RUNS;
-use statistics::Steadiness;
 
 /// Names shown of a list.
 const NAMED: usize = 3;
@@ -67,9 +68,10 @@ fn one_sided(blocks: &Blocks<'_>) -> Option<String> {
     let count: usize = blocks.one_sided.iter().map(|block| block.a.len() + block.b.len()).sum();
     (count > 0).then(|| {
         format!(
-            "{count} runs are left out of every figure: their machines ({}) ran one side alone, so that machines and \
-             sides \
+            "{} {} left out of every figure: machines ({}) ran one side alone, so that machines and sides \
              cannot be distinguished",
+            counted(count as u64, "run"),
+            verb(count as u64, "is", "are"),
             named(blocks.one_sided.iter().map(|block| block.name()))
         )
     })
@@ -159,11 +161,11 @@ fn unsteady(runs: &[&RunFigures]) -> Option<String> {
     let most = with_trend.iter().map(|(_, change)| *change).fold(f64::NEG_INFINITY, f64::max);
     (!with_trend.is_empty()).then(|| {
         format!(
-            "{} of {} runs were not steady: their rate of work changed by {} from start to end ({}); use a longer \
-             warm-up, \
-             or files and memory that do not fill up during the run",
+            "{} of {} {} not steady: the rate of work changed by {} from start to end ({}); use a longer \
+             warm-up, or files and memory that do not fill up during the run",
             with_trend.len(),
-            runs.len(),
+            counted(runs.len() as u64, "run"),
+            verb(with_trend.len() as u64, "was", "were"),
             if least == most { percent(least) } else { format!("{} to {}", percent(least), percent(most)) },
             named(with_trend.iter().map(|(name, _)| *name)),
         )
@@ -179,8 +181,9 @@ fn too_short(runs: &[&RunFigures]) -> Option<String> {
     let count = runs.iter().filter(short).count();
     (count > 0).then(|| {
         format!(
-            "{count} of {} runs are too short to check for a steady state; run longer, or use shorter report intervals",
-            runs.len()
+            "{count} of {} {} too short to check for a steady state; run longer, or use shorter report intervals",
+            counted(runs.len() as u64, "run"),
+            verb(count as u64, "is", "are")
         )
     })
 }

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use model::kernel_function::sleeps;
+use model::quantity::counted;
 use model::wait_kind::WaitKind;
 
 use crate::class::Class;
@@ -113,7 +114,8 @@ fn link(blocked: &mut [Blocked], dump: &Dump) {
         } else if blocked[at].wait.class == Class::FileSystem {
             let serving = servers(at, &waiting);
             if let Some(first) = serving.first() {
-                let more = if serving.len() > 1 { format!(" or {} others", serving.len() - 1) } else { String::new() };
+                let others = serving.len() as u64 - 1;
+                let more = if others > 0 { format!(" or {}", counted(others, "other")) } else { String::new() };
                 blocked[at].behind = Some((waiting[*first].title() + &more, Some(positions[*first])));
             }
         }

@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::quantity::counted;
+
 /// One damaged or missing part of a run directory.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Damage {
@@ -47,7 +49,7 @@ impl fmt::Display for Damage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: ", self.file)?;
         if let (Some(table), Some(rows)) = (&self.table, self.rows) {
-            write!(f, "{rows} rows of {table}")?;
+            write!(f, "{} of {table}", counted(rows, "row"))?;
             if let Some(offset) = self.offset {
                 write!(f, " at offset {offset}")?;
             }

@@ -131,11 +131,44 @@ fn three_digits(value: f64) -> String {
     }
 }
 
+/// Digits in groups of three: `21,594,112`.
+pub fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut grouped = String::with_capacity(digits.len() + digits.len() / 3);
+    for (at, digit) in digits.char_indices() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    grouped
+}
+
+/// A count with its noun: `1 read operation`, `2,300 read operations`.
+pub fn counted(count: u64, noun: &str) -> String {
+    format!("{} {}", grouped(count), plural(count, noun))
+}
+
+/// The noun of a count: `process`, `processes`.
+pub fn plural(count: u64, noun: &str) -> String {
+    match count {
+        1 => noun.to_owned(),
+        _ if noun.ends_with('s') => format!("{noun}es"),
+        _ if noun.ends_with("ry") => format!("{}ies", noun.trim_end_matches('y')),
+        _ => format!("{noun}s"),
+    }
+}
+
+/// The verb of a count: `is`, `are`.
+pub fn verb<'a>(count: u64, one: &'a str, many: &'a str) -> &'a str {
+    if count == 1 { one } else { many }
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
-    use super::{Bytes, Nanoseconds, parse_duration, parse_size};
+    use super::{Bytes, Nanoseconds, counted, grouped, parse_duration, parse_size};
 
     #[test]
     fn sizes() {
@@ -186,6 +219,27 @@ mod tests {
         fn any_text_is_read_or_refused_without_panic(text in ".{0,24}") {
             let _ = parse_size(&text);
             let _ = parse_duration(&text);
+        }
+    }
+
+    #[test]
+    fn groups_of_three() {
+        for (number, text) in [(0, "0"), (999, "999"), (1000, "1,000"), (36896768, "36,896,768")] {
+            assert_eq!(grouped(number), text);
+        }
+    }
+
+    #[test]
+    fn nouns_follow_their_count() {
+        for (count, noun, text) in [
+            (0, "row", "0 rows"),
+            (1, "row", "1 row"),
+            (2300, "read operation", "2,300 read operations"),
+            (1, "process", "1 process"),
+            (2, "process", "2 processes"),
+            (2, "directory", "2 directories"),
+        ] {
+            assert_eq!(counted(count, noun), text);
         }
     }
 }

@@ -3,6 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::quantity::counted;
+
 /// Version of `set.json`.
 pub const SET_VERSION: u32 = 1;
 /// Most nodes of a set.
@@ -112,7 +114,7 @@ impl SetDescription {
         let mut ranks: Vec<u64> = self.nodes.iter().flat_map(|node| node.ranks.iter().copied()).collect();
         ranks.sort_unstable();
         let is_each_once = ranks.iter().copied().eq(0..self.ranks);
-        (!is_each_once).then(|| format!("its nodes do not have each of its {} ranks once", self.ranks))
+        (!is_each_once).then(|| format!("its nodes do not have each of its {} once", counted(self.ranks, "rank")))
     }
 }
 

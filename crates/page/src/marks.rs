@@ -8,6 +8,7 @@ use model::event::RunEvent;
 use model::lost::noun;
 use model::operation::{OperationKind, OperationRecord, ROUND};
 use model::quantity::Nanoseconds;
+use model::quantity::counted;
 use serde_json::{Value, json};
 
 /// Stuck operations marked: the longest.
@@ -74,7 +75,7 @@ pub(crate) fn marks(summary: &Summary, stuck: &StuckOperations) -> Value {
 fn remark_mark(remark: &RunEvent, started_ns: u64) -> Option<Mark> {
     let (at_ns, to_ns, kind, text) = match remark {
         RunEvent::Gap { from_ns, to_ns, samples } => {
-            (*from_ns, Some(*to_ns), "loss", format!("{samples} samples were not taken"))
+            (*from_ns, Some(*to_ns), "loss", format!("{} not taken", counted(u64::from(*samples), "sample")))
         }
         RunEvent::ClockStep { at_ns, by_ns } => {
             let direction = if *by_ns < 0 { "back" } else { "ahead" };

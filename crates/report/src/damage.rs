@@ -6,9 +6,9 @@ use explain::blame::Untraced;
 use model::damage::Damage;
 use model::lost::Lost;
 use model::preflight::Subject;
+use model::quantity::counted;
 use serde_json::{Value, json};
 
-use crate::number::counted;
 use crate::style::{Style, printable};
 
 /// Damaged parts named above a text, and losses.

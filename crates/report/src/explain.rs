@@ -20,9 +20,10 @@ use explain::blame::{Cause, Explanation, Losses, Stall};
 use model::container::Containers;
 use model::lost::noun;
 use model::quantity::Nanoseconds;
+use model::quantity::{counted, grouped};
 
 use crate::answer::Answer;
-use crate::number::{counted, grouped, share};
+use crate::number::share;
 use crate::style::{Style, printable};
 pub use rules::rules;
 pub(crate) use scope::scope;

@@ -2,10 +2,11 @@
 
 use model::call_latency::{CallCounts, LatencyGroup, LatencyHistogram, LatencyUnit};
 use model::quantity::Nanoseconds;
+use model::quantity::{counted, grouped};
 use model::stall::REQUEST_BUCKETS;
 use serde_json::{Value, json};
 
-use crate::number::{counted, grouped, latency};
+use crate::number::latency;
 use crate::style::{Style, printable};
 
 #[cfg(test)]

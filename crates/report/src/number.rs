@@ -1,24 +1,7 @@
 //! Numbers for people.
 
 use model::quantity::Nanoseconds;
-
-/// Digits in groups of three: `21,594,112`.
-pub fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut grouped = String::with_capacity(digits.len() + digits.len() / 3);
-    for (at, digit) in digits.char_indices() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            grouped.push(',');
-        }
-        grouped.push(digit);
-    }
-    grouped
-}
-
-/// A count with its noun: `1 read operation`, `2,300 read operations`.
-pub fn counted(count: u64, noun: &str) -> String {
-    format!("{} {noun}{}", grouped(count), if count == 1 { "" } else { "s" })
-}
+pub use model::quantity::{counted, grouped};
 
 /// A latency, or a dash if it is unknown.
 pub fn latency(ns: Option<u64>) -> String {
@@ -47,14 +30,7 @@ pub fn rate(per_s: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{grouped, rate, share};
-
-    #[test]
-    fn groups_of_three() {
-        for (number, text) in [(0, "0"), (999, "999"), (1000, "1,000"), (36896768, "36,896,768")] {
-            assert_eq!(grouped(number), text);
-        }
-    }
+    use super::{rate, share};
 
     #[test]
     fn shares_and_rates() {

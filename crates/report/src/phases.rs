@@ -3,9 +3,10 @@
 use comfy_table::Table;
 use explain::summary::{PhaseSummary, Summary};
 use model::event::Member;
+use model::quantity::grouped;
 use model::quantity::{Bytes, Nanoseconds};
 
-use crate::number::{grouped, rate};
+use crate::number::rate;
 use crate::sparkline::sparkline;
 use crate::style::{Style, printable};
 

@@ -13,9 +13,10 @@ use std::fmt::Write as _;
 use explain::summary::{Outlier, SetSummary, Summary};
 use model::event::Member;
 use model::quantity::{Bytes, Nanoseconds};
+use model::quantity::{counted, grouped};
 use model::set::{NodeClock, SetNode};
 
-use crate::number::{counted, grouped, rate};
+use crate::number::rate;
 use crate::style::{Style, printable};
 use crate::summary;
 use crate::table::push_heading;

@@ -6,9 +6,8 @@
 use std::fmt::Write as _;
 
 use explain::summary::{OperationSummary, Summary};
+use model::quantity::{counted, grouped};
 use statistics::RateSummary;
-
-use crate::number::{counted, grouped};
 
 /// The parser reads from this line on.
 pub const WARMUP_COMPLETE: &str = "Warmup complete";

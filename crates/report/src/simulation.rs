@@ -10,9 +10,10 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use model::quantity::{Bytes, Nanoseconds};
+use model::quantity::{counted, grouped};
 use model::simulation::{Course, Figure, Hang, Origin, Simulation};
 
-use crate::number::{counted, grouped, share};
+use crate::number::share;
 use crate::style::{Style, printable};
 use crate::table::{push_table, table};
 

@@ -11,8 +11,9 @@ use model::event::{Ending, RunEvent};
 use model::lost::noun;
 use model::operation::{OperationKind, OperationRecord};
 use model::quantity::{Bytes, Nanoseconds};
+use model::quantity::{counted, grouped};
 
-use crate::number::{counted, grouped, latency, rate, share};
+use crate::number::{latency, rate, share};
 use crate::phases;
 use crate::simulation::badge;
 use crate::sparkline::sparkline;

@@ -10,12 +10,12 @@ mod tests;
 use std::fmt::Write as _;
 
 use comfy_table::CellAlignment;
+use model::quantity::counted;
 use model::trial::TrialPlan;
 use trial::{Effect, Outcome};
 
 use self::needed::needed;
 use crate::compare::{change, interval, probability, push, value, words};
-use crate::number::counted;
 use crate::style::{Style, printable};
 use crate::table::table;
 

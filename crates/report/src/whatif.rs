@@ -4,10 +4,11 @@ use std::fmt::Write as _;
 
 use model::prediction::{Latencies, Predicted, Prediction};
 use model::quantity::{Bytes, Nanoseconds};
+use model::quantity::{counted, grouped};
 use model::simulation::Origin;
 use serde_json::{Value, json};
 
-use crate::number::{counted, grouped, latency};
+use crate::number::latency;
 use crate::simulation::badge;
 use crate::style::{Style, printable};
 use crate::table::push_table;
@@ -114,7 +115,7 @@ fn device(text: &mut String, prediction: &Prediction) {
     );
     if prediction.out_of_turn > 0 {
         let count = counted(prediction.out_of_turn, "request");
-        let _ = writeln!(text, " {count} overtook others at the device; the modelled device serves in order");
+        let _ = writeln!(text, " {count} overtook earlier ones at the device; the modelled device serves in order");
     }
     // Rare kinds are in the JSON document only.
     let least = prediction.requests / 100;

@@ -49,7 +49,7 @@ pub(crate) async fn diff(args: &DiffArgs) -> Result<String, FleetError> {
     if args.common.json {
         return Ok(verdicts.json(facts));
     }
-    Ok(verdicts.text(&format!("A: {a} hosts ({}). B: {b} hosts ({}).", args.a, args.b), "differ"))
+    Ok(verdicts.text(&format!("Hosts: A {a} ({}), B {b} ({}).", args.a, args.b), "differ"))
 }
 
 fn side_of(text: &str) -> usize {

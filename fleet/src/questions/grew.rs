@@ -63,7 +63,7 @@ pub(crate) async fn grew(args: &GrewArgs) -> Result<String, FleetError> {
     if args.common.json {
         return Ok(verdicts.json(facts));
     }
-    Ok(verdicts.text(&format!("{before} hosts report before, {after} after."), "grew"))
+    Ok(verdicts.text(&format!("Hosts that report: {before} before, {after} after."), "grew"))
 }
 
 impl Periods {

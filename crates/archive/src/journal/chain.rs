@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use model::damage::Damage;
+use model::quantity::counted;
 use model::time::Moment;
 
 use super::entry::{Entry, Link};
@@ -109,7 +110,7 @@ impl ChainCheck {
         let unlisted = self.more + self.inside.len().saturating_sub(MOST) as u64 + gaps.saturating_sub(MOST) as u64;
         damage.extend(self.broken);
         if unlisted > 0 {
-            damage.push(Damage::of_file(JOURNAL_FILE, format!("and {unlisted} more parts are damaged")));
+            damage.push(Damage::of_file(JOURNAL_FILE, format!("and {} damaged", counted(unlisted, "more part"))));
         }
         let entries = if self.numbered.is_empty() { self.plain } else { self.numbered.into_values().collect() };
         (entries, damage)

@@ -5,6 +5,7 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use model::damage::Damage;
+use model::quantity::counted;
 
 /// Parts that are listed. What a stranger made may have millions.
 const MOST: usize = 10_000;
@@ -64,7 +65,7 @@ impl Found {
         }
         // The rest of the run may lie in it.
         self.more += 1;
-        let rest = Damage::of_file(&damage.file, format!("and {} more parts are damaged", self.more));
+        let rest = Damage::of_file(&damage.file, format!("and {} damaged", counted(self.more, "more part")));
         self.all.truncate(MOST);
         self.all.push(Damage { span_ns: Some((0, u64::MAX)), ..rest });
     }
@@ -73,6 +74,7 @@ impl Found {
 #[cfg(test)]
 mod tests {
     use model::damage::Damage;
+    use model::quantity::grouped;
 
     use super::{DamageLog, MOST};
 
@@ -84,6 +86,6 @@ mod tests {
         }
         let all = log.all();
         assert_eq!((all.len(), all[MOST].rows), (MOST + 1, None));
-        assert_eq!(all[MOST].why, format!("and {} more parts are damaged", 1_000_000 - MOST));
+        assert_eq!(all[MOST].why, format!("and {} more parts damaged", grouped(1_000_000 - MOST as u64)));
     }
 }

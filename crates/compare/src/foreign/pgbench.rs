@@ -1,6 +1,8 @@
 //! pgbench's report. A report is a run. The rate is that without the time for connecting, as newer versions print it;
 //! versions before 14 print both.
 
+use model::quantity::counted;
+
 use super::error::{Runs, malformed};
 use super::text::{leading_number, steady};
 use crate::figures::{Better, Fact, Figure, RunFigures};
@@ -79,7 +81,8 @@ impl Report {
             "tps" => self.add("tps", "/s", Better::Higher, number),
             "latency average" if rest.starts_with("ms") => self.add("latency.mean", "ns", Better::Lower, number * 1e6),
             "number of failed transactions" if number > 0.0 => {
-                self.cautions.push(format!("{number:.0} transactions failed; the rate counts the others"));
+                self.cautions
+                    .push(format!("{} failed; the rate counts the others", counted(number as u64, "transaction")));
             }
             _ => {}
         }

@@ -64,7 +64,7 @@ fn machines_of_one_side_are_left_out_and_without_a_common_one_all_are_pooled() {
     let found = one(&a, &runs("b", &on("fast", 100.0)));
     assert_eq!(found.metrics[0].a.len(), 5);
     assert!(
-        found.cautions[0].starts_with("5 runs are left out of every figure: their machines (old)"),
+        found.cautions[0].starts_with("5 runs are left out of every figure: machines (old) ran"),
         "{:?}",
         found.cautions
     );

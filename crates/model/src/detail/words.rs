@@ -5,6 +5,7 @@ use std::fmt::{self, Display, Formatter};
 use super::{CpuQuota, Detail, DirtyPages, Freezer, JournalCommit};
 use crate::block::DeviceNumber;
 use crate::quantity::Nanoseconds;
+use crate::quantity::counted;
 
 impl Detail {
     /// In words, with names for devices.
@@ -16,8 +17,8 @@ impl Detail {
             }
             Detail::Inode { inode, device } => format!("inode {inode} on {}", name(*device)),
             Detail::Device(device) => format!("on {}", name(*device)),
-            Detail::FileSize(bytes) => format!("the file has {bytes} bytes"),
-            Detail::PagesReclaimed(pages) => format!("{pages} pages reclaimed"),
+            Detail::FileSize(bytes) => format!("the file has {}", counted(*bytes, "byte")),
+            Detail::PagesReclaimed(pages) => format!("{} reclaimed", counted(*pages, "page")),
             Detail::Shrinker { function, file_system: None } => function.clone(),
             Detail::Shrinker { function, file_system: Some((kind, device)) } => {
                 format!("{function} of {kind} on {device}")
@@ -59,8 +60,9 @@ fn dirty_pages(pages: &DirtyPages, device: &str) -> String {
 fn journal_commit(commit: &JournalCommit, device: &str) -> String {
     let JournalCommit { locked_ms, flushing_ms, logging_ms, handles, blocks, .. } = commit;
     format!(
-        "on {device}: locked {locked_ms} ms, flushing {flushing_ms} ms, logging {logging_ms} ms, {handles} handles, \
-         {blocks} blocks"
+        "on {device}: locked {locked_ms} ms, flushing {flushing_ms} ms, logging {logging_ms} ms, {}, {}",
+        counted(*handles, "handle"),
+        counted(*blocks, "block")
     )
 }
 

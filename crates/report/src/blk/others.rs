@@ -1,10 +1,10 @@
 //! Counts of other bios around a slow bio: `445 R, 82 W`.
 
 use lifecycle::Others;
+use model::quantity::grouped;
 use serde_json::{Map, Value, json};
 
 use super::BlkFindings;
-use crate::number::grouped;
 
 /// `445 R, 82 W, 31 RA, 22 RM`
 pub(super) fn kinds(others: &Others) -> String {

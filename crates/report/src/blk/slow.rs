@@ -4,10 +4,10 @@ use std::fmt::Write as _;
 
 use lifecycle::{Certainty, Phase, SlowBio};
 use model::quantity::Nanoseconds;
+use model::quantity::{counted, grouped};
 
 use super::BlkFindings;
 use super::others::{kinds, processes};
-use crate::number::grouped;
 use crate::style::Style;
 
 /// Slow bios shown individually, slowest first.
@@ -32,7 +32,8 @@ pub(super) fn section(text: &mut String, findings: &BlkFindings<'_>, style: Styl
         let _ = writeln!(text, " waited behind {}", kinds(&slow.ahead));
     }
     if slow.across_clock_jump > 0 {
-        let line = format!(" {} more span a clock jump; their times are unknown", grouped(slow.across_clock_jump));
+        let count = counted(slow.across_clock_jump, "more bio");
+        let line = format!(" {count} across a clock jump, of unknown times");
         let _ = writeln!(text, "{}", style.remark(&line));
     }
     let mut slowest: Vec<&SlowBio> = slow.kept.iter().collect();

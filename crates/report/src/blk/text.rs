@@ -4,9 +4,10 @@ use std::fmt::Write as _;
 
 use lifecycle::{DeviceReport, Histogram, Phase, SubmitterTimes};
 use model::quantity::{Bytes, Nanoseconds};
+use model::quantity::{counted, grouped, verb};
 
 use super::{BlkFindings, merge_ratio, merged, overhead, slow};
-use crate::number::{grouped, latency, share};
+use crate::number::{latency, share};
 use crate::style::{Style, printable};
 use crate::table::{push_section, table};
 
@@ -36,9 +37,8 @@ pub fn text(findings: &BlkFindings<'_>, style: Style) -> String {
 fn headline(text: &mut String, findings: &BlkFindings<'_>, style: Style) {
     let (report, reading) = (findings.report, &findings.reading);
     let length = Nanoseconds(report.last_ns.saturating_sub(report.first_ns));
-    let devices = report.devices.len();
-    let plural = if devices == 1 { "" } else { "s" };
-    let title = format!("{} events over {length} on {devices} device{plural}", grouped(reading.events));
+    let (events, devices) = (counted(reading.events, "event"), counted(report.devices.len() as u64, "device"));
+    let title = format!("{events} over {length} on {devices}");
     let _ = writeln!(text, "{}", style.heading(&title));
     let inputs: Vec<String> = reading.inputs.iter().map(|name| printable(name)).collect();
     let _ = writeln!(text, "{}", style.faint(&format!("{}; {}", inputs.join(", "), Bytes(reading.bytes))));
@@ -60,20 +60,18 @@ fn damage(findings: &BlkFindings<'_>) -> Vec<String> {
     let reading = &findings.reading;
     let mut lines = Vec::new();
     if reading.gaps > 0 {
-        let (lost, gaps) = (grouped(reading.lost_events), grouped(reading.gaps));
+        let (lost, gaps) = (counted(reading.lost_events, "event"), counted(reading.gaps, "gap"));
         lines.push(format!(
-            "{lost} events are lost, in {gaps} gaps: depths, rates and counts are too low; bios in flight during a gap \
-             are \
-             excluded"
+            "{lost} lost, in {gaps}: depths, rates and counts are too low; bios in flight during a gap are excluded"
         ));
     }
     if reading.noticed_late > 0 {
-        let late = grouped(reading.noticed_late);
-        lines.push(format!("{late} of these gaps were found late: times of bios that completed before may be wrong"));
+        let (late, were) = (grouped(reading.noticed_late), verb(reading.noticed_late, "was", "were"));
+        lines.push(format!("{late} of these gaps {were} found late: times of bios that completed before may be wrong"));
     }
     let damage = reading.damage.iter().filter(|(name, count, _)| *count > 0 && *name != "gap");
     lines.extend(damage.map(|(name, count, amount)| {
-        format!("{}: {} times, {} total", name.replace('_', " "), grouped(*count), grouped(*amount))
+        format!("{}: {}, {} total", name.replace('_', " "), counted(*count, "time"), grouped(*amount))
     }));
     lines
 }

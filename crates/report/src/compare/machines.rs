@@ -1,8 +1,8 @@
 //! The machines within which runs are compared.
 
 use compare::{Comparison, Machine};
+use model::quantity::counted;
 
-use crate::number::counted;
 use crate::style::printable;
 
 /// Names shown of a list.

@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use compare::{Compared, Comparison, Verdict};
+use model::quantity::counted;
 
 use super::mail::{narrow_table, parted, wrapped};
 use super::text::{cut, push};
 use super::value::{change, interval};
 use super::{machines, names};
-use crate::number::counted;
 use crate::style::{Style, printable};
 
 /// Most metric columns.

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use compare::{Compared, ComparedStalls, Comparison, Difference};
+use model::quantity::counted;
 
 use super::machines;
 use super::text::{per_what, stalls_of};
@@ -14,8 +15,8 @@ pub fn markdown(found: &[Comparison]) -> String {
     let mut text = String::new();
     for comparison in found {
         let (a, b) = (cell(&comparison.a.0), cell(&comparison.b.0));
-        let (a_runs, b_runs) = (comparison.a.1, comparison.b.1);
-        let _ = writeln!(text, "## {b} against {a}\n\n{b_runs} runs of {b}, {a_runs} of {a}.\n");
+        let (a_runs, b_runs) = (comparison.a.1, counted(comparison.b.1 as u64, "run"));
+        let _ = writeln!(text, "## {b} against {a}\n\n{b_runs} of {b}, {a_runs} of {a}.\n");
         if let Some(machines) = machines::sentence(comparison) {
             let _ = writeln!(text, "- {}", cell(&machines));
         }

@@ -6,11 +6,11 @@ use comfy_table::Table;
 use compare::{Compared, ComparedStalls, Comparison, Verdict};
 use explain::blame::Cause;
 use model::quantity::Nanoseconds;
+use model::quantity::{counted, grouped};
 
 use super::mail::{narrow_table, push_by_verdict, side_headings, wrapped};
 use super::value::{change, digits, interval, value};
 use super::{machines, names, words};
-use crate::number::{counted, grouped};
 use crate::style::{Style, printable};
 use crate::table::push_table;
 

@@ -1,6 +1,7 @@
 //! Values, changes and intervals of a comparison for people.
 
 use compare::Compared;
+use model::quantity::counted;
 use model::quantity::{Bytes, Nanoseconds};
 use statistics::Ratio;
 
@@ -64,10 +65,9 @@ const MOST_RUNS: u64 = 1_000;
 /// The verdict, or the runs it needs.
 pub(super) fn verdict(metric: &Compared) -> String {
     match metric.need_runs {
-        Some(1) => "not enough data: 1 more run a side".to_owned(),
         Some(runs) => {
             let practical = if runs > MOST_RUNS { ", which is not practical" } else { "" };
-            format!("not enough data: {} more runs a side{practical}", crate::number::grouped(runs))
+            format!("not enough data: {} a side{practical}", counted(runs, "more run"))
         }
         None => super::words(metric.verdict).to_owned(),
     }

@@ -3,9 +3,10 @@
 use explain::blame::{Explanation, VictimGroup};
 use model::container::Containers;
 use model::quantity::Nanoseconds;
+use model::quantity::{counted, grouped};
 
 use super::tables::blocker;
-use crate::number::{counted, grouped, share};
+use crate::number::share;
 use crate::style::{Style, printable};
 use crate::table::{push_section, table};
 

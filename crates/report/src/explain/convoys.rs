@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use explain::blame::{Convoy, Explanation};
 use model::quantity::Nanoseconds;
+use model::quantity::{counted, grouped};
 
-use crate::number::grouped;
 use crate::style::{Style, printable};
 use crate::table::push_heading;
 
@@ -26,9 +26,9 @@ pub(super) fn convoys(text: &mut String, explanation: &Explanation, style: Style
 /// write)`.
 fn line(convoy: &Convoy) -> String {
     let tasks = match (&convoy.process, convoy.processes) {
-        (_, one_each) if one_each == convoy.victims => format!("{} processes", grouped(convoy.victims)),
-        (Some(process), _) => format!("{} threads of {}", grouped(convoy.victims), printable(&process.to_string())),
-        (None, processes) => format!("{} threads of {} processes", grouped(convoy.victims), grouped(processes)),
+        (_, one_each) if one_each == convoy.victims => counted(convoy.victims, "process"),
+        (Some(process), _) => format!("{} of {}", counted(convoy.victims, "thread"), printable(&process.to_string())),
+        (None, processes) => format!("{} of {}", counted(convoy.victims, "thread"), counted(processes, "process")),
     };
     let times = match convoy.times {
         1 => String::new(),

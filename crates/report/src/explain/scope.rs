@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use explain::blame::Explanation;
 use model::quantity::Nanoseconds;
+use model::quantity::counted;
 
-use crate::number::counted;
 use crate::style::{Style, printable};
 
 /// The scope, and what is outside of it.

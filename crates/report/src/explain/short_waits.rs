@@ -4,9 +4,10 @@ use std::fmt::Write as _;
 
 use explain::blame::{ClassTimes, Explanation};
 use model::quantity::Nanoseconds;
+use model::quantity::{counted, grouped};
 
 use super::tables::blocker;
-use crate::number::{counted, grouped, share};
+use crate::number::share;
 use crate::style::{Style, printable};
 
 /// Causes, calls and root blockers shown.
@@ -54,8 +55,8 @@ fn lengths(explanation: &Explanation) -> String {
         (0, _) => ", recorded only as sums".to_owned(),
         (_, 0) => format!(", of {shortest} to {longest}"),
         (recorded, sums) => {
-            let (recorded, sums) = (grouped(recorded), grouped(sums));
-            format!(": {recorded} of {shortest} to {longest}, and {sums} shorter ones, recorded only as sums")
+            let (recorded, sums) = (grouped(recorded), counted(sums, "shorter one"));
+            format!(": {recorded} of {shortest} to {longest}, and {sums}, recorded only as sums")
         }
     }
 }

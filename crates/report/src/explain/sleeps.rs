@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use explain::blame::{Explanation, OtherEnd, Sleep, TaskState};
 use model::quantity::Nanoseconds;
+use model::quantity::counted;
 
-use crate::number::counted;
 use crate::style::{Style, printable};
 
 /// Sleeps shown.

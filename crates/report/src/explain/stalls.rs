@@ -6,9 +6,10 @@ use std::fmt::Write as _;
 use explain::blame::{Cause, Convoy, Explanation, Holds, Link, STOPPED, Served, Stall, StallCause};
 use model::container::Containers;
 use model::quantity::Nanoseconds;
+use model::quantity::counted;
 
 use super::user_stack;
-use crate::number::{counted, share};
+use crate::number::share;
 use crate::style::{Style, printable};
 
 /// Causes shown for one stall.

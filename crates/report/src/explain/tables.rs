@@ -5,8 +5,9 @@ use std::fmt::Write as _;
 
 use explain::blame::{Cause, CauseTime, Culprit, Evidence, Explanation, TaskId};
 use model::quantity::Nanoseconds;
+use model::quantity::{counted, grouped};
 
-use crate::number::{counted, grouped, share};
+use crate::number::share;
 use crate::style::{Style, printable};
 use crate::table::{push_heading, push_section, table};
 

@@ -5,9 +5,9 @@ use std::fmt::Write as _;
 use comfy_table::Table;
 use explain::whatif::{Advice, Choice, Estimate};
 use model::quantity::Nanoseconds;
+use model::quantity::grouped;
 
 use crate::answer::title;
-use crate::number::grouped;
 use crate::style::{Style, printable};
 use crate::table::{push_section, table};
 

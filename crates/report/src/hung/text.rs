@@ -3,9 +3,9 @@
 use std::fmt::Write as _;
 
 use hung::{Class, Root};
+use model::quantity::{counted, verb};
 
 use super::HungFindings;
-use crate::number::counted;
 use crate::style::{Style, printable};
 use crate::table::{push_heading, push_section, table};
 
@@ -73,11 +73,8 @@ fn roots(text: &mut String, findings: &HungFindings<'_>, style: Style) {
 fn waiters(findings: &HungFindings<'_>, root: &Root) -> String {
     let mut line = match root.tasks.len() {
         0 => "no stack shows it".to_owned(),
-        _ => format!("{} waits there", names(findings, &root.tasks)),
+        many => format!("{} {} there", names(findings, &root.tasks), verb(many as u64, "waits", "wait")),
     };
-    if root.tasks.len() > 1 {
-        line = line.replacen(" waits there", " wait there", 1);
-    }
     if root.behind > 0 {
         let _ = write!(line, ", {} behind", counted(root.behind as u64, "more task"));
     }

@@ -4,12 +4,13 @@ use std::fmt::Write as _;
 
 use explain::blame::Stall;
 use model::quantity::Nanoseconds;
+use model::quantity::{counted, grouped};
 use model::set::SetDescription;
 use serde_json::Value;
 
 use super::{clocks, ranks};
 use crate::document::{ExplainedNode, ExplainedNodes};
-use crate::number::{counted, grouped, share};
+use crate::number::share;
 use crate::style::{Style, printable};
 use crate::table::{push_section, table};
 

@@ -1,10 +1,11 @@
 //! A line for each node.
 
 use explain::summary::Summary;
+use model::quantity::grouped;
 use model::quantity::{Bytes, Nanoseconds};
 
 use super::figures::SetFigures;
-use crate::number::{grouped, latency, share};
+use crate::number::{latency, share};
 use crate::style::{Style, printable};
 use crate::table::{push_section, table};
 

@@ -2,9 +2,10 @@
 
 use explain::blame::{Culprit, Stall};
 use explain::snapshot::{DeviceLoad, Snapshot, Stuck, Work};
+use model::quantity::grouped;
 use model::quantity::{Bytes, Nanoseconds};
 
-use crate::number::{grouped, latency, rate, share};
+use crate::number::{latency, rate, share};
 use crate::sparkline::sparkline;
 use crate::style::{Style, printable};
 

@@ -5,9 +5,9 @@ use std::fmt::Write as _;
 use explain::summary::{FailureCount, Summary};
 use model::event::Member;
 use model::operation::OperationRecord;
+use model::quantity::grouped;
 
 use super::path::below;
-use crate::number::grouped;
 use crate::style::{Style, printable};
 use crate::table::{push_heading, push_table, table};
 

@@ -1,6 +1,6 @@
 //! How many more periods a verdict needs.
 
-use crate::number::counted;
+use model::quantity::counted;
 
 /// Beyond this a trial with periods of 10 s lasts longer than half a day.
 const MOST_PERIODS: u64 = 4_000;

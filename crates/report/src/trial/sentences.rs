@@ -1,13 +1,14 @@
 //! A trial in at most five sentences.
 
 use compare::Verdict;
+use model::quantity::counted;
 use model::trial::TrialChange;
 use trial::{CarryOver, Effect, FigureKind, Hang};
 
 use super::Trial;
 use super::needed::needed;
 use crate::compare::{change, interval, probability};
-use crate::number::{counted, latency};
+use crate::number::latency;
 use crate::style::printable;
 
 /// The sentences: what changed, what else did, what did not, carry-over, and how it ended.

@@ -7,6 +7,7 @@ use blktrace::{AnomalyKind, Notes, Progress, Trace};
 use clap::Args;
 use lifecycle::{BlockReport, Lifecycle, Settings};
 use model::block::ProcessNames;
+use model::quantity::counted;
 use model::quantity::{Bytes, parse_duration};
 use report::blk::{BlkFindings, Reading};
 
@@ -118,7 +119,7 @@ fn follow(trace: &mut Trace, args: &BlkArgs, screen: &Screen) -> Result<BlockRep
         lifecycle.feed_all(events);
         if bytes >= next_progress {
             next_progress = bytes + PROGRESS_BYTES;
-            screen.doing(format!("{} read, {} events", Bytes(bytes), report::number::grouped(count)));
+            screen.doing(format!("{} read, {}", Bytes(bytes), counted(count, "event")));
         }
     });
     read.map_err(block_trace::unreadable)?;

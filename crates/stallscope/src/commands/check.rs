@@ -1,8 +1,8 @@
 //! `check`: integrity of an archive, and losses.
 
 use archive::{CheckReport, Run, RunState};
+use model::quantity::{counted, grouped, plural};
 use report::damage::{OfRun, values};
-use report::number::{counted, grouped};
 use report::style::printable;
 use serde_json::{Value, json};
 
@@ -75,10 +75,14 @@ fn text(report: &CheckReport) -> String {
     };
     let mut text = format!("{}, {state}\n", if report.whole { "intact" } else { "NOT intact" });
     for (table, rows) in &report.rows {
-        text.push_str(&format!("{:>14} rows of {table}\n", grouped(*rows)));
+        text.push_str(&format!("{:>14} {} of {table}\n", grouped(*rows), plural(*rows, "row")));
     }
     if report.torn_bytes > 0 {
-        text.push_str(&format!("{:>14} bytes were incomplete when it was cut off\n", grouped(report.torn_bytes)));
+        text.push_str(&format!(
+            "{:>14} {} incomplete when it was cut off\n",
+            grouped(report.torn_bytes),
+            plural(report.torn_bytes, "byte")
+        ));
     }
     for sentence in &report.lost {
         text.push_str(&format!("lost: {}\n", printable(sentence)));

@@ -167,7 +167,10 @@ fn text(findings: &[Finding], style: Style) -> String {
     let missing = findings.iter().filter(|finding| finding.is_missing()).count();
     text.push_str(&match missing {
         0 => "All checks passed.\n".to_owned(),
-        _ => format!("{missing} of {} checks failed; a run works without them and reports it.\n", findings.len()),
+        _ => format!(
+            "{missing} of {} checks failed; a run works without what they look for, and reports it.\n",
+            findings.len()
+        ),
     });
     text.push_str(&text_of_answers(findings, style));
     text

@@ -16,6 +16,7 @@ use archive::Run;
 use clap::Args;
 use export::csv::CsvTable;
 use export::parquet::ParquetTable;
+use model::quantity::counted;
 
 use self::destination::{Destination, OutputFile};
 use self::run_rows::RunRows;
@@ -123,9 +124,9 @@ fn found_whole(run: &Run, args: &ExportArgs, screen: &Screen) -> Result<Exit, Fa
         return Err(Failure::found(format_args!("{}: incomplete: the recording lost data", args.output.display())));
     }
     Err(Failure::found(format_args!(
-        "{}: incomplete: {} parts of the run are damaged or missing; 'stallscope check {}' lists them",
+        "{}: incomplete: {} of the run damaged or missing; 'stallscope check {}' lists what is",
         args.output.display(),
-        damage.len(),
+        counted(damage.len() as u64, "part"),
         args.run.display()
     )))
 }

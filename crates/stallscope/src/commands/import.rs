@@ -9,10 +9,10 @@ use std::path::PathBuf;
 use archive::FlushState;
 use clap::Args;
 use ingest::{RunWriter, TextContents, import_text};
+use model::quantity::counted;
 use model::run::RunDescription;
 use model::stall::TraceSettings;
 use model::time::Moment;
-use report::number::counted;
 
 use crate::reading::foreign_recording::ForeignRecording;
 use crate::recording::run_directory;

@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use model::quantity::Nanoseconds;
+use model::quantity::counted;
 use serde_json::json;
 use sweep::{Cell, FinishedRun, Setup, SweepFile, SweepFolder};
 
@@ -97,7 +98,7 @@ impl Sweep<'_> {
     fn run_all(&self, mine: &[Cell], sweep_folder: &mut SweepFolder) -> Result<bool, Failure> {
         let done = mine.iter().filter(|cell| sweep_folder.has(cell)).count();
         if done > 0 {
-            self.runner.screen.remark(&format!("resuming: {done} of {} runs are finished", mine.len()));
+            self.runner.screen.remark(&format!("resuming: {done} of {} finished", counted(mine.len() as u64, "run")));
         }
         for (position, cell) in mine.iter().enumerate() {
             if sweep_folder.has(cell) {
@@ -169,9 +170,9 @@ impl Sweep<'_> {
         let folder = folder.display();
         if stopped {
             self.runner.screen.remark(&format!(
-                "stopped: {} of {} runs are finished; the same command resumes here",
+                "stopped: {} of {} finished; the same command resumes here",
                 finished.len(),
-                mine.len()
+                counted(mine.len() as u64, "run")
             ));
             return Exit::Interrupted;
         }

@@ -128,7 +128,7 @@ fn simulated_runs_are_compared_by_the_models_figures_and_not_silently_with_real_
     assert!(document["cautions"][0].as_str().unwrap().starts_with("SIMULATED"));
     run(&format!("record --no-trace --runtime 300ms --interval 100ms -q --out {real}")).expect_code(0);
     let ended = run(&format!("compare --a {real} --b {old}")).expect_code(0);
-    assert!(ended.stderr.contains("1 of 2 runs are simulated"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("1 of 2 runs is simulated"), "{}", ended.stderr);
     assert!(ended.stdout.contains("SIMULATED runs are compared with runs on a machine"));
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use anonymize::Names;
 use archive::Run;
 use model::quantity::Bytes;
-use report::number::{counted, grouped};
+use model::quantity::{counted, grouped};
 use report::style::printable;
 use serde_json::{Value, json};
 

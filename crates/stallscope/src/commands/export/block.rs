@@ -5,8 +5,8 @@ use std::io::{self, Write};
 
 use blktrace::encode::{ByteOrder, Encoder, Version};
 use model::block::{BlockEvent, DeviceNumber};
+use model::quantity::counted;
 use model::stall::RequestRecord;
-use report::number::counted;
 
 use super::destination::{Destination, OutputFile};
 use super::run_rows::RunRows;

@@ -4,7 +4,7 @@ use std::io::Write;
 
 use export::fio::{FioJobs, LogKind};
 use export::hlog::HistogramLog;
-use report::number::grouped;
+use model::quantity::counted;
 
 use super::destination::Destination;
 use super::run_rows::RunRows;
@@ -20,7 +20,7 @@ pub fn histogram_log(source: &mut RunRows<'_>, destination: &Destination) -> Res
         .each(destination, run.intervals(), Vec::len, |rows| rows.iter().try_for_each(|row| log.interval(row)))?;
     log.finish().and_then(|mut sink| sink.flush()).map_err(failed)?;
     no_load(source, intervals)?;
-    Ok(format!("{} histograms", grouped(intervals)))
+    Ok(counted(intervals, "histogram"))
 }
 
 /// fio JSON only.
@@ -72,7 +72,7 @@ fn fio_jobs(source: &mut RunRows<'_>, destination: &Destination) -> Result<(FioJ
     if !left_out.is_empty() {
         source.screen.remark(&format!("left out, because fio's format does not have them: {}", left_out.join(", ")));
     }
-    let what = format!("{} operations", grouped(operations));
+    let what = counted(operations, "operation");
     Ok((jobs, what))
 }
 

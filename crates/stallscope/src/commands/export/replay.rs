@@ -6,8 +6,8 @@ use std::io::Write;
 
 use export::fio_replay::{Iolog, Replayed, file_name, job_file};
 use model::block::{Action, BlockEvent, DeviceNumber, SECTOR_BYTES};
+use model::quantity::counted;
 use model::run::RunDescription;
-use report::number::{counted, grouped};
 
 use super::block::in_order;
 use super::destination::{Destination, OutputFile};
@@ -46,7 +46,7 @@ pub fn fio(source: &mut RunRows<'_>, destination: &Destination) -> Result<String
     let mut file = destination.file_in("replay.fio")?;
     file.write_all(job_file(&title, &replayed).as_bytes()).and_then(|()| file.flush()).map_err(failed)?;
     let actions: u64 = replayed.iter().map(|(_, of)| of.actions()).sum();
-    Ok(format!("{} requests and flushes of {}", grouped(actions), counted(replayed.len() as u64, "disk")))
+    Ok(format!("{} of {}", counted(actions, "action"), counted(replayed.len() as u64, "disk")))
 }
 
 fn take(log: &mut Iolog<OutputFile>, event: &BlockEvent) -> std::io::Result<()> {
@@ -63,10 +63,10 @@ fn remarks(source: &RunRows<'_>, replayed: &[(String, Replayed)]) {
     let sum = |of: fn(&Replayed) -> u64| replayed.iter().map(|(_, replayed)| of(replayed)).sum::<u64>();
     let (left_out, discards) = (sum(|of| of.left_out), sum(|of| of.discards));
     if left_out > 0 {
-        source.screen.remark(&format!("left out: {} requests that fio has no action for", grouped(left_out)));
+        source.screen.remark(&format!("left out: {} that fio has no action for", counted(left_out, "request")));
     }
     if discards > 0 {
-        source.screen.remark(&format!("{} discards are replayed by {DISCARDS_SINCE} and later", grouped(discards)));
+        source.screen.remark(&format!("{} replayed only by {DISCARDS_SINCE} and later", counted(discards, "discard")));
     }
     for (name, _) in replayed.iter().filter(|(_, of)| !of.has_data()) {
         source.screen.remark(&format!("{name}: no job: fio cannot replay an iolog without reads, writes or discards"));

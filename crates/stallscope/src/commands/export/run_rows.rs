@@ -4,7 +4,7 @@ use std::io;
 use std::time::{Duration, Instant};
 
 use archive::{ArchiveError, Run};
-use report::number::grouped;
+use model::quantity::counted;
 
 use super::destination::Destination;
 use crate::ui::failure::Failure;
@@ -50,7 +50,7 @@ impl<'a> RunRows<'a> {
                 take(batch).map_err(|error| destination.failed(error))?;
             }
             if self.began.elapsed() > PATIENCE {
-                self.screen.doing(format!("{} rows", grouped(self.rows)));
+                self.screen.doing(counted(self.rows, "row"));
             }
         }
         Ok(self.rows - before)

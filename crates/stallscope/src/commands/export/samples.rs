@@ -6,7 +6,7 @@ use std::io::Write;
 use export::openmetrics::{self, OpenMetrics};
 use export::pcp::PcpArchive;
 use model::metric::{MetricDescriptor, MetricId, SampleHeader};
-use report::number::counted;
+use model::quantity::counted;
 
 use super::destination::Destination;
 use super::run_rows::RunRows;

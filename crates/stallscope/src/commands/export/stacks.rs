@@ -7,7 +7,7 @@ use explain::blame::{LostTime, UserFrame, UserStack};
 use export::off_cpu::{Frame, OffCpuProfile};
 use export::{folded, pprof, speedscope};
 use model::quantity::Nanoseconds;
-use report::number::counted;
+use model::quantity::counted;
 
 use super::destination::Destination;
 use super::run_rows::RunRows;

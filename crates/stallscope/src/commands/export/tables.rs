@@ -7,7 +7,7 @@ use export::events::{self, EVENTS};
 use export::explained::{EXPLAINED, ExplainedRow};
 use export::table::{RecordBatch, SchemaRef, TableWriter};
 use export::task_keys::TaskKeys;
-use report::number::grouped;
+use model::quantity::counted;
 
 use super::destination::{Destination, OutputFile};
 use super::run_rows::RunRows;
@@ -48,7 +48,7 @@ pub fn tables<Writer: TableWriter<OutputFile>>(
     let mut description = destination.file_in("run.json")?;
     serde_json::to_writer_pretty(&mut description, source.run.description()).map_err(|error| failed(error.into()))?;
     description.flush().map_err(failed)?;
-    Ok(format!("{} rows in {tables} tables", grouped(rows)))
+    Ok(format!("{} in {}", counted(rows, "row"), counted(tables, "table")))
 }
 
 /// Writes the explanation of every slow operation. Returns their number.

@@ -5,7 +5,7 @@ use std::io::Write;
 use archive::Run;
 use explain::blame::{Link, Stall};
 use export::perfetto::{ChainStep, PerfettoTrace};
-use report::number::counted;
+use model::quantity::counted;
 
 use super::destination::Destination;
 use super::run_rows::RunRows;

@@ -3,7 +3,7 @@
 use ingest::TextContents;
 use model::event::RunEvent;
 use model::preflight::{Finding, capability};
-use report::number::grouped;
+use model::quantity::counted;
 
 /// Capabilities, what they show, and why a recording may lack them.
 const NEEDED: [(&str, &str, &str, &str); 3] = [
@@ -82,10 +82,8 @@ pub fn words(contents: &TextContents, gaps: u64) -> Vec<String> {
         words.push(format!("ignored events: {names}{more}"));
     }
     if contents.lost > 0 || gaps > 0 {
-        let (lost, gaps) = (grouped(contents.lost), grouped(gaps));
-        words.push(format!(
-            "{lost} events were lost, and events contradict each other {gaps} times: what ran then is unknown"
-        ));
+        let (lost, gaps) = (counted(contents.lost, "event"), counted(gaps, "time"));
+        words.push(format!("{lost} lost, and events contradict each other {gaps}: what ran then is unknown"));
     }
     words
 }

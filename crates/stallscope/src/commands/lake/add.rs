@@ -10,8 +10,8 @@ use clap::Args;
 use lake::{Contents, IntervalMinutes, Lake, RunKey, RunRow};
 use model::event::RunEvent;
 use model::quantity::Bytes;
+use model::quantity::counted;
 use model::time::Moment;
-use report::number::counted;
 
 use super::bucket::Aside;
 use super::opened::{failed, refuse_foreign};
@@ -74,7 +74,7 @@ pub fn add(args: &AddArgs, screen: &Screen) -> Result<Exit, Failure> {
     aside.map_or(Ok(()), |aside| aside.put(screen))?;
     if incomplete > 0 {
         let what = "incomplete (in the lake: 'complete' is false); 'stallscope check RUN' lists what is missing";
-        return Err(Failure::found(format_args!("{incomplete} of {} runs: {what}", runs.len())));
+        return Err(Failure::found(format_args!("{incomplete} of {}: {what}", counted(runs.len() as u64, "run"))));
     }
     Ok(Exit::Done)
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use lake::Lake;
 use model::quantity::Bytes;
-use report::number::counted;
+use model::quantity::counted;
 
 use super::opened::{failed, refuse_foreign};
 use crate::ui::failure::{Exit, Failure};
@@ -43,19 +43,21 @@ pub fn compact(args: &CompactArgs, screen: &Screen) -> Result<Exit, Failure> {
         }
     });
     if !done.removed_runs.is_empty() {
-        let (count, verb) = (done.removed_runs.len(), if args.dry_run { "would remove" } else { "removed" });
+        let runs = counted(done.removed_runs.len() as u64, "run");
+        let verb = if args.dry_run { "would remove" } else { "removed" };
         screen.remark(&format!(
-            "{name}: {verb} rows of {count} runs that are duplicates or not in its table 'runs' (an interrupted \
-             'add', or an expired first day)"
+            "{name}: {verb} rows of {runs} (a duplicate, or not in its table 'runs': of an interrupted 'add', or of an \
+             expired first day)"
         ));
     }
-    let skipped = done.skipped.len();
+    let skipped = done.skipped.len() as u64;
     done.skipped
         .iter()
         .for_each(|folder| screen.warning(&format!("{}: contains other files; left alone", folder.display())));
     if skipped > 0 {
         return Err(Failure::found(format_args!(
-            "{name}: {skipped} partitions were not compacted; remove the files that do not belong there"
+            "{name}: {} not compacted; remove the files that do not belong there",
+            counted(skipped, "partition")
         )));
     }
     Ok(Exit::Done)

@@ -6,7 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use clap::Args;
 use lake::{Lake, date_of};
 use model::quantity::Bytes;
-use report::number::counted;
+use model::quantity::counted;
 
 use super::opened::{failed, refuse_foreign};
 use crate::ui::failure::{Exit, Failure};

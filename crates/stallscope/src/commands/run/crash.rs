@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use load::data::{self, DirectoryLock};
 use load::plan::Plan;
 use load::write_ledger::{LEDGER, WriteLedger};
+use model::quantity::counted;
 
 use crate::commands::run::request::RunRequest;
 use crate::ui::failure::Failure;
@@ -72,8 +73,8 @@ fn report(path: &Path, plan: &Plan, screen: &Screen) -> Result<(), Failure> {
     let shape = ledger.shape();
     if shape.directories != plan.directories.len() as u64 {
         return Err(Failure::usage(format_args!(
-            "the data was written to {} directories; pass all of them, in the original order",
-            shape.directories
+            "the data was written to {}; pass all of them, in the original order",
+            counted(shape.directories, "directory")
         )));
     }
     let totals = ledger.totals();
@@ -82,8 +83,11 @@ fn report(path: &Path, plan: &Plan, screen: &Screen) -> Result<(), Failure> {
             "the run was cut off while creating its files: no write was acknowledged, nothing is verified".to_owned()
         }
         true => format!(
-            "{} blocks in {} files: {} with writes acknowledged as durable, {} with later writes not acknowledged",
-            totals.blocks, shape.files, totals.acknowledged, totals.open
+            "{} in {}: {} with writes acknowledged as durable, {} with later writes not acknowledged",
+            counted(totals.blocks, "block"),
+            counted(shape.files, "file"),
+            totals.acknowledged,
+            totals.open
         ),
     });
     Ok(())

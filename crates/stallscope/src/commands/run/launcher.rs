@@ -1,5 +1,7 @@
 //! A launcher of parallel programs (mpirun, mpiexec, srun), recognized by what it leaves in the environment.
 
+use model::quantity::counted;
+
 use crate::commands::run::request::RunRequest;
 use crate::ui::failure::{Exit, Failure};
 
@@ -54,9 +56,10 @@ pub(super) fn refuse(request: &RunRequest) -> Result<Option<Exit>, Failure> {
     let workload = &request.recipe.name;
     let flag = request.recipe.variables.iter().find(|known| known.name == *variable).map_or("", |known| &known.flag);
     Err(Failure::usage(format_args!(
-        "{name} started {ranks} processes, and this build has no MPI: each would run all of '{workload}' alone. Build \
+        "{name} started {}, and this build has no MPI: each would run all of '{workload}' alone. Build \
          with MPI \
-         (`make mpi`, docs/MPI.md); or, on one machine, without {name}: --{flag} {ranks}"
+         (`make mpi`, docs/MPI.md); or, on one machine, without {name}: --{flag} {ranks}",
+        counted(ranks, "process")
     )))
 }
 

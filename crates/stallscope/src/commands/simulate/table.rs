@@ -1,7 +1,7 @@
 //! The policies and parameters of a model, as text.
 
+use model::quantity::grouped;
 use model::quantity::{Bytes, Nanoseconds};
-use report::number::grouped;
 use simulate::parameter::{Kind, Settings};
 use simulate::policy::Model;
 

@@ -5,6 +5,7 @@ use std::path::Path;
 use archive::{ArchiveError, Run};
 use lifecycle::{FinishedBio, Lifecycle, Phase, Settings as LifecycleSettings};
 use model::block::{DeviceNumber, SECTOR_BYTES};
+use model::quantity::counted;
 use model::simulation::Origin;
 use model::stall::RequestRecord;
 use simulate::parameter::Settings;
@@ -52,7 +53,7 @@ pub(super) fn what_if(request: &SimulationRequest, path: &Path) -> Result<Exit, 
     let settings = request.settings()?;
     let load = read(path, options.device.as_deref(), &screen)?;
     let question = question(request, &load, &settings)?;
-    screen.doing(format!("{} requests", report::number::grouped(load.requests.len() as u64)));
+    screen.doing(counted(load.requests.len() as u64, "request"));
     let prediction = predict(&load.requests, &question);
     screen.rest();
     let integrity = load.integrity;

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use model::quantity::Nanoseconds;
-use report::number::counted;
+use model::quantity::counted;
 use serde_json::{Value, json};
 use sweep::{Cell, Setup, SweepFile};
 

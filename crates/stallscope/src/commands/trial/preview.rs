@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use model::quantity::Nanoseconds;
+use model::quantity::counted;
 use model::trial::TrialPlan;
 use serde_json::{Value, json};
 use trial::{Guard, PERIODS_OF_BLOCK, schedule};
@@ -74,8 +75,8 @@ pub(super) fn text(plan: &TrialPlan, guards: &[Guard]) -> String {
     let (period, wash_out) = (Nanoseconds(plan.period_ns), Nanoseconds(plan.wash_out_ns));
     let _ = writeln!(
         text,
-        "{} periods of {period}, of which {wash_out} are wash-out; about {}; seed {}",
-        plan.periods,
+        "{} of {period}, of which {wash_out} are wash-out; about {}; seed {}",
+        counted(plan.periods.into(), "period"),
         Nanoseconds(total_ns(plan)),
         plan.seed
     );

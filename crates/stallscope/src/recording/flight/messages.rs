@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use model::quantity::counted;
 use model::quantity::{Bytes, Nanoseconds};
-use report::number::counted;
 use report::style::printable;
 use serde_json::{Value, json};
 
