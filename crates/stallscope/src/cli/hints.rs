@@ -38,7 +38,6 @@ pub fn with_remedy(mut error: Error, words: &[OsString]) -> Error {
         ("run", Some(option)) if words.get(2).is_some_and(|word| word == option.as_str()) => {
             Some(format!("options of a workload follow its name: stallscope run WORKLOAD {option} ..."))
         }
-        ("compare", Some(_)) if is_word => Some(SIDES.to_owned()),
         ("compare", None) if error.kind() == ErrorKind::MissingRequiredArgument => Some(SIDES.to_owned()),
         _ => None,
     };

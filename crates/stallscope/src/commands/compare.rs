@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use compare::{Comparison, Group, MARGIN, Options, Plane, compare as compare_groups, plane as plane_of, scaling};
+use model::quantity::{counted, verb};
 
 use crate::commands::compare::sides::Sides;
 use crate::reading::integrity::Integrity;
@@ -23,7 +24,7 @@ pub struct CompareArgs {
     /// Directory of runs, grouped by --configuration, or else by subdirectory.
     // Not `conflicts_with`: clap waives a `requires` whose target conflicts with something given.
     #[arg(value_name = "DIR")]
-    pub folder: Option<PathBuf>,
+    pub folder: Vec<PathBuf>,
     /// Baseline runs: run directories, output files of fio (JSON), fs_mark, simoop or bonnie++, or directories of
     /// these.
     #[arg(long, value_name = "RUN", num_args = 1.., required_unless_present = "folder", requires = "b")]
@@ -85,16 +86,8 @@ fn inputs(args: &CompareArgs) -> Vec<PathBuf> {
 
 /// Compares.
 pub fn compare(args: &CompareArgs, screen: &Screen) -> Result<Exit, Failure> {
-    if let (Some(folder), Some(side)) = (&args.folder, args.a.first()) {
-        return Err(Failure::usage(format_args!(
-            "{} and {}: compare a directory of runs by configuration (compare DIR), or two sides (compare --a RUN... \
-             --b \
-             RUN...)",
-            folder.display(),
-            side.display()
-        )));
-    }
-    let sides = match &args.folder {
+    refuse_mixed(args)?;
+    let sides = match args.folder.first() {
         Some(folder) => Sides::of_folder(folder, args.baseline.as_deref(), screen)?,
         None => Sides::given(&args.a, &args.b, &args.again, screen)?,
     };
@@ -124,6 +117,28 @@ pub fn compare(args: &CompareArgs, screen: &Screen) -> Result<Exit, Failure> {
     Ok(integrity.exit())
 }
 
+/// Refuses a directory beside sides, and paths of sides without their options.
+fn refuse_mixed(args: &CompareArgs) -> Result<(), Failure> {
+    match (&args.folder[..], args.a.first()) {
+        ([folder, ..], Some(side)) => Err(Failure::usage(format_args!(
+            "{} and {}: compare a directory of runs by configuration (compare DIR), or two sides (compare --a RUN... \
+             --b RUN...)",
+            folder.display(),
+            side.display()
+        ))),
+        ([a, b], None) => Err(Failure::usage(format_args!(
+            "two paths without --a and --b; compare two sides: compare --a {} --b {}",
+            a.display(),
+            b.display()
+        ))),
+        ([_, _, _, ..], None) => Err(Failure::usage(format_args!(
+            "{} without --a and --b; compare two sides: compare --a RUN... --b RUN...",
+            counted(args.folder.len() as u64, "path")
+        ))),
+        _ => Ok(()),
+    }
+}
+
 /// Warns first: simulated results are not measurements.
 fn warn_of_simulated(sides: &Sides, screen: &Screen) {
     let groups = std::iter::once(&sides.baseline).chain(&sides.others).chain(&sides.again);
@@ -131,8 +146,9 @@ fn warn_of_simulated(sides: &Sides, screen: &Screen) {
     let simulated = runs.iter().filter(|simulated| **simulated).count();
     if simulated > 0 && simulated < runs.len() {
         screen.warning(&format!(
-            "{simulated} of {} runs are simulated, the others were measured: only directions can be compared",
-            runs.len()
+            "{simulated} of {} runs {} simulated, not measured: only directions can be compared",
+            runs.len(),
+            verb(simulated as u64, "is", "are")
         ));
     }
 }
@@ -200,7 +216,7 @@ fn show_scaling(metric: &str, sides: &Sides, json: bool, screen: &Screen) -> Res
 fn show(args: &CompareArgs, (baseline, found): (&str, &[Comparison]), integrity: &Integrity, screen: &Screen) {
     let style = screen.style();
     let text = match (args.json, args.format, found) {
-        (true, _, [only]) if args.folder.is_none() => {
+        (true, _, [only]) if args.folder.is_empty() => {
             return screen.json(&integrity.added(report::json::comparison(only)));
         }
         (true, ..) => return screen.json(&integrity.added(report::json::comparisons(baseline, found))),

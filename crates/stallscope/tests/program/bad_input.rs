@@ -108,7 +108,7 @@ fn frequent_mistakes_get_the_remedy() {
     refused("record ls -l", 2, &["write it after '--': stallscope record -- ls"]);
     refused("record --no-trace fio --name=x", 2, &["stallscope record -- fio"]);
     refused("compare", 2, &["--a RUN... --b RUN...", "compare [OPTIONS] <DIR>"]);
-    refused("compare before after", 2, &["--a RUN... --b RUN..."]);
+    refused("compare before after", 2, &["compare two sides: compare --a before --b after"]).error();
     for words in ["help --help", "help -h", "help record --help", "run help --help", "simulate help -h"] {
         assert!(run(words).expect_code(0).stdout.contains("Usage: stallscope"), "{words}");
     }

@@ -331,7 +331,11 @@ fn incomparable_runs_are_reported() {
         assert!(ended.stderr.contains(name), "{words}: {}", ended.stderr);
         assert_eq!(ended.stdout, "", "{words}");
     };
-    refused(format!("compare {at}"), "two are needed");
+    refused(format!("compare {at}"), "two configurations are needed");
+    refused(format!("compare {at}/1"), "compare --a");
+    refused(format!("compare {at}/1 {at}/2"), "two paths without --a and --b; compare two sides: compare --a");
+    refused(format!("compare {at}/1 {at}/2 {at}/3"), "3 paths without --a and --b");
+    refused(format!("compare {at}/1/run.json"), "run.json is a file, not a directory of runs; compare it with others");
     refused(format!("compare --a {at}"), "--b");
     refused(format!("compare --a {at} --b /nonexistent"), "/nonexistent");
     refused(format!("compare --a {at} --b {at} --margin 0.05"), "write 0.05%");

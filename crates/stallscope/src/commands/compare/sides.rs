@@ -9,6 +9,7 @@ use compare::{ForeignError, Group, NodeRun, RunFigures, RunReader, foreign_runs,
 use model::damage::Damage;
 use model::event::{Ending, RunEvent};
 use model::lost::Lost;
+use model::quantity::counted;
 use model::run::Configuration;
 use model::set::NodeClock;
 
@@ -75,6 +76,13 @@ impl Sides {
             let message = format_args!("{name} is a run; compare it with others: compare --a {name} --b RUN...");
             return Err(Failure::usage(message));
         }
+        if folder.is_file() {
+            let name = folder.display();
+            let message = format_args!(
+                "{name} is a file, not a directory of runs; compare it with others: compare --a {name} --b RUN..."
+            );
+            return Err(Failure::usage(message));
+        }
         let mut groups: BTreeMap<(String, bool), Group> = BTreeMap::new();
         let mut unfinished = Vec::new();
         for path in runs_below(folder, DEPTH)? {
@@ -109,11 +117,11 @@ impl Sides {
         if groups.len() < 2 {
             let found = groups.first().map_or(0, |group| group.runs.len());
             return Err(Failure::usage(format_args!(
-                "{}: found {found} runs of {} configurations, at least two are needed; label each run with \
-                 --configuration \
-                 NAME, or use a subfolder per configuration",
+                "{}: found {} of {}, at least two configurations are needed; label each run with \
+                 --configuration NAME, or use a subfolder per configuration",
                 folder.display(),
-                groups.len()
+                counted(found as u64, "run"),
+                counted(groups.len() as u64, "configuration")
             )));
         }
         let at = baseline_of(&groups, &twins, requested, folder)?;
@@ -278,10 +286,9 @@ fn warn_of_unfinished(unfinished: &[PathBuf], screen: &Screen) {
     let names: Vec<String> = unfinished.iter().take(MAX_NAMED).map(|path| text(path)).collect();
     let more = unfinished.len() - names.len();
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    let run = if unfinished.len() == 1 { "run that is" } else { "runs that are" };
     screen.warning(&format!(
-        "left out: {} {run} not finished: {}{more}; a resumed sweep repeats such a run, and --a and --b accept it",
-        unfinished.len(),
+        "left out: {} not finished: {}{more}; a resumed sweep repeats such a run, and --a and --b accept it",
+        counted(unfinished.len() as u64, "run"),
         names.join(", "),
     ));
 }
@@ -305,8 +312,9 @@ fn read_set(set: &RunSet, screen: &Screen) -> Result<Found, Failure> {
     let nodes: Vec<NodeRun> = set.read().map(|(node, run)| read_node(node.clock, run, screen)).collect();
     let configuration = set.read().next().and_then(|(_, run)| run.description().configuration.clone());
     let name = text(&set.directory);
-    let mut figures = set_figures(&name, &nodes)
-        .ok_or_else(|| Failure::usage(format_args!("{name}: no run of its {} nodes can be read", set.nodes.len())))?;
+    let mut figures = set_figures(&name, &nodes).ok_or_else(|| {
+        Failure::usage(format_args!("{name}: no run of its {} can be read", counted(set.nodes.len() as u64, "node")))
+    })?;
     figures.damage = set.damage();
     for (node, run) in set.read() {
         let place = |damage: Damage| Damage { file: format!("{}/{}", node.node.directory(), damage.file), ..damage };
