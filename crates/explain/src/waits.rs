@@ -57,6 +57,8 @@ pub struct Waiting {
     pub cgroup: Option<u32>,
     /// Number of a path and the time spent on it, ns; each path once. They sum exactly to the duration.
     pub pieces: Vec<(u32, u64)>,
+    /// The part of these in which the client of another operation waited for this one, which has that time too, ns.
+    pub again: Vec<(u32, u64)>,
     /// Time from the end of the task's previous throttled wait to the first of this operation, ns; `None` where none
     /// was close. A limit that is always used up lets the next operation wait for as much longer as the task spent
     /// elsewhere.
@@ -69,6 +71,11 @@ impl Waiting {
     /// Duration, ns.
     pub fn duration_ns(&self) -> u64 {
         self.pieces.iter().map(|(_, ns)| ns).sum()
+    }
+
+    /// The part of it that is also another operation's, ns.
+    pub fn again_ns(&self) -> u64 {
+        self.again.iter().map(|(_, ns)| ns).sum::<u64>().min(self.duration_ns())
     }
 }
 

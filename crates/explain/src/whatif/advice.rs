@@ -176,7 +176,7 @@ pub fn advise(explanation: &Explanation, waits: &Waits, remedies: &Remedies, run
     let (behind, limits) = (behind(waits), known_limits(waits));
     let waits = waits.short.as_deref().unwrap_or(waits);
     let (mut choices, mut memory_limit_is_unknown) = (Vec::<Choice>::new(), false);
-    let (lost, total_ns) = (lost(waits), recorded(waits).total_ns / waits.stands_for.max(1));
+    let (lost, total_ns) = (lost(waits), recorded(waits).durations_ns() / waits.stands_for.max(1));
     for remedy in remedies.all() {
         let calls = |cause: &Cause| lost.get(cause).is_some_and(|ns| *ns as f64 >= LEAST * total_ns as f64);
         if !remedy.causes.iter().any(calls) {

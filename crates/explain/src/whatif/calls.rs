@@ -17,6 +17,10 @@ pub(super) trait Drawn {
     fn times(&self) -> f64 {
         1.0
     }
+    /// The part of it that no other one has, 0 to 1.
+    fn once(&self) -> f64 {
+        1.0
+    }
 }
 
 impl Drawn for Replayed {
@@ -26,6 +30,10 @@ impl Drawn for Replayed {
 
     fn at_least_ns(&self) -> u64 {
         self.at_least_ns
+    }
+
+    fn once(&self) -> f64 {
+        1.0 - self.again
     }
 }
 

@@ -45,13 +45,18 @@ pub(super) struct Ranked {
     pub(super) ns: u64,
     /// How often it is done.
     pub(super) times: f64,
+    /// The part of it that no other one has.
+    pub(super) once: f64,
     pub(super) block: u32,
 }
 
 impl Sorted {
     /// Blocks of so many operations.
     fn of<Of: Drawn>(all: &[Of], length: usize, ns: fn(&Of) -> u64) -> Sorted {
-        let ranked = |(at, one): (usize, &Of)| Ranked { ns: ns(one), times: one.times(), block: (at / length) as u32 };
+        let ranked = |(at, one): (usize, &Of)| {
+            let (ns, times, once) = (ns(one), one.times(), one.once());
+            Ranked { ns, times, once, block: (at / length) as u32 }
+        };
         let mut operations: Vec<Ranked> = all.iter().enumerate().map(ranked).collect();
         operations.sort_by_key(|operation| operation.ns);
         Sorted { operations, lengths: all.chunks(length).map(|block| block.len() as u64).collect() }

@@ -8,7 +8,7 @@ use super::closed_loop::{Simulation, simulate};
 use super::draws::{Drawings, Draws, Estimate, Ranked, Sorted};
 use super::replay::{Replayed, replay};
 use super::same_time::Multiples;
-use crate::waits::Waits;
+use crate::waits::{Waiting, Waits};
 
 /// Another recording differs by more than its blocks: the ends of intervals of the same time are off by these factors,
 /// as measured (docs/WHATIF.md). How many operations are slow, and of these, how many are of one kind rather than
@@ -29,8 +29,10 @@ const FEWEST: usize = 10;
 pub struct SlowLatencies {
     /// Operations that are slow.
     pub slow: u64,
-    /// Sum of all durations, ns.
+    /// Sum of all durations, ns: what a client and its server both took counts once.
     pub total_ns: u64,
+    /// What counts once more in the durations, ns.
+    pub again_ns: u64,
     /// Half of the operations took at most this, ns.
     pub p50_ns: u64,
     /// 99 of 100 took at most this, ns.
@@ -46,7 +48,7 @@ pub struct Prediction {
     pub recorded: SlowLatencies,
     /// Operations that are still slow.
     pub slow: Estimate,
-    /// Sum of all durations, ns.
+    /// Sum of all durations, ns: what a client and its server both took counts once.
     pub total_ns: Estimate,
     /// Half of the operations took at most this, ns.
     pub p50_ns: Estimate,
@@ -83,8 +85,12 @@ pub struct SameTime {
 
 /// The operations as recorded.
 pub fn recorded(waits: &Waits) -> SlowLatencies {
-    let durations: Vec<u64> = waits.operations.iter().map(|operation| operation.duration_ns()).collect();
-    SlowLatencies::of(waits, durations)
+    SlowLatencies::of(waits, waits.operations.iter().map(as_recorded).collect())
+}
+
+/// Duration of an operation, and the part of it that is also another one's, ns.
+fn as_recorded(operation: &Waiting) -> (u64, u64) {
+    (operation.duration_ns(), operation.again_ns())
 }
 
 /// The operations after a change.
@@ -117,11 +123,9 @@ impl After {
 
 /// The distributions of the operations that are left.
 fn before_and_after(waits: &Waits, replayed: &[Replayed]) -> (SlowLatencies, SlowLatencies) {
-    let before = replayed.iter().map(|of| waits.operations[of.operation].duration_ns());
-    (
-        SlowLatencies::of(waits, before.collect()),
-        SlowLatencies::of(waits, replayed.iter().map(|of| of.duration_ns).collect()),
-    )
+    let before = replayed.iter().map(|of| as_recorded(&waits.operations[of.operation]));
+    let after = replayed.iter().map(|of| (of.duration_ns, (of.duration_ns as f64 * of.again).round() as u64));
+    (SlowLatencies::of(waits, before.collect()), SlowLatencies::of(waits, after.collect()))
 }
 
 fn with_intervals(
@@ -163,7 +167,7 @@ fn in_same_time(waits: &Waits, change: &Change, after: &After) -> SameTime {
     };
     let total_ns = draws.estimate(now.total_ns, |slow| slow.total_ns);
     let most_ns = total_ns.high.max(multiples.elapsed_ns().saturating_mul(waits.stands_for));
-    let recorded_ns = recorded(waits).total_ns as f64;
+    let recorded_ns = recorded(waits).durations_ns() as f64;
     let unseen_ns = total_ns.value.saturating_add((recorded_ns * UNSEEN) as u64);
     let is_faint = total_ns.value as f64 <= recorded_ns * FAINT;
     let widened_ns = total_ns.widened(COUNTS_OFF);
@@ -285,20 +289,29 @@ impl SlowLatencies {
         self.total_ns.saturating_sub(left_ns) as f64 / self.total_ns.max(1) as f64
     }
 
-    /// Of operations that took this long.
-    pub(super) fn of(waits: &Waits, mut durations: Vec<u64>) -> SlowLatencies {
+    /// Sum of all durations, ns.
+    pub fn durations_ns(&self) -> u64 {
+        self.total_ns.saturating_add(self.again_ns)
+    }
+
+    /// Of operations that took this long, of which so much is also another one's, ns.
+    fn of(waits: &Waits, mut durations: Vec<(u64, u64)>) -> SlowLatencies {
         durations.sort_unstable();
         let quantile = |share: f64| {
             let rank = (share * durations.len() as f64).ceil() as usize;
-            durations.get(rank.saturating_sub(1)).copied().unwrap_or(0)
+            durations.get(rank.saturating_sub(1)).map_or(0, |(ns, _)| *ns)
         };
-        let slow = durations.len() - durations.partition_point(|ns| *ns < waits.slower_than_ns);
+        let slow = durations.len() - durations.partition_point(|(ns, _)| *ns < waits.slower_than_ns);
+        let sum = |of: fn(&(u64, u64)) -> u64| {
+            durations.iter().map(of).fold(0_u64, u64::saturating_add).saturating_mul(waits.stands_for)
+        };
         SlowLatencies {
             slow: slow as u64 * waits.stands_for,
-            total_ns: durations.iter().fold(0_u64, |sum, ns| sum.saturating_add(*ns)).saturating_mul(waits.stands_for),
+            total_ns: sum(|(ns, again_ns)| ns - again_ns),
+            again_ns: sum(|(_, again_ns)| *again_ns),
             p50_ns: quantile(0.5),
             p99_ns: quantile(0.99),
-            max_ns: durations.last().copied().unwrap_or(0),
+            max_ns: durations.last().map_or(0, |(ns, _)| *ns),
         }
     }
 
@@ -310,7 +323,7 @@ impl SlowLatencies {
         let mut draws: Vec<Taken> = drawings.iter().map(begun).collect();
         for operation in &sorted.operations {
             let is_slow = operation.ns >= waits.slower_than_ns;
-            takers[operation.block as usize].iter().for_each(|draw| draws[*draw as usize].add(operation.ns, is_slow));
+            takers[operation.block as usize].iter().for_each(|draw| draws[*draw as usize].add(operation, is_slow));
         }
         draws.iter().map(|taken| taken.slow_latencies(waits.stands_for)).collect()
     }
@@ -329,13 +342,14 @@ struct Taken {
 }
 
 impl Taken {
-    fn add(&mut self, ns: u64, is_slow: bool) {
+    fn add(&mut self, operation: &Ranked, is_slow: bool) {
+        let ns = operation.ns;
         for (rank, of_rank) in self.ranks.iter().zip(&mut self.of_ranks) {
             *of_rank = if self.count < *rank { ns } else { *of_rank };
         }
         self.count += 1;
         self.slow += u64::from(is_slow);
-        self.total_ns += u128::from(ns);
+        self.total_ns += if operation.once < 1.0 { (ns as f64 * operation.once) as u128 } else { u128::from(ns) };
         self.max_ns = ns;
     }
 
@@ -344,6 +358,7 @@ impl Taken {
         SlowLatencies {
             slow: self.slow * stands_for,
             total_ns: total_ns.saturating_mul(stands_for),
+            again_ns: 0,
             p50_ns: self.of_ranks[0],
             p99_ns: self.of_ranks[1],
             max_ns: self.max_ns,

@@ -14,7 +14,7 @@ use super::throttle::SLICE_NS;
 use crate::waits::{Waiting, Waits};
 
 /// An operation after a change.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Replayed {
     /// Its number in [`Waits::operations`].
     pub operation: usize,
@@ -24,6 +24,8 @@ pub struct Replayed {
     pub duration_ns: u64,
     /// The same if all unexplained time were of the changed kind, ns.
     pub at_least_ns: u64,
+    /// The part of it that is also another operation's, whose task waited for this one, 0 to 1.
+    pub again: f64,
     /// Whether the time at the device of a throttled request had to be assumed.
     pub assumed: bool,
 }
@@ -53,11 +55,24 @@ pub(super) fn replay(waits: &Waits, change: &Change, simulation: &Simulation) ->
             start_ns: operation.start_ns.saturating_sub(saved.until(operation.start_ns)),
             duration_ns,
             at_least_ns: duration_ns - unexplained(waits, operation).min(duration_ns),
+            again: again(operation, (duration_ns != before_ns).then_some(&remaining)),
             assumed,
         });
         saved.add(operation.start_ns + before_ns, before_ns.saturating_sub(duration_ns));
     }
     replayed
+}
+
+/// The part of an operation that is also another one's, after a change that leaves so much of each path.
+fn again(operation: &Waiting, remaining: Option<&Vec<f64>>) -> f64 {
+    if operation.again.is_empty() {
+        return 0.0;
+    }
+    let left = |pieces: &[(u32, u64)]| {
+        pieces.iter().map(|(path, ns)| *ns as f64 * remaining.map_or(1.0, |left| left[*path as usize])).sum::<f64>()
+    };
+    let all = left(&operation.pieces);
+    if all > 0.0 { (left(&operation.again) / all).min(1.0) } else { 0.0 }
 }
 
 /// Time that a thread saved. Operations that overlap (asynchronous ones) do not move one another.

@@ -91,6 +91,7 @@ fn latencies(latencies: &SlowLatencies) -> Value {
     json!({
         "slow_operations": latencies.slow,
         "total_ns": latencies.total_ns,
+        "again_ns": latencies.again_ns,
         "p50_ns": latencies.p50_ns,
         "p99_ns": latencies.p99_ns,
         "max_ns": latencies.max_ns,

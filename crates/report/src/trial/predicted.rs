@@ -39,7 +39,7 @@ impl Tried<'_> {
             Ratio { ratio: share(estimate.value), interval, confidence: Some(0.9) }
         };
         [
-            (FigureKind::StallTime, Some(ratio(predicted.total_ns, recorded.total_ns))),
+            (FigureKind::StallTime, Some(ratio(predicted.total_ns, recorded.durations_ns()))),
             (FigureKind::Percentile(50), predicted.p50_ns.map(|p50_ns| ratio(p50_ns, recorded.p50_ns))),
             (FigureKind::Percentile(99), predicted.p99_ns.map(|p99_ns| ratio(p99_ns, recorded.p99_ns))),
         ]

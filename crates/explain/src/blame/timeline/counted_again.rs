@@ -47,25 +47,37 @@ fn counted_again(
     timelines: &mut TaskTimelines<'_>,
     is_meant: impl Fn(&Operation) -> bool,
 ) -> Vec<u64> {
-    let mut served = Served { index, times: BTreeMap::new() };
-    for client in operations.iter().filter(|client| is_meant(client)) {
-        served.add_client(client, &timelines.of(client));
-    }
-    let mut counted = |operation: &Operation| {
-        let is_own_time = || operation.asynchronous.is_none_or(|row| index.row(row).kind == StallKind::ServerRequest);
-        let is_server = served.times.contains_key(&operation.tid) && is_own_time();
-        if is_server && is_meant(operation) { served.within(operation, &timelines.of(operation)) } else { 0 }
+    let served = Served::of(index, operations.iter().filter(|client| is_meant(client)), timelines);
+    let mut counted = |operation: &Operation| match served.is_of_server(operation) && is_meant(operation) {
+        true => served.within(operation, &timelines.of(operation)),
+        false => 0,
     };
     operations.iter().map(&mut counted).collect()
 }
 
 /// When tasks worked for clients that waited for them, by what the time of these is charged to.
-struct Served<'a> {
+pub(crate) struct Served<'a> {
     index: &'a RunIndex,
     times: BTreeMap<u32, BTreeMap<Cause, Times>>,
 }
 
-impl Served<'_> {
+impl<'a> Served<'a> {
+    pub(crate) fn of<'b>(
+        index: &'a RunIndex,
+        clients: impl Iterator<Item = &'b Operation>,
+        timelines: &mut TaskTimelines<'_>,
+    ) -> Served<'a> {
+        let mut served = Served { index, times: BTreeMap::new() };
+        clients.for_each(|client| served.add_client(client, &timelines.of(client)));
+        served
+    }
+
+    /// Whether time of an operation may be charged to clients as well: it is its task's own time, who served some.
+    pub(crate) fn is_of_server(&self, operation: &Operation) -> bool {
+        let is_request = |row: u32| self.index.row(row).kind == StallKind::ServerRequest;
+        self.times.contains_key(&operation.tid) && operation.asynchronous.is_none_or(is_request)
+    }
+
     fn add_client(&mut self, client: &Operation, timeline: &TaskTimeline) {
         for segment in timeline.between(client.start_ns, client.end_ns) {
             if segment.via.is_some() && segment.off != NO_ROW {
@@ -96,9 +108,16 @@ impl Served<'_> {
 
     /// The part of a server's operation that is also charged to its clients.
     fn within(&self, operation: &Operation, timeline: &TaskTimeline) -> u64 {
-        let segments = timeline.between(operation.start_ns, operation.end_ns);
-        let of = |segment: &Segment| self.times.get(&operation.tid)?.get(&segment.cause);
-        segments.filter_map(|segment| Some(of(&segment)?.within(segment.start_ns, segment.end_ns))).sum()
+        timeline
+            .between(operation.start_ns, operation.end_ns)
+            .map(|segment| self.within_segment(operation, &segment))
+            .sum()
+    }
+
+    /// The same of a part of its time, ns.
+    pub(crate) fn within_segment(&self, operation: &Operation, segment: &Segment) -> u64 {
+        let times = self.times.get(&operation.tid).and_then(|times| times.get(&segment.cause));
+        times.map_or(0, |times| times.within(segment.start_ns, segment.end_ns))
     }
 }
 

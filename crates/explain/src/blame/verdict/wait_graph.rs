@@ -26,6 +26,7 @@ use crate::blame::intents::lasting::hangs;
 use crate::blame::operations::Operation as SlowOperation;
 use crate::blame::operations::sync_calls;
 use crate::blame::operations::unfinished::reads;
+use crate::blame::timeline::counted_again::Served;
 use crate::blame::timeline::timelines::TaskTimelines;
 use crate::blame::verdict::wording;
 use crate::thresholds::CLOSED_LOOP_WITHIN_NS;
@@ -42,16 +43,15 @@ pub(crate) fn waits<'a>(
     slower_than_ns: u64,
 ) -> Waits {
     let stands_for = operations.len().div_ceil(KEPT).max(1);
+    let served = Served::of(index, operations.iter(), timelines);
     let mut graph = Graph::new((index, disks), timelines);
-    let waiting: Vec<Waiting> =
-        operations.iter().step_by(stands_for).map(|operation| graph.waiting(operation)).collect();
+    let kept = operations.iter().step_by(stands_for);
+    let waiting: Vec<Waiting> = kept.map(|operation| graph.waiting(operation, &served)).collect();
     let limited = limited(&mut graph, operations, &waiting, stands_for);
     let deadlock = graph.deadlock || graph.tasks.keys().any(|tid| hangs::circle(index, *tid).is_some());
     Waits {
         operations: waiting,
         stands_for: stands_for as u64,
-        are_short: false,
-        short: None,
         slower_than_ns,
         quota_cgroups: quota_cgroups(index, graph.paths.values()),
         stopped: stops::stopped(index, graph.paths.values()),
@@ -73,6 +73,7 @@ pub(crate) fn waits<'a>(
         memory_sampled: index.memory.sampled().clone(),
         deadlock,
         dirtying: dirtying(index, operations),
+        ..Waits::default()
     }
 }
 
@@ -158,6 +159,9 @@ struct Graph<'a, 'b> {
     lengths: Vec<usize>,
     /// Time by path, of the operation.
     pieces: BTreeMap<u32, u64>,
+    /// The same of what its clients have too, and which part of what is added this is.
+    again: BTreeMap<u32, f64>,
+    again_share: f64,
 }
 
 impl<'a, 'b> Graph<'a, 'b> {
@@ -176,14 +180,17 @@ impl<'a, 'b> Graph<'a, 'b> {
             path: Path::new(),
             lengths: Vec::new(),
             pieces: BTreeMap::new(),
+            again: BTreeMap::new(),
+            again_share: 0.0,
         }
     }
 
-    fn waiting(&mut self, operation: &SlowOperation) -> Waiting {
+    fn waiting(&mut self, operation: &SlowOperation, served: &Served<'_>) -> Waiting {
         let (from_ns, to_ns) = (operation.start_ns, operation.end_ns);
         self.of = operation.tid;
         self.name(operation.tid, to_ns);
         let timeline = self.timelines.of(operation);
+        let is_of_server = served.is_of_server(operation);
         let (mut first_throttled_ns, mut unknown_requests) = (None, 0);
         for segment in timeline.between(from_ns, to_ns) {
             if segment.cause == Cause::IoThrottle {
@@ -191,6 +198,8 @@ impl<'a, 'b> Graph<'a, 'b> {
                 unknown_requests += u32::from(self.device_time_is_unknown(&segment));
             }
             self.servers.extend(self.server(&segment));
+            let again_ns = if is_of_server { served.within_segment(operation, &segment) } else { 0 };
+            self.again_share = again_ns as f64 / segment.ns().max(1) as f64;
             self.follow(&segment, operation.tid);
         }
         let since_throttled_ns = first_throttled_ns.and_then(|first_ns| {
@@ -208,6 +217,7 @@ impl<'a, 'b> Graph<'a, 'b> {
             task: name.map(|name| self.names.of(&name)),
             cgroup: cgroup.map(|cgroup| self.names.of(&cgroup)),
             pieces: std::mem::take(&mut self.pieces).into_iter().collect(),
+            again: std::mem::take(&mut self.again).into_iter().map(|(path, ns)| (path, ns.round() as u64)).collect(),
             since_throttled_ns,
             unknown_requests,
         }
@@ -258,7 +268,11 @@ impl<'a, 'b> Graph<'a, 'b> {
     /// Adds time to the path.
     fn put(&mut self, ns: u64) {
         if ns > 0 {
-            *self.pieces.entry(self.paths.of(&self.path)).or_default() += ns;
+            let path = self.paths.of(&self.path);
+            *self.pieces.entry(path).or_default() += ns;
+            if self.again_share > 0.0 {
+                *self.again.entry(path).or_default() += ns as f64 * self.again_share;
+            }
         }
     }
 
