@@ -58,10 +58,8 @@ fn blocker(culprit: &Culprit) -> Line {
         0 | 1 => Line::new().name(name),
         many => Line::new().fact(Fact::Count(many)).say(" processes such as ").name(name),
     };
-    let line = in_brackets(line, "", culprit.role.as_deref());
-    let line = in_brackets(line, "started by ", culprit.started_by.as_deref());
-    let line = in_brackets(line, "through ", culprit.through.as_ref().map(ToString::to_string).as_deref());
     let line = if blames_itself(culprit) && culprit.tasks <= 1 { line.say(" itself") } else { line };
+    let line = line.and(details(culprit));
     let line = match place_of(culprit) {
         Some(place) => line.say(" in ").name(place),
         None => line,
@@ -73,11 +71,17 @@ fn blocker(culprit: &Culprit) -> Line {
     }
 }
 
-fn in_brackets(line: Line, words: &'static str, name: Option<&str>) -> Line {
-    match name {
-        Some(name) => line.say(" (").say(words).name(name).say(")"),
-        None => line,
-    }
+/// ` (checkpointer, started by postgres/7)`
+fn details(culprit: &Culprit) -> Option<Line> {
+    let through = culprit.through.as_ref().map(ToString::to_string);
+    // A role that is the program's name says nothing.
+    let is_name =
+        |role: &str| culprit.task.as_ref().is_some_and(|task| task.to_string().starts_with(&format!("{role}/")));
+    let role = culprit.role.clone().filter(|role| !is_name(role));
+    let details = [("", role), ("started by ", culprit.started_by.clone()), ("through ", through)];
+    let mut details = details.into_iter().filter_map(|(words, name)| Some(Line::of(words).name(name?)));
+    let first = Line::of(" (").and(Some(details.next()?));
+    Some(details.fold(first, |line, detail| line.say(", ").and(Some(detail))).say(")"))
 }
 
 fn without_task(culprit: &Culprit) -> Line {

@@ -40,6 +40,8 @@ pub struct Predicted {
     pub at_best: bool,
     /// It is of shorter waits that were recorded individually.
     pub of_short_waits: bool,
+    /// Operations of what would be absent are left out.
+    pub of_others: bool,
 }
 
 impl Fix {
@@ -55,13 +57,14 @@ impl Fix {
 
     pub(super) fn json(&self) -> Value {
         let predicted = self.predicted.map(|predicted| {
-            let Predicted { recorded_ns, total_ns, still_slow, at_best, of_short_waits } = predicted;
+            let Predicted { recorded_ns, total_ns, still_slow, at_best, of_short_waits, of_others } = predicted;
             json!({
                 "recorded_ns": recorded_ns,
                 "total_ns": total_ns,
                 "still_slow": still_slow,
                 "at_best": at_best,
                 "of_short_waits": of_short_waits,
+                "of_others": of_others,
                 "line": predicted.line().json(),
             })
         });
@@ -74,9 +77,14 @@ impl Predicted {
     /// `predicted: 1.40 s instead of 80.5 s, 5 operations still slow`
     pub(super) fn line(&self) -> Line {
         let line = Line::of(if self.at_best { "predicted, at best: " } else { "predicted: " });
-        let line = line.time(self.total_ns).say(" instead of ").time(self.recorded_ns);
+        let line = match self.total_ns {
+            0 => line.say("none of the ").time(self.recorded_ns).say(" would be left"),
+            total_ns => line.time(total_ns).say(" instead of ").time(self.recorded_ns),
+        };
+        let line = if self.of_others { line.say(" of the others") } else { line };
         match self.still_slow {
             _ if self.of_short_waits => line.say(", of the waits recorded individually"),
+            0 if self.total_ns == 0 => line,
             0 => line.say("; nothing would still be slow"),
             count => line.say("; ").counted(count, "operation").say(" still slow"),
         }
@@ -106,6 +114,7 @@ pub(super) fn predicted(part: &Part<'_>, advice: &Advice, reason: Option<&Reason
         still_slow: prediction.slow.value,
         at_best: choice.is_bound(),
         of_short_waits: advice.of_short_waits,
+        of_others: prediction.recorded.durations_ns() < advice.recorded.durations_ns(),
     };
     let or = evicted(advice, at).map(|other| Line::of("or ").name(title(other)));
     let lines = [Some(line), or].into_iter().flatten().collect();
@@ -230,7 +239,7 @@ pub(super) fn unpredicted(cause: Cause) -> Option<Line> {
         Cause::CpuThrottle => "raise the CPU quota of the cgroup, or of one above it",
         Cause::IoWorker => "find out what the asynchronous requests wait for: the kernel does not say whose they are",
         Cause::NetworkFs | Cause::Fanotify => "find out what the server waits for: record its processes, too",
-        Cause::Peer => "let the other end accept, read or answer sooner: record its process, too",
+        Cause::Peer => "make the other end accept, read or answer sooner: record its process, too",
         Cause::Stopped => "continue the stopped task",
         Cause::Sleep => "shorten the program's sleep on its own timer, or wake it by an event",
         Cause::Running => "reduce the computation (perf record shows it)",

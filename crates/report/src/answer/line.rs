@@ -2,10 +2,11 @@
 //! is not a value.
 
 use model::cause::Cause;
+use model::quantity::grouped;
 use model::quantity::{Bytes, Nanoseconds};
 use serde_json::{Value, json};
 
-use crate::number::{grouped, share};
+use crate::number::share;
 use crate::style::printable;
 
 /// Stands between a number and its unit, and within names, where no line may break.

@@ -6,7 +6,7 @@ use model::preflight::Subject;
 use super::line::Line;
 
 /// What a recording of nobody in particular does not see: both sides of a server that hangs look idle.
-const ASLEEP: &str = "a program that slept all along is seen only where what it waits for is stopped or stuck";
+const ASLEEP: &str = "a program that slept throughout is seen only if what it waits for is stopped or stuck";
 
 /// `Nothing took longer than 100 ms`
 pub(super) fn headline(explanation: &Explanation) -> Line {

@@ -7,6 +7,8 @@ use super::part::{AnswerScope, Part};
 use super::reason::LEAST;
 use super::victim::victim;
 
+/// The class of a wait in no system call: `explain` names it.
+const PREEMPTED: &str = "preempted";
 /// Causes named.
 const CAUSES: usize = 3;
 
@@ -49,7 +51,10 @@ pub(super) fn why(explanation: &Explanation) -> Vec<Line> {
     let one = |line: Line, time: &CauseTime| line.share(share(explanation, time)).say(" ").cause(time.cause);
     let Some(first) = large.next() else { return Vec::new() };
     let line = large.fold(one(Line::new(), first), |line, time| one(line.say(", "), time));
-    let calls = waits.calls.first().map(|class| Line::of("; most of them in ").name(&class.class));
+    let calls = waits.calls.first().map(|class| match class.class.as_str() {
+        PREEMPTED => Line::of("; most of them while preempted"),
+        call => Line::of("; most of them in ").name(call),
+    });
     vec![line.and(calls)]
 }
 

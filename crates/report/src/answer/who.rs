@@ -41,7 +41,7 @@ fn whose(part: &Part<'_>) -> Option<Line> {
         AnswerScope::Load => Some(Line::of(" of the load")),
         AnswerScope::Command if followed.is_empty() => Some(Line::of(" of the command")),
         AnswerScope::Command => {
-            Some(Line::of(" of the command and of what it follows (").name(followed.join(", ")).say(")"))
+            Some(Line::of(" of the command and of what --follow names (").name(followed.join(", ")).say(")"))
         }
     }
 }

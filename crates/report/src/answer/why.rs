@@ -23,7 +23,7 @@ pub(super) fn why(part: &Part<'_>, ended: &[Ended], reason: &Reason<'_>) -> Vec<
     lines
 }
 
-/// `59 % cgroup I/O throttling (24 % of it through a lock), 4 % device`
+/// `59 % cgroup I/O throttling (24 % behind a lock), 4.0 % device (behind direct reclaim)`
 fn causes(part: &Part<'_>, ended: &[Ended], alone: bool) -> Option<Line> {
     let named = ended.iter().filter(|ended| ended.cause != Cause::Unexplained);
     let mut large = named.filter(|ended| part.share_of(ended.time_ns) >= LEAST).take(CAUSES).peekable();
@@ -36,7 +36,9 @@ fn causes(part: &Part<'_>, ended: &[Ended], alone: bool) -> Option<Line> {
         let line = line.share(part.share_of(ended.time_ns)).say(" ").cause(ended.cause);
         let through = ended.through.filter(|_| part.share_of(ended.through_ns) >= LEAST);
         let Some(through) = through else { return line };
-        let line = line.say(" (").share(part.share_of(ended.through_ns)).say(" behind a wait for ");
+        let is_all = ended.through_ns as f64 >= ALL * ended.time_ns as f64;
+        let line = if is_all { line.say(" (") } else { line.say(" (").share(part.share_of(ended.through_ns)).say(" ") };
+        let line = line.say(if through == Cause::Lock { "behind a " } else { "behind " });
         line.cause(through).say(")")
     };
     let first = one(Line::new(), large.next()?);
@@ -60,7 +62,7 @@ fn level(before: Option<&Link>, link: &Link, after: Option<&Link>) -> Line {
     }
 }
 
-/// ` waited 1.20 s: lock (inode lock of a file)`, ` ran for 1.20 s`
+/// ` waited 1.20 s: inode lock of a file`, ` ran for 1.20 s`
 fn waits(link: &Link, after: Option<&Link>) -> Line {
     let is_anothers = after.is_some_and(|after| after.cause == link.cause && after.holds != Some(Holds::Stopped));
     match link.cause {
@@ -79,10 +81,13 @@ fn waits(link: &Link, after: Option<&Link>) -> Line {
             }
         }
         cause => {
-            let line = Line::of(" waited ").time(link.time_ns).say(": ").cause(cause);
-            match link.object.filter(|kind| !is_vague(*kind) && kind.words() != cause.words()) {
-                Some(kind) => line.say(" (").name(kind.words()).say(")"),
-                None => line,
+            let line = Line::of(" waited ").time(link.time_ns).say(": ");
+            let object = link.object.filter(|kind| !is_vague(*kind));
+            match object {
+                // Which lock it is says that it is one.
+                Some(kind) if kind.words().contains(cause.words()) => line.name(kind.words()),
+                Some(kind) => line.cause(cause).say(" (").name(kind.words()).say(")"),
+                None => line.cause(cause),
             }
         }
     }
@@ -90,5 +95,6 @@ fn waits(link: &Link, after: Option<&Link>) -> Line {
 
 /// Kinds that say no more than their cause.
 fn is_vague(kind: WaitKind) -> bool {
-    matches!(kind, WaitKind::Asleep | WaitKind::KernelLock | WaitKind::Io | WaitKind::OwnWork | WaitKind::WorkOfAnother)
+    use WaitKind::{Asleep, DirtyThrottle, FileSystemThaw, Io, KernelLock, OwnWork, WorkOfAnother};
+    matches!(kind, Asleep | DirtyThrottle | FileSystemThaw | Io | KernelLock | OwnWork | WorkOfAnother)
 }

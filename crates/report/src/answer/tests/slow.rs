@@ -7,6 +7,7 @@ use model::block::DeviceNumber;
 use model::wait_kind::WaitKind;
 
 use super::built::{S, culprit, group, link, of_command, slow, task, time};
+use crate::answer::fix::Predicted;
 use crate::answer::part::Part;
 use crate::answer::reason::{ended, reason};
 use crate::answer::{Answer, AnswerScope, Line, Verdict};
@@ -73,11 +74,50 @@ fn a_lock_of_a_limited_holder_is_a_wait_for_the_limit() {
     let says = "PostgreSQL's writes waited 10.0 s for a lock held by dd, which waited for the 6.00 MiB/s write limit";
     assert_eq!(answer.headline.text(), says);
     assert_eq!(answer.cause, Some(Cause::IoThrottle));
-    let why = [
-        "postgres/7 waited 1.00 s: lock (inode lock of a file)",
-        "held by dd/9, which waited 1.00 s: cgroup I/O throttling",
-    ];
+    let why =
+        ["postgres/7 waited 1.00 s: inode lock of a file", "held by dd/9, which waited 1.00 s: cgroup I/O throttling"];
     assert_eq!(texts(&answer.why), why);
+}
+
+#[test]
+fn details_of_a_root_blocker_share_their_brackets() {
+    let mut blocker = culprit(Cause::Device, "java", 93, 9 * S);
+    (blocker.role, blocker.started_by) = (Some("zookeeper".to_owned()), Some("sh/7".to_owned()));
+    blocker.cgroup = None;
+    let mut explanation = slow("fsync", &[time(Cause::Device, 9 * S)], vec![blocker], Vec::new());
+    let says = |explanation: &Explanation| texts(&Answer::of(explanation, &Advice::default()).blocker);
+    assert_eq!(says(&explanation), ["java/93 (zookeeper, started by sh/7): 100 %"]);
+    // A role that is the program's name, and its own fault.
+    explanation.culprits[0].role = Some("java".to_owned());
+    (explanation.culprits[0].started_by, explanation.culprits[0].own_ns) = (None, 9 * S);
+    assert_eq!(says(&explanation), ["java/93 itself: 100 %"]);
+}
+
+#[test]
+fn a_share_that_is_all_of_a_cause_is_not_repeated() {
+    let times = [time(Cause::DirectReclaim, 8 * S), time(Cause::Stopped, 2 * S)];
+    let explanation = slow("read", &times, Vec::new(), Vec::new());
+    let of = |behind| Advice { behind, ..Advice::default() };
+    let says = |advice: &Advice| texts(&Answer::of(&explanation, advice).why)[0].clone();
+    let whole = of(vec![behind(Cause::DirectReclaim, Cause::Device, 0.8)]);
+    assert_eq!(says(&whole), "80 % device (behind direct reclaim), 20 % stopped task");
+    let lock = of(vec![behind(Cause::DirectReclaim, Cause::Device, 0.4)]);
+    assert_eq!(says(&lock), "40 % device (behind direct reclaim), 40 % direct reclaim, 20 % stopped task");
+}
+
+#[test]
+fn a_prediction_without_an_absent_program_is_of_the_others() {
+    let predicted = Predicted {
+        recorded_ns: 14 * S,
+        total_ns: 3 * S,
+        still_slow: 5,
+        at_best: false,
+        of_short_waits: false,
+        of_others: true,
+    };
+    assert_eq!(predicted.line().text(), "predicted: 3.00 s instead of 14.0 s of the others; 5 operations still slow");
+    let gone = Predicted { total_ns: 0, still_slow: 0, of_others: false, ..predicted };
+    assert_eq!(gone.line().text(), "predicted: none of the 14.0 s would be left");
 }
 
 #[test]
