@@ -29,7 +29,7 @@ pub(crate) async fn find(args: &FindArgs) -> Result<String, FleetError> {
     let [fingerprint] = names[..] else {
         return match names.len() {
             0 => wrong("no such issue is in the lake; 'stallscope-fleet top LAKE --by issue' lists them"),
-            _ => wrong(&format!("is the begin of {} issues: {}; write more digits", names.len(), names.join(", "))),
+            _ => wrong(&format!("fits {} issues: {}; write more digits", names.len(), names.join(", "))),
         };
     };
     let days = answer(&lake, &of(days, fingerprint)).await?;
