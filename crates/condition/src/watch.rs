@@ -141,7 +141,7 @@ impl ConditionWatch {
         met
     }
 
-    /// Adds what threads wait for at `now_ns` that have not been woken, all of it: rows of the kind `LastingWait`. Those
+    /// Adds what threads wait for at `now_ns` that have not been woken: all rows of the kind `LastingWait`. Those
     /// count that are kept waiting: for a lock or room that another task has, or for one that cannot go on. A wait is
     /// reported once.
     pub fn lasting_waits(
@@ -229,8 +229,8 @@ struct KeptWaiting {
 }
 
 /// Whether a task is kept waiting: it waits for what another one has, or the task at the end of its waits cannot go on.
-/// Only a request that was sent says that the task before wants something: a shell waits for its child, and a server for
-/// requests, for hours.
+/// Only a request that was sent says that the task before wants something: a shell waits for its child, and a server
+/// for requests, for hours.
 fn kept_waiting(wait: &StallRecord, by_task: &HashMap<u32, &StallRecord>) -> Option<KeptWaiting> {
     let (mut wait, mut since_ns) = (wait, wait.start_ns);
     for steps in 0..FOLLOWED {

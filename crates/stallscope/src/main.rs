@@ -45,7 +45,7 @@ fn main() -> ExitCode {
             }
         },
         Err(failure) => {
-            failure.say();
+            screen::failure(&failure);
             failure.exit.into()
         }
     }

@@ -120,7 +120,7 @@ impl History {
     pub(super) fn traced(&mut self, traced: &Traced, slow_ns: u64) {
         let slow = traced.stalls.iter().filter(|row| is_slow(row, slow_ns)).map(StallRecord::end_ns).max();
         self.slow_until_ns = self.slow_until_ns.max(slow.unwrap_or(0));
-        // Of those it is told apart, all of them at a time.
+        // Those come apart, all of them at a time.
         let ended = traced.stalls.iter().filter(|row| row.kind != StallKind::LastingWait);
         ended.for_each(|row| self.stalls.push(row.clone()));
         self.requests.extend(&traced.requests);

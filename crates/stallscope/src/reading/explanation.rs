@@ -16,7 +16,7 @@ use crate::ui::screen::Screen;
 
 /// A trace of at most this size is explained in well under a second.
 const QUICK_BYTES: u64 = 4 << 20;
-/// Memory for each byte of a trace that is explained: 187 MB for 10.5 MB, of 218,153 waits, 1,412 MB for nine times that.
+/// Memory for each byte of a trace that is explained: 187 MB for 10.5 MB, 1,412 MB for nine times that.
 const MEMORY_OF_BYTE: u64 = 18;
 /// Memory that a recorder may take for that in any case, and of what is available, the part (1/4) that it may take.
 const MEMORY_BYTES: u64 = 256 << 20;

@@ -148,8 +148,8 @@ impl Tracer {
         }
     }
 
-    /// Hands on the rows that refer to earlier ones; later rows do not. What lasts then is the end of the part, as it is
-    /// that of a recording.
+    /// Hands on the rows that refer to earlier ones; later rows do not. What lasts then is the end of the part, as
+    /// it is that of a recording.
     fn rotate(&mut self) {
         self.tracing.end_part(&mut self.traced);
         self.empty();

@@ -4,8 +4,6 @@ use std::fmt;
 use std::io;
 use std::process::{ExitCode, ExitStatus};
 
-use crate::ui::screen;
-
 /// Exit codes, as documented in the manual.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exit {
@@ -87,6 +85,13 @@ impl Failure {
         Failure { exit, message: in_words(&message.to_string()) }
     }
 
+    /// The same without its message, if that has been printed: then only the exit code is left.
+    #[cfg(feature = "mpi")]
+    pub fn unless_said(self, said: Option<&str>) -> Failure {
+        let is_said = said.is_some_and(|said| in_words(said) == self.message);
+        Failure { message: if is_said { String::new() } else { self.message }, ..self }
+    }
+
     /// The recorded command failed; its exit code is ours.
     pub fn of_command(status: ExitStatus, message: impl fmt::Display) -> Failure {
         Failure { exit: Exit::of_command(status), message: in_words(&message.to_string()) }
@@ -112,22 +117,6 @@ pub(super) fn in_words(message: &str) -> String {
         };
     }
     words + rest
-}
-
-impl Failure {
-    /// The same without its message, if that has been printed: then only the exit code is left.
-    #[cfg(feature = "mpi")]
-    pub fn unless_said(self, said: Option<&str>) -> Failure {
-        let is_said = said.is_some_and(|said| in_words(said) == self.message);
-        Failure { message: if is_said { String::new() } else { self.message }, ..self }
-    }
-
-    /// Prints the message, if there is one.
-    pub fn say(&self) {
-        if !self.message.is_empty() {
-            screen::error(&self.message);
-        }
-    }
 }
 
 impl fmt::Display for Failure {

@@ -7,7 +7,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use super::failure::in_words;
+use super::failure::{Failure, in_words};
 use super::spinner::Spinner;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use report::style::{Style, guarded, guarded_json, printable};
@@ -146,6 +146,14 @@ impl Drop for Busy<'_> {
 pub fn error(message: &str) {
     let lines: Vec<String> = message.lines().map(printable).collect();
     print_aside(&format!("stallscope: {}\n", lines.join("\n  ")));
+}
+
+/// Prints the error that ends the program, unless that has been done.
+pub fn failure(failure: &Failure) {
+    let message = failure.to_string();
+    if !message.is_empty() {
+        error(&message);
+    }
 }
 
 /// Prints help, the version or a mistake in the arguments, plain or with colours. Help has texts of recipes.

@@ -45,7 +45,7 @@ use crate::recording::watchdog::Watchdog;
 use crate::recording::{machine, run_directory};
 use crate::ui::failure::{Exit, Failure};
 use crate::ui::interrupt::Interrupt;
-use crate::ui::screen::Screen;
+use crate::ui::screen::{self, Screen};
 
 /// Memory for messages that are on their way.
 const BUFFER_BYTES: usize = 8 << 20;
@@ -120,15 +120,14 @@ fn hand_out(link: &Link, ranks: &Ranks, plan: &Plan, out: &Option<PathBuf>) {
     (1..link.ranks()).for_each(|rank| link.hand(rank, &word));
     let mut others = ranks.leaders.iter().filter(|leader| **leader != 0);
     if let Some(deaf) = others.find(|leader| !link.serve_clock(**leader)) {
-        crate::ui::screen::error(&format!("node {} does not answer", ranks.node_name(*deaf)));
+        screen::error(&format!("node {} does not answer", ranks.node_name(*deaf)));
         link.abort(Exit::Machine.code());
     }
 }
 
-/// What rank 0 planned.
+/// What rank 0 planned; `Shown`: only a plan was asked for.
 enum Planned {
     Run(Box<(Plan, Option<PathBuf>)>),
-    /// Only a plan was asked for.
     Shown(Exit),
 }
 
@@ -280,7 +279,7 @@ impl Leading {
         let exit = match done {
             Ok(outcome) => outcome.exit,
             Err(failure) => {
-                failure.say();
+                screen::failure(failure);
                 failure.exit
             }
         };
