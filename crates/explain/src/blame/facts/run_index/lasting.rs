@@ -33,6 +33,7 @@ impl RunIndex {
     /// Adds rows of those that the tracer did not report itself: of all that lasted throughout, and of those for
     /// another task that began when the tracer was not yet there. Call this before the rows are sorted.
     pub(super) fn add_lasting_waits(&mut self) {
+        self.lengthen_waits_from_before();
         let mut missing: Vec<&StallRecord> = self.lasting.values().filter(|known| lasts(known)).collect();
         missing.sort_unstable_by_key(|known| known.tid);
         for row in self.arrived.iter().filter(|row| row.kind == StallKind::Blocked && row.switched) {
@@ -45,6 +46,17 @@ impl RunIndex {
         let rows: Vec<StallRecord> = missing.into_iter().map(bare).collect();
         let rows: Vec<Row> = rows.iter().filter_map(|record| Row::new(record, &mut self.names)).collect();
         rows.into_iter().for_each(|row| self.arrived.push(row));
+    }
+
+    /// A thread that never ran is in one wait, which the tracer saw when it was there: some time after the recorder saw
+    /// it first.
+    fn lengthen_waits_from_before(&mut self) {
+        let throughout = |tid: u32| self.lasting.get(&tid).filter(|known| has_begun_before(known));
+        for row in self.arrived.iter_mut().filter(|row| row.cut && row.kind == StallKind::Blocked && row.switched) {
+            if let Some(known) = throughout(row.tid) {
+                row.start_ns = row.start_ns.min(known.start_ns);
+            }
+        }
     }
 }
 

@@ -37,6 +37,21 @@ fn a_client_of_a_stopped_server_hangs() {
     );
 }
 
+/// The tracer sees such a wait only from the moment on when it is there.
+#[test]
+fn a_wait_of_a_thread_that_never_ran_began_with_the_recording() {
+    let drawing = |throughout: &str| {
+        format!(
+            "lasting  7 |==========| cut state=1 awaits=answer call=recvfrom holder=9
+             blocked 7 |   =======| cut state=1 call=recvfrom
+             lasting  9 |==========| {throughout} state=4
+             blocked 9 |   =======| cut state=4"
+        )
+    };
+    check(&drawing("cut"), "stopped 10: client/7: stopped 10 < server/9: stopped 10");
+    check(&drawing(""), "stopped 7, unexplained 3: client/7: stopped 7 < server/9: stopped 7");
+}
+
 /// A server that works for somebody is no idle server.
 #[test]
 fn a_client_of_a_server_that_waits_for_a_lock_hangs() {
