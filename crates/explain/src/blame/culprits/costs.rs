@@ -3,13 +3,13 @@
 use std::collections::HashMap;
 
 use model::block::{DeviceNumber, Operation as BlockOperation};
-use model::detail::Detail;
 use model::stall::RequestRecord;
 
 use super::clients::Clients;
 use super::evicted::{Evicted, acquit};
+use super::key::{Key, key, running};
 use super::lacked::Lacked;
-use super::need::{Need, device_of_call, need as need_of};
+use super::need::{Need, need as need_of};
 use super::pieces::{Waiting, pieces};
 use super::reclaimed::Reclaimed;
 use super::shares::Shares;
@@ -21,7 +21,6 @@ use crate::blame::facts::cause::Cause;
 use crate::blame::facts::names::Name;
 use crate::blame::facts::run_index::RunIndex;
 use crate::blame::facts::storage::disks::Disks;
-use crate::blame::facts::task_id::TaskId;
 use crate::blame::graph::chain::{End, Start, chain_row, end};
 use crate::blame::graph::segment::{NO_ROW, Segment};
 use crate::blame::intents::requests::worked_for::client_of;
@@ -31,17 +30,6 @@ use crate::waits::Numbers;
 /// Ends of chains that are kept. Pieces of one row follow one another, and those of others that lead to it are of about
 /// that time.
 const ENDS_KEPT: usize = 64 << 10;
-
-/// A root blocker.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(super) struct Key {
-    pub(super) process: Option<TaskId>,
-    pub(super) cgroup: Option<Name>,
-    pub(super) device: Option<DeviceNumber>,
-    pub(super) cause: Cause,
-    /// Whether it filled the memory that held what is read again.
-    pub(super) evicts: bool,
-}
 
 /// The time that a root blocker cost.
 #[derive(Debug, Clone, Default)]
@@ -317,7 +305,7 @@ fn reader(index: &RunIndex, row: u32, end: Option<&End<'_>>) -> Option<u32> {
 fn blamed(index: &RunIndex, disks: &Disks, rows: BlamedRows, cause: Cause) -> (Key, Option<Need>, Option<u32>) {
     let (end, need) = end_and_need(index, disks, rows, cause);
     let reader = reader(index, rows.row, end.as_ref());
-    (key(index, disks, rows.row, cause, end), need, reader)
+    (key(index, disks, (rows.row, rows.sleep), cause, end), need, reader)
 }
 
 /// The end of a row's chain, and what was lacking there.
@@ -343,56 +331,5 @@ pub(crate) fn blamed_disk(index: &RunIndex, disks: &Disks, segment: &Segment) ->
     let rows = blamed_rows(index, segment);
     let (end, need) = end_and_need(index, disks, rows, segment.cause);
     let device = need.and_then(|need| need.device());
-    device.or_else(|| key(index, disks, rows.row, segment.cause, end).device)
-}
-
-fn key(index: &RunIndex, disks: &Disks, row: u32, cause: Cause, end: Option<End<'_>>) -> Key {
-    let Some(end) = end else {
-        // The last task that ran on the CPU before it is known; for short waits, none is.
-        let (row, tid) = (index.row(row), index.row(row).behind_tid.get());
-        let process = tid.map(|tid| index.tasks.process(tid, row.end_ns, &index.names));
-        let cgroup = tid.and_then(|tid| index.tasks.cgroup(tid, row.end_ns));
-        return Key { process, cgroup, device: None, cause, evicts: false };
-    };
-    let last = index.row(end.row);
-    let detail = index.detail(last);
-    let freezer = detail.and_then(Detail::freezer);
-    // Who stopped it, perhaps before the recording, is unknown.
-    let stopped = || (last.is_stopped() && freezer.is_none()).then_some(last.tid);
-    let tid = if is_own(cause) { Some(index.row(row).tid) } else { end.tid.or_else(stopped) };
-    let process = tid.map(|tid| index.tasks.process(tid, end.at_ns, &index.names));
-    let in_detail = || disks.of_detail(detail?);
-    let of_call = || device_of_call(index, disks, end.row).filter(|_| cause == Cause::Frozen);
-    // Who froze it is unknown.
-    let frozen = || index.names.find(&freezer?.cgroup);
-    // Also where others wait for a lock of a task that a quota holds.
-    let with_quota = detail.and_then(Detail::cpu_quota).filter(|_| cause == Cause::CpuThrottle || last.held);
-    let with_quota = with_quota.and_then(|quota| index.names.find(&quota.cgroup));
-    let of_itself = || frozen().filter(|_| tid == Some(last.tid));
-    // The limit that holds is that of the controller which throttles.
-    let own = |tid| match cause {
-        Cause::IoThrottle => index.tasks.io_cgroup(tid, end.at_ns),
-        _ => index.tasks.cgroup(tid, end.at_ns),
-    };
-    let throttled = || own(last.tid).filter(|_| cause == Cause::IoThrottle);
-    Key {
-        process,
-        cgroup: with_quota.or_else(of_itself).or_else(|| tid.map_or_else(frozen, own)).or_else(throttled),
-        device: end.request.map(|request| request.device).or_else(in_detail).or_else(of_call),
-        cause,
-        evicts: false,
-    }
-}
-
-/// The process that ran while others waited for it, or for which it ran.
-fn running(index: &RunIndex, tid: u32, at_ns: u64) -> Key {
-    let process = Some(index.tasks.process(tid, at_ns, &index.names));
-    Key { process, cgroup: index.tasks.cgroup(tid, at_ns), device: None, cause: Cause::Running, evicts: false }
-}
-
-/// A task that reclaims memory for itself, lacks room in its own cgroup, has used up its quota, or sleeps because it
-/// wants to is its own culprit.
-fn is_own(cause: Cause) -> bool {
-    use Cause::{Compaction, CpuThrottle, DirectReclaim, OutOfMemory, ReclaimThrottle, Shrinker, Sleep};
-    matches!(cause, DirectReclaim | Shrinker | Compaction | ReclaimThrottle | OutOfMemory | CpuThrottle | Sleep)
+    device.or_else(|| key(index, disks, (rows.row, rows.sleep), segment.cause, end).device)
 }

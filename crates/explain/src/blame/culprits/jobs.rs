@@ -2,7 +2,8 @@
 
 use std::cmp::Reverse;
 
-use super::costs::{Cost, Key};
+use super::costs::Cost;
+use super::key::Key;
 use crate::thresholds::SMALL_PART;
 
 /// Root blockers that are looked at: those with the most time.

@@ -63,7 +63,7 @@ pub(crate) fn ended_by(index: &RunIndex, row: &Row, (from_ns, to_ns): (u64, u64)
 }
 
 /// Whether a wait of that cause has a task to blame that ended it. The task that lets a stopped one go on is not to
-/// blame.
+/// blame, nor that which thaws a file system: who froze it is noted with the wait.
 pub(crate) fn leads_on(index: &RunIndex, row: &Row, cause: Cause) -> bool {
     // Who will end a wait that lasts is unknown, unless it is for a lock.
     let is_wait = matches!(row.kind, StallKind::OffCpu | StallKind::Asynchronous | StallKind::ServerRequest)
@@ -71,6 +71,6 @@ pub(crate) fn leads_on(index: &RunIndex, row: &Row, cause: Cause) -> bool {
     // A timer wakes a task from any task that it interrupts, which did not act.
     let is_timer = row.lock.get().is_none() && index.awaits(row) == Some(Awaits::Interrupt);
     // Who makes room in a memory cgroup at last, or raises its limit, did not fill it.
-    let is_ended_by_helper = matches!(cause, Cause::Stopped | Cause::OutOfMemory);
+    let is_ended_by_helper = matches!(cause, Cause::Stopped | Cause::Frozen | Cause::OutOfMemory);
     is_wait && !is_timer && !is_ended_by_helper && !cause.has(traits::FOR_CPU | traits::CHOSEN)
 }
