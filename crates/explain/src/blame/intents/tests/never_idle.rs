@@ -45,6 +45,33 @@ fn a_program_that_computes_and_gets_no_cpu_is_slow() {
     check_quiet("off 7 | pppppppp | behind=9");
 }
 
+/// Each of its waits is short. It runs a millisecond of each period of four.
+#[test]
+fn a_program_that_computes_within_a_quota_is_slow_if_it_is_asked_about() {
+    let quota = "held detail=cpu_quota;;1000000,4000000;/box";
+    let asked = |drawing: &str| {
+        let scope = Scope { pids: vec![7], ..Scope::default() };
+        let explanation = stage(&format!("off 7 | {drawing} | {quota}")).explain_scoped(scope);
+        (explanation.slow_operations, explanation.causes.first().map(|time| time.time_ns / MS))
+    };
+    assert_eq!(asked("ppp ppp ppp"), (1, Some(9)));
+    // It had a period in which it was not held.
+    assert_eq!(asked("ppp      ppp"), (0, None));
+    // Of another program it is nobody's.
+    check_quiet(&format!("off 7 | ppp ppp ppp | {quota}"));
+}
+
+/// Who stopped a task before the recording is unknown: not the task itself.
+#[test]
+fn a_task_that_was_stopped_did_not_stop_itself() {
+    let stopped_by = |holder: &str| {
+        let explanation = stage(&format!("off 7 | ssssssss | call=write state=4 watched {holder}")).explain();
+        explanation.culprits[0].task.as_ref().map(|task| task.tid)
+    };
+    assert_eq!(stopped_by(""), None);
+    assert_eq!(stopped_by("holder=9"), Some(9));
+}
+
 /// Nothing was recorded as a command: what is asked about counts as one.
 #[test]
 fn a_task_that_is_asked_about_never_idles() {
