@@ -106,9 +106,13 @@ fn judge_part(truth: &Truth, part: &Part, said: &Said) -> Vec<String> {
     judged.into_iter().flatten().collect()
 }
 
-/// The document that knows the victim: what may have been idle is listed only where it is asked for.
+/// The document that knows the victim: what may have been idle is listed only where it is asked for, and so are the
+/// sums of waits that are too short to be listed.
 fn asked<'a>(part: &Part, said: &'a Said) -> &'a Value {
-    let knows = |document: &&Value| list(&document["stalls"]).iter().any(|stall| is_victim(part, stall));
+    let sums_up =
+        |document: &Value| document["scope"].is_object() && part.tolerance_ms == 0 && short(document).is_some();
+    let knows =
+        |document: &&Value| list(&document["stalls"]).iter().any(|stall| is_victim(part, stall)) || sums_up(document);
     let of_victim = said.of_victim.as_ref().filter(|_| !part.causes.is_empty());
     [Some(&said.all), of_victim].into_iter().flatten().find(knows).unwrap_or(&said.all)
 }
@@ -238,7 +242,8 @@ fn named(part: &Part, document: &Value, mine: &[&Value], times: &[(String, u64)]
     let chain = longest.map(|stall| chain_lines(stall)).unwrap_or_default();
     let in_chain = part.chain.as_ref().is_some_and(|pattern| chain.iter().any(|line| fits_text(pattern, line)));
     let is_cause = |culprit: &&Value| times.iter().any(|(cause, _)| culprit["cause"] == cause.as_str());
-    let mut culprits = list(&document["culprits"]).iter().filter(is_cause).take(3);
+    let of = short(document).filter(|_| mine.is_empty()).unwrap_or(document);
+    let mut culprits = list(&of["culprits"]).iter().filter(is_cause).take(3);
     let of_culprit =
         part.culprit.as_ref().is_some_and(|pattern| culprits.any(|culprit| fits_text(pattern, &culprit_line(culprit))));
     (!in_chain && !of_culprit).then(|| "the culprit is not named".to_owned())
