@@ -234,7 +234,8 @@ impl Path<'_> {
 
     /// What that task waited for, or did itself.
     fn put_done(&mut self, done: &Segment, tid: u32) {
-        if done.cause == Cause::Unexplained && done.off == NO_ROW {
+        let is_unknown = done.cause == Cause::Unexplained;
+        if is_unknown && (done.off == NO_ROW || self.is_for_room()) {
             return self.put_gap(done.start_ns);
         }
         let known = self.segments.len();
@@ -251,10 +252,14 @@ impl Path<'_> {
 
     /// Time of which nothing is known. A wait for room is for the other end, whatever that does.
     fn put_gap(&mut self, from_ns: u64) {
-        match self.index.awaits(self.index.row(self.row)) {
-            Some(Awaits::Room) => self.put_wait(from_ns),
-            _ => self.put(from_ns, Cause::Unexplained, Evidence::None, NO_ROW),
+        match self.is_for_room() {
+            true => self.put_wait(from_ns),
+            false => self.put(from_ns, Cause::Unexplained, Evidence::None, NO_ROW),
         }
+    }
+
+    fn is_for_room(&self) -> bool {
+        self.index.awaits(self.index.row(self.row)) == Some(Awaits::Room)
     }
 
     /// Time of the wait for a lock in which its holder did not wait for anything known.
