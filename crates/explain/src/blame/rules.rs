@@ -3,6 +3,7 @@
 use crate::blame::facts::run_index::{ANSWERED, HELD_BY_IO, answers, lock_turns};
 use crate::blame::graph::path;
 use crate::blame::intents::interruptions::choice;
+use crate::blame::intents::interruptions::stops::children;
 use crate::blame::intents::lasting::held_polls;
 use crate::blame::intents::locks::{holder, idle_turns, newer_wakers};
 use crate::blame::intents::requests::{asking_children, equal_waits, not_received, starters, worked_for};
@@ -19,6 +20,7 @@ const OTHERS: &[&Rule] = &[
     &path::WAKER,
     &path::HOLDER,
     &choice::RULE,
+    &children::RULE,
     &not_received::RULE,
     &answers::PROXY,
     &lock_turns::RULE,

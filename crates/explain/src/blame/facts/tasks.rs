@@ -164,6 +164,15 @@ impl Tasks {
         self.seen.get(&tid)?.iter().rev().find_map(|seen| seen.started_by)
     }
 
+    /// The processes that a process started.
+    pub(crate) fn started_by_process(&self, pid: u32, names: &Names) -> impl Iterator<Item = u32> {
+        let is_it = move |name: Name| names.get(name).rsplit_once('/').is_some_and(|(_, by)| by.parse() == Ok(pid));
+        let processes = self.seen.iter().filter(|(tid, seen)| seen.last().is_some_and(|seen| seen.pid == **tid));
+        processes
+            .filter(move |(_, seen)| seen.iter().any(|seen| seen.started_by.is_some_and(is_it)))
+            .map(|(tid, _)| *tid)
+    }
+
     /// What its process says that it is.
     pub(crate) fn role(&self, tid: u32) -> Option<Name> {
         self.seen.get(&tid)?.iter().rev().find_map(|seen| seen.role)

@@ -13,6 +13,7 @@ use crate::blame::graph::lower_device::{self, Part, Served};
 use crate::blame::graph::segment::{NO_ROW, Segment};
 use crate::blame::graph::waker_wait::WakerWait;
 use crate::blame::intents::interruptions::choice::is_by_choice;
+use crate::blame::intents::interruptions::stops::children;
 use crate::blame::intents::locks::holder;
 use crate::blame::intents::requests::worked_for::client_of_sleep;
 use crate::thresholds::CHAIN_TASKS;
@@ -30,7 +31,7 @@ pub(crate) struct End<'a> {
 
 /// The end of a chain of waits.
 pub(crate) fn end(index: &RunIndex, start: Start) -> End<'_> {
-    let Start { row, cause, .. } = start;
+    let row = start.row;
     let mut holder = Holder { last: None, passed_on: None, before: row };
     let mut end = End { tid: None, at_ns: index.row(row).end_ns, request: None, row };
     walk(index, start, |step| match step {
@@ -63,10 +64,25 @@ pub(crate) fn end(index: &RunIndex, start: Start) -> End<'_> {
             None if request::begins_with_flush(request) => (Some(last.tid), last.end_ns),
             submitter => (submitter, request.completed_ns),
         };
-    } else if end.tid.is_none() && cause == Cause::NetworkFs {
-        end.tid = server(index, row, end.row);
+    } else {
+        end.tid = end.tid.or_else(|| behind(index, start, end.row));
     }
     end
+}
+
+/// Who is behind the last wait of a chain, which leads to nobody.
+fn behind(index: &RunIndex, start: Start, last: u32) -> Option<u32> {
+    match start.cause {
+        Cause::NetworkFs => server(index, start.row, last),
+        Cause::Lock => client_of_holder(index, start.of, last),
+        _ => None,
+    }
+}
+
+/// The client for which a server sleeps with a lock, in its transaction: the last task of a chain through a lock.
+fn client_of_holder(index: &RunIndex, victim: u32, last: u32) -> Option<u32> {
+    let sleep = Some(index.row(last)).filter(|sleep| sleep.tid != victim)?;
+    client_of_sleep(index, sleep).filter(|client| *client != victim)
 }
 
 /// The program in user space that a file system asked, and that did not answer, whatever it waits for: the last task of
@@ -96,6 +112,7 @@ impl Holder {
         let held = held.map(|held| Held { tid: client.unwrap_or(held.tid), ..held });
         let passes_on = match index.awaits(waits) {
             Some(Awaits::Child) => true,
+            None => children::stopped_child(index, waits).is_some(),
             // Who will send the rest is known where somebody did.
             Some(Awaits::Message) => is_server && index.waker(waits).is_some(),
             _ => false,

@@ -8,6 +8,7 @@ use crate::blame::facts::rows::Row;
 use crate::blame::facts::run_index::RunIndex;
 use crate::blame::graph::edge::{self, Edge};
 use crate::blame::graph::waker_wait::{self, WakerWait};
+use crate::blame::intents::interruptions::stops::children;
 use crate::blame::intents::workers::other_work::{is_of_other_work, may_end};
 use crate::thresholds::{CHAIN_TASKS, SMALL_PART};
 
@@ -131,6 +132,10 @@ fn lead<'a, F: Follower<'a>>(index: &'a RunIndex, follower: &mut F, wait: &Wait,
     if let Some(tid) = row.holder_tid.get().filter(|tid| cause.has(traits::HALTED) && *tid != row.tid) {
         return Lead::Stopped(tid);
     }
+    if let Some(edge) = with_child(index, wait).filter(|edge| follower.is_new(edge)) {
+        let main = main_wait(index, wait, &edge);
+        return Lead::Tasks(vec![edge], main);
+    }
     if !edge::leads_on(index, row, cause) {
         return Lead::Nobody;
     }
@@ -159,6 +164,14 @@ fn lead<'a, F: Follower<'a>>(index: &'a RunIndex, follower: &mut F, wait: &Wait,
             Lead::Tasks(edges, main.or_else(message))
         }
     }
+}
+
+/// Of a task that was stopped in its wait for a child that was stopped as well: the child.
+fn with_child(index: &RunIndex, wait: &Wait) -> Option<Edge> {
+    let (row, (from_ns, to_ns)) = (index.row(wait.row), wait.span_ns);
+    let (from_ns, to_ns) = (row.start_ns.max(from_ns), row.runnable_ns.min(to_ns));
+    let tid = children::stopped_child(index, row).filter(|_| wait.cause == Cause::Stopped && from_ns < to_ns)?;
+    Some(Edge { tid, from_ns, to_ns, held: None })
 }
 
 /// Whether what a task waited for, by its cause, is what it kept another one waiting for: what the task waits for that

@@ -10,7 +10,7 @@
 //!     freed      7 |    =                 | lock=1           it released a name, or began to listen, then
 //!     sleeps     7 | =======              | busy=3           short ones; also cpu_waits, spans, request_waits
 //!     request    3 |  Q I D   C           | tid=7            request number 3; its stages, as in `request.rs`
-//!     task       7 |   n                  | name=fio pid=5 cgroup=/a; `n`: time seen, default the start
+//!     task       7 |   n                  | name=fio pid=5 cgroup=/a started_by=sh/4; `n`: when seen
 //!
 //! More words: `waker=9`, `waker_stack=a`, `request=3`, `detail=inode;8,0;12` (type, device, numbers, names),
 //! `call=read`, `awaits=answer`, `stuck`, `cpu=5` (CPU time until then), `since=2` (in its call since then), `state=1`
@@ -237,7 +237,7 @@ impl Stage {
                 pid: figure("pid").unwrap_or(number),
                 name: text("name").unwrap_or_default(),
                 cgroup: text("cgroup"),
-                started_by: None,
+                started_by: text("started_by"),
                 role: None,
                 container: text("container"),
                 io_cgroup: text("io_cgroup"),

@@ -6,6 +6,7 @@ use crate::blame::facts::run_index::{answers, lock_turns};
 use crate::blame::graph::path;
 use crate::blame::graph::segment::{NO_ROW, Segment, TaskTimeline, Via};
 use crate::blame::intents::interruptions::choice;
+use crate::blame::intents::interruptions::stops::children;
 use crate::blame::intents::locks::{holder, newer_wakers};
 use crate::blame::intents::requests::{not_received, starters};
 use crate::blame::intents::workers::other_work;
@@ -55,6 +56,9 @@ impl Rules {
         }
         if index.waker(row).is_some_and(|waker| newer_wakers::cannot_have_held(index, row, waker)) {
             self.add(&newer_wakers::RULE);
+        }
+        if children::stopped_child(index, row).is_some() {
+            self.add(&children::RULE);
         }
         if other_work::is_left_out(index, row) {
             self.add(&other_work::RULE);

@@ -1,6 +1,7 @@
 //! Waits that a timer interrupts, and that go on.
 
-use model::stall::StallKind;
+use model::stall::{Awaits, StallKind};
+use model::system_call::traits;
 
 use crate::blame::facts::intent::Intent;
 use crate::blame::facts::rows::Row;
@@ -10,11 +11,12 @@ use crate::thresholds::RETRY_NS;
 
 pub(crate) const RULE: Rule = Rule {
     id: "interrupted-wait-goes-on",
-    concludes: "A sleep that nobody ended, after which the task went on waiting for the same request, was for the task \
-                that ended the next one.",
-    from: "Two sleeps of one thread for one request, right after each other; the first has no waker.",
-    because: "A server looks for deadlocks, or a client for its deadline, from time to time and sleeps on. It is one \
-              wait, and its end says what it was for.",
+    concludes: "A sleep that nobody ended, after which the task went on waiting for the same request, or for a child, \
+                was for the task that ended the next one.",
+    from: "Two sleeps of one thread for one request, or in one call for a child, right after each other; the first has \
+           no waker.",
+    because: "A server looks for deadlocks, or a client for its deadline, from time to time; a child that is stopped \
+              interrupts its parent. It is one wait, and its end says what it was for.",
     unless: "Between the two the thread got what it waited for, and needed another thing: it was then woken.",
     example: Example {
         timeline: "
@@ -29,11 +31,12 @@ pub(crate) const RULE: Rule = Rule {
 pub(crate) fn find(index: &RunIndex) -> Vec<(u32, Intent)> {
     let mut found = Vec::new();
     let mut next: Option<(&Row, Intent)> = None;
-    for row in index.rows.iter().rev().filter(|row| is_asked(index, row)) {
+    for row in index.rows.iter().rev().filter(|row| may_go_on(index, row)) {
         let mut intent = *index.intent(row);
         let goes_on = next.filter(|(later, its)| {
             (later.tid, its.since_ns) == (row.tid, intent.since_ns)
                 && later.start_ns <= row.end_ns.saturating_add(RETRY_NS)
+                && (intent.since_ns.get().is_some() || (later.call == row.call && its.what == Some(Awaits::Child)))
         });
         if let Some((_, its)) = goes_on.filter(|_| intent.whom.get().is_none_or(|waker| waker == 0)) {
             (intent.whom, intent.whom_stack, intent.what) = (its.whom, its.whom_stack, its.what);
@@ -56,12 +59,20 @@ pub(crate) fn end_of(index: &RunIndex, at: u32) -> u32 {
     let mut end = at;
     while has_gone_on(index, index.row(end)) {
         let later = index.rows[end as usize + 1..].iter().take_while(|row| row.tid == tid);
-        let Some(next) = later.zip(end + 1..).find(|(row, _)| is_asked(index, row)) else { break };
+        let Some(next) = later.zip(end + 1..).find(|(row, _)| may_go_on(index, row)) else { break };
         end = next.1;
     }
     end
 }
 
-fn is_asked(index: &RunIndex, row: &Row) -> bool {
-    row.kind == StallKind::OffCpu && index.asked_ns(row).is_some() && index.awaits(row).is_some()
+fn may_go_on(index: &RunIndex, row: &Row) -> bool {
+    let is_asked = index.asked_ns(row).is_some() && index.awaits(row).is_some();
+    row.kind == StallKind::OffCpu && (is_asked || is_for_child(index, row))
+}
+
+/// Whether it is a sleep in a call for a child, which a signal may have ended: it ends with nothing then, or is begun
+/// again.
+fn is_for_child(index: &RunIndex, row: &Row) -> bool {
+    let is_of_child = matches!(index.awaits(row), Some(Awaits::Child | Awaits::Interrupt) | None);
+    is_of_child && !row.is_stopped() && index.does(row, traits::WAITS_FOR_CHILD)
 }

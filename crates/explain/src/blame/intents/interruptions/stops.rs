@@ -1,5 +1,6 @@
 //! How tasks were stopped: what lets them go on depends on it.
 
+pub(crate) mod children;
 pub(crate) mod senders;
 
 use model::detail::Detail;

@@ -12,8 +12,7 @@ pub(crate) const RULE: Rule = Rule {
     concludes: "No task and no request ended a sleep that a timer ended. A wait for an answer goes on.",
     from: "The stack of the task that woke it is in a timer's function.",
     because: "A timer's interrupt runs on top of whatever task has the CPU. The tracer takes that task for the waker, \
-              what its system call does for \
-              the reason, and a request that completed right before for the one that was waited for.",
+              its system call for the reason, and a request that completed right before for the one waited for.",
     unless: "The interrupted task did the same thing at that moment; the row of its next sleep shows that.",
     example: Example {
         timeline: "

@@ -11,9 +11,8 @@ pub(crate) const RULE: Rule = Rule {
     concludes: "A lock of user space was not held by the task that ended the wait for it, if that task began after the \
                 wait. Nobody is named.",
     from: "Whether the task that ended the wait began after it.",
-    because: "The lock was held before. The task that ended the wait gave it back for somebody else: the session of a \
-              prepared transaction is gone, and \
-              another one commits it.",
+    because: "The task that ended the wait gave the lock back for somebody else: the session of a prepared \
+              transaction is gone, and another one commits it.",
     unless: "It got the lock from its holder while the other one waited, and gave it back: then its predecessor held \
              it.",
     example: Example {

@@ -16,10 +16,9 @@ pub(crate) const RULE: Rule = Rule {
                 for what it sends waits for the answer.",
     from: "A moment at which the thread sent an answer to a request from before the recording; or a client that waited \
            for the rest of an answer.",
-    because: "A request that was sent before the recording shows only when it is answered, and after a part of an \
-              answer (a report of progress) a thread \
-              seems to owe nothing. From the receipt to the last part it works on nothing else: each client has a \
-              thread of its own.",
+    because: "A request from before the recording shows only when it is answered, and after a part of an answer (a \
+              report of progress) a thread seems to owe nothing. Each client has a thread of its own, which works on \
+              nothing else until the last part.",
     unless: "The server answers several clients from one thread: those do not wait for threads in such calls.",
     example: Example {
         timeline: "

@@ -138,6 +138,9 @@ fn a_reader_that_sleeps_while_its_pipe_is_full_does_so_by_choice() {
     // Whom it waited for is unknown.
     let by_interrupt = drawing.replace("hrtimer_wakeup", "sock_def_readable");
     check(&by_interrupt, "unexplained 9", "");
+    // The stack shows that the write waits for the other end, whatever that does.
+    let by_stack = by_interrupt.replace("call=write", "call=write stack=anon_pipe_write,vfs_write");
+    check(&by_stack, "peer 9", "thread 7: peer 9 < thread 9: unexplained 7");
 }
 
 /// A backend of PostgreSQL that sleeps for a few ms before it answers.
@@ -394,6 +397,8 @@ fn the_client_whose_statement_sleeps_has_the_lock() {
             .map(|task| task.tid)
     };
     assert_eq!(culprits(drawing), Some(6));
+    // By its stack, it may wait for a thread.
+    assert_eq!(culprits(&drawing.replace("waker=0", "stack=futex_do_wait waker=0")), Some(6));
     // Whom it is for is unknown.
     assert_eq!(culprits(&drawing.replace("asked 6 ", "blocked 6 ")), Some(8));
 }

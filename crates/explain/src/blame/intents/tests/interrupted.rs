@@ -1,7 +1,7 @@
 //! Timers that interrupt another task in a system call.
 
 use crate::blame::tests::answer::{check, check_quiet};
-use crate::blame::tests::stage::stage;
+use crate::blame::tests::stage::{chain, stage};
 
 /// The client's timer, which cuts its wait into slices, interrupts an unrelated task that sends something.
 #[test]
@@ -132,4 +132,26 @@ fn a_task_that_ends_a_write_to_a_full_pipe_by_a_signal_did_not_delay_it() {
     };
     assert_eq!(blamed("signal_wake_up_state,kill_something_info"), None);
     assert_eq!(blamed("__wake_up_sync_key,anon_pipe_read"), Some(9));
+}
+
+/// A child that is stopped, or goes on, interrupts its parent, which then waits on.
+#[test]
+fn a_wait_for_a_child_goes_on_after_a_signal() {
+    let drawing = |then: &str| {
+        stage(&format!(
+            "
+        task     9 |n              | name=rsync
+        op:write 7 |==========     |
+        off      7 | ssssssss      | tp=contention_begin lock=1 holder=8 waker=8
+        off      8 | sssss         | call=wait4 state=1 awaits=interrupt
+        off      8 |{then} | call=wait4 state=1 awaits=child waker=9
+        off      9 | sssss         | call=poll state=4 waker=3"
+        ))
+        .explain()
+    };
+    let chain_of = |then: &str| chain(&drawing(then).stalls[0]);
+    assert_eq!(chain_of("      ssss"), "thread 7: lock 8 < thread 8: unexplained 8 < rsync/9: stopped 5");
+    // It did other things for a while.
+    let later = "                                 ssss";
+    assert_eq!(chain_of(later), "thread 7: lock 8 < thread 8: unexplained 5");
 }

@@ -15,12 +15,10 @@ pub(crate) const RULE: Rule = Rule {
                 sent it as soon as it went on.",
     from: "A signal, a debugger or the freezer of a cgroup stopped the waker's process for half of the sleep or more; \
            the wakeup follows the end of the stop at once.",
-    because: "A task that has nothing to send has nothing to send after a stop either. What it sends first it would \
-              have sent during the stop: an answer that was \
-              asked for before the recording, or the next piece of what it produces.",
-    unless: "A timer of the sender expired during the stop, and what it sends then is wanted by nobody in particular. \
-             It does not apply to a task whose process \
-             answers others, or that reads requests of a file system: a server idles while its client is stopped.",
+    because: "What it sends first it would have sent during the stop: an answer that was asked for before the \
+              recording, or the next piece of what it produces.",
+    unless: "A timer of the sender expired during the stop. Its process answers others, or reads requests of a file \
+             system: a server idles while its client is stopped.",
     example: Example {
         timeline: "
             off 7 | ssssssssssss   | call=recvfrom state=1 awaits=message waker=9
