@@ -35,7 +35,7 @@ pub(super) fn key(
     let detail = index.detail(last);
     let freezer = detail.and_then(Detail::freezer);
     // Who stopped it, perhaps before the recording, is unknown. It kept others waiting all the same, but not itself.
-    let is_own_stop = sleep.is_none() && end.row == row;
+    let is_own_stop = sleep.is_none() && index.row(row).is_stopped();
     let stopped = || (last.is_stopped() && freezer.is_none() && !is_own_stop).then_some(last.tid);
     let tid = if is_own(cause) { Some(index.row(row).tid) } else { end.tid.or_else(stopped) };
     let process = tid.map(|tid| index.tasks.process(tid, end.at_ns, &index.names));

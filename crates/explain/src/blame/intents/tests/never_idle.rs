@@ -65,11 +65,14 @@ fn a_program_that_computes_within_a_quota_is_slow_if_it_is_asked_about() {
 #[test]
 fn a_task_that_was_stopped_did_not_stop_itself() {
     let stopped_by = |holder: &str| {
-        let explanation = stage(&format!("off 7 | ssssssss | call=write state=4 watched {holder}")).explain();
+        let explanation = stage(&format!("off 7 | ssssssss | call=wait4 state=4 watched {holder}")).explain();
         explanation.culprits[0].task.as_ref().map(|task| task.tid)
     };
     assert_eq!(stopped_by(""), None);
     assert_eq!(stopped_by("holder=9"), Some(9));
+    // Nor did its child, which was stopped as well.
+    let child = "\n task 8 |n | name=tar started_by=sh/7\n off 8 | ssssssss | state=4";
+    assert_eq!(stopped_by(child), None);
 }
 
 /// Nothing was recorded as a command: what is asked about counts as one.
