@@ -38,7 +38,11 @@ pub(crate) fn asks(index: &RunIndex, operation: &Operation) -> bool {
 /// Whether a wait is for somebody else than a child.
 fn is_for_other(index: &RunIndex, row: &Row) -> bool {
     let opens_fifo = || index.stack(row.stack.get()).is_some_and(|stack| stack.opens_fifo);
-    index.awaits(row) == Some(Awaits::Answer) || (index.awaits(row).is_none() && opens_fifo())
+    match index.awaits(row) {
+        Some(Awaits::Answer) => true,
+        None | Some(Awaits::Room) => opens_fifo(),
+        _ => false,
+    }
 }
 
 /// For how long within that time the children that a task waited for waited for answers.

@@ -456,3 +456,16 @@ fn what_a_server_did_before_it_had_a_worker_is_known() {
         "thread 7: fs_log 12 < thread 9: fs_log 12",
     );
 }
+
+/// A shell that is asked about runs a program that opens a FIFO, whose writer, another shell, comes later.
+#[test]
+fn a_child_that_opens_a_fifo_waits_for_the_other_end() {
+    let drawing = "
+        off 7 |ssssssssssss | call=wait4 state=1 awaits=child waker=8 watched
+        off 8 |sssssssssss  | call=wait4 state=1 awaits=child waker=6
+        off 6 |ssssssssss   | call=openat stack=wait_for_partner,fifo_open state=1 waker=9
+        off 9 |sssssssss    | call=clock_nanosleep state=1 awaits=interrupt";
+    check(drawing, "sleep 9, unexplained 3", "thread 7: sleep 9 < thread 9: sleep 9");
+    // It is nobody's child.
+    check_quiet(&drawing.replace("watched", ""));
+}
