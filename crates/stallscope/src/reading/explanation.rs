@@ -158,11 +158,9 @@ fn each<Row>(batches: Batches<Row>, warn: impl Fn(&str), mut take: impl FnMut(Ve
 
 #[cfg(test)]
 mod tests {
-    use super::has_memory;
-
     #[test]
     fn a_recorder_takes_a_part_of_what_is_available() {
-        let mib = |number: u64| number << 20;
+        let (mib, has_memory) = (|number: u64| number << 20, super::has_memory);
         assert!(has_memory(mib(256), Some(mib(300))), "that much in any case");
         assert!(has_memory(mib(1400), Some(mib(5600))) && !has_memory(mib(1400), Some(mib(5599))));
         assert!(has_memory(mib(1400), None));
