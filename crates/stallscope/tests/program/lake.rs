@@ -67,7 +67,7 @@ fn a_run_is_in_the_lake_once_and_duckdb_answers_the_questions_of_the_page() {
     let found: Value = serde_json::from_str(&crate::exporting::output_of(&mut python)).unwrap();
     println!("{found}");
     let explained = run(&format!("explain --json {}", out.display())).expect_code(0).document();
-    assert_eq!(found["answers"].as_array().unwrap().len(), 3);
+    assert!(blocks.len() > 1 && found["answers"].as_array().unwrap().len() == blocks.len(), "{}", blocks.len());
     assert_eq!((&found["runs"][0], &found["runs"][1]), (&1.into(), &true.into()));
     assert_eq!((&found["stalls"][0], &found["runs"][3]), (&explained["stalls_total"], &explained["stalls_total"]));
     assert_eq!(found["stalls"][1], found["runs"][4]);
