@@ -1,6 +1,7 @@
 //! Ranks that a launcher started, over MPI (docs/MPI.md).
 
 mod clock;
+mod environment;
 mod figures;
 mod follow;
 mod leaders;
@@ -47,15 +48,11 @@ use crate::ui::failure::{Exit, Failure};
 use crate::ui::interrupt::Interrupt;
 use crate::ui::screen::{self, Screen};
 
-/// Memory for messages that are on their way.
-const BUFFER_BYTES: usize = 8 << 20;
-
 /// Runs the part of this rank.
 pub(super) fn run(request: RunRequest) -> Result<Exit, Failure> {
+    environment::complete();
     let interrupt = Interrupt::install()?;
-    let initialized = ::mpi::initialize_with_threading(::mpi::Threading::Funneled);
-    let (mut universe, _) = initialized.ok_or_else(|| Failure::machine("cannot initialize MPI"))?;
-    universe.set_buffer_size(BUFFER_BYTES);
+    let universe = environment::universe()?;
     let world = universe.world();
     let ranks = Ranks::gather(&world);
     let link = Link::new(world);
