@@ -96,6 +96,10 @@ pub fn print_brief(directory: &std::path::Path, screen: &Screen) -> bool {
     if set.read().filter(|(_, run)| run.has_trace()).count() < set.nodes.len() {
         return false;
     }
+    let trace_bytes = set.read().map(|(_, run)| run.trace_bytes()).sum();
+    if !crate::reading::explanation::is_affordable(trace_bytes, directory, screen) {
+        return true;
+    }
     let busy = screen.busy("explaining");
     let explained = ExplainedSet::of(&set, None, 1, &ScopeArgs::default(), &Remedies::shipped(), screen);
     let Ok(explained) = explained else { return false };

@@ -57,12 +57,7 @@ fn of_finished(
         screen.remark(&format!("why operations were slow: stallscope explain {}", directory.display()));
         return None;
     }
-    let memory_bytes = run.trace_bytes().saturating_mul(MEMORY_OF_BYTE);
-    if !has_memory(memory_bytes, rig::available_bytes(&rig::Roots::default())) {
-        let (memory, directory) = (Bytes(memory_bytes), directory.display());
-        screen.remark(&format!(
-            "why operations were slow takes about {memory} of memory: stallscope explain {directory}"
-        ));
+    if !is_affordable(run.trace_bytes(), directory, screen) {
         return None;
     }
     let _busy = screen.busy("explaining");
@@ -70,6 +65,18 @@ fn of_finished(
     let advice = advice(&run, &explanation, &accounting, &Remedies::shipped());
     let answer = Answer::of(&explanation, &advice);
     Some((explanation, answer))
+}
+
+/// Whether there is memory to explain traces of this size in all; else it says how to explain the directory.
+pub fn is_affordable(trace_bytes: u64, directory: &Path, screen: &Screen) -> bool {
+    let memory_bytes = trace_bytes.saturating_mul(MEMORY_OF_BYTE);
+    let is_affordable = has_memory(memory_bytes, rig::available_bytes(&rig::Roots::default()));
+    if !is_affordable {
+        let (memory, directory) = (Bytes(memory_bytes), directory.display());
+        let text = format!("why operations were slow takes about {memory} of memory: stallscope explain {directory}");
+        screen.remark(&text);
+    }
+    is_affordable
 }
 
 /// Whether a recorder may take that much memory: it must not add to what it recorded, nor be killed for it.

@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use condition::{Condition, ConditionWatch};
+use condition::{Condition, ConditionWatch, Met};
 use model::metric::{MetricChange, MetricDescriptor, SampleHeader};
 use model::stall::{StallRecord, Traced};
 use record::{Attention, BlockedNow};
@@ -79,6 +79,13 @@ impl Inner {
         }
     }
 
+    fn are_met(&mut self, all: Vec<Met>) {
+        for Met { condition, at_ns, reason } in all {
+            let word = self.word(condition);
+            self.trigger(Trigger { at_ns, word, reason, by_hand: false });
+        }
+    }
+
     fn word(&self, condition: usize) -> String {
         self.watch.conditions()[condition].word()
     }
@@ -101,10 +108,8 @@ impl Tap for Watcher {
 
     fn traced(&self, traced: &Traced) {
         let mut inner = self.lock();
-        for met in inner.watch.stalls(&traced.stalls, |tid| name_of(tid, traced)) {
-            let word = inner.word(met.condition);
-            inner.trigger(Trigger { at_ns: met.at_ns, word, reason: met.reason, by_hand: false });
-        }
+        let met = inner.watch.stalls(&traced.stalls, |tid| name_of(tid, traced));
+        inner.are_met(met);
     }
 
     /// Of those that a condition is about.
@@ -115,20 +120,16 @@ impl Tap for Watcher {
     fn lasting_waits(&self, rows: Vec<StallRecord>) {
         let mut inner = self.lock();
         let now_ns = rows.iter().map(StallRecord::end_ns).max().unwrap_or(0);
-        for met in inner.watch.lasting_waits(now_ns, &rows, |tid| name_of(tid, &Traced::default())) {
-            let word = inner.word(met.condition);
-            inner.trigger(Trigger { at_ns: met.at_ns, word, reason: met.reason, by_hand: false });
-        }
+        let met = inner.watch.lasting_waits(now_ns, &rows, |tid| name_of(tid, &Traced::default()));
+        inner.are_met(met);
     }
 
     fn blocked(&self, now_ns: u64, tasks: &[BlockedNow]) {
         let mut inner = self.lock();
         let name_of = |tid| tasks.iter().find(|task| task.tid == tid).map(|task| task.name.clone());
         let blocked = tasks.iter().map(|task| (task.tid, task.since_ns));
-        for met in inner.watch.blocked(now_ns, blocked, name_of) {
-            let word = inner.word(met.condition);
-            inner.trigger(Trigger { at_ns: met.at_ns, word, reason: met.reason, by_hand: false });
-        }
+        let met = inner.watch.blocked(now_ns, blocked, name_of);
+        inner.are_met(met);
     }
 }
 
