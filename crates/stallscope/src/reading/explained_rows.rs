@@ -4,6 +4,7 @@ use explain::blame::{Accounting, Link, Stall};
 use export::explained::ExplainedRow;
 use export::task_keys::TaskKeys;
 use model::cause::Cause;
+use model::quantity::Nanoseconds;
 use model::time::Moment;
 
 /// Operations in memory at a time.
@@ -56,5 +57,5 @@ pub fn row(stall: Stall, accounting: &Accounting, keys: &TaskKeys, started: Mome
 fn words(link: &Link) -> String {
     let task = link.task.as_ref().map_or_else(|| "unknown".to_owned(), ToString::to_string);
     let detail = link.detail.as_ref().map_or_else(String::new, |detail| format!(" ({detail})"));
-    format!("{task}: {} {} ns{detail}", link.cause.name(), link.time_ns)
+    format!("{task}: {} {}{detail}", link.cause.name(), Nanoseconds(link.time_ns))
 }

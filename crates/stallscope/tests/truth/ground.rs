@@ -4,18 +4,21 @@
 use std::cell::RefCell;
 use std::fs;
 use std::io::Write;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use rig::{Entry, Register, Resource, Setting, TemporaryFileSystem};
-use rustix::fs::OFlags;
+use rustix::fs::{OFlags, SeekFrom, seek};
 
 use crate::cgroups::{Cgroups, Limit};
 
 /// Without lazy initialization in the background.
 pub const EXT4: &str = "mkfs.ext4 -q -F -E lazy_itable_init=0,lazy_journal_init=0";
+
+/// Larger images stay sparse: those of several tests at a time would need much memory.
+const FILLED_UP_TO_MB: u64 = 128;
 
 /// Also in an emulator, where everything takes longer.
 const DEADLINE: Duration = Duration::from_secs(120);
@@ -56,6 +59,12 @@ impl Disk {
             fs::write(settings.join("strict_limit"), "0").unwrap();
         }
         fs::write(settings.join("max_ratio"), "100").unwrap();
+    }
+
+    /// Of a loop device.
+    fn backing_file(&self) -> PathBuf {
+        let path = fs::read_to_string(format!("/sys/block/{}/loop/backing_file", self.name)).unwrap();
+        PathBuf::from(path.trim_end())
     }
 
     /// Reads in flight.
@@ -136,6 +145,9 @@ impl Ground {
         let mut words: Vec<&str> = mkfs.split_whitespace().collect();
         words.push(text(&disk.path));
         tool(words[0], &words[1..]);
+        if place == self.home() && megabytes <= FILLED_UP_TO_MB {
+            fill_holes(&disk.backing_file());
+        }
         let fs_type = words.iter().find_map(|word| word.strip_prefix("mkfs.")).expect("a mkfs").to_owned();
         let point = self.home().join(format!("on-{}", disk.name));
         fs::create_dir(&point).unwrap();
@@ -315,6 +327,22 @@ pub fn tool(program: &str, arguments: &[&str]) -> String {
     let output = output.unwrap_or_else(|error| panic!("{program}: {error}"));
     assert!(output.status.success(), "{program} {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).unwrap()
+}
+
+/// Gives an image all of its memory: a virtual machine gets each page from its host at the first use, which can take
+/// longer than the writes whose time at the disk is compared with earlier runs. Nothing may write meanwhile.
+fn fill_holes(image: &Path) {
+    let file = fs::OpenOptions::new().write(true).open(image).unwrap();
+    let end = file.metadata().unwrap().len();
+    let mut at = 0;
+    while let Ok(hole) = seek(&file, SeekFrom::Hole(at)) {
+        // Without a hole it is the end.
+        if hole >= end {
+            break;
+        }
+        at = seek(&file, SeekFrom::Data(hole)).unwrap_or(end);
+        file.write_all_at(&vec![0; (at - hole) as usize], hole).unwrap();
+    }
 }
 
 fn text(path: &Path) -> &str {
