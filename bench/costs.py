@@ -31,10 +31,10 @@ CLOCK = "use Time::HiRes 'clock_gettime'; printf STDERR \"at %.6f\\n\", clock_ge
 class Used:
     """A process that ended: CPU seconds, MiB at most, seconds of the clock, and what it printed."""
 
-    def __init__(self, command, stdout=subprocess.DEVNULL, cpu=None):
+    def __init__(self, command, stdout=subprocess.DEVNULL, cpu=None, folder=None):
         before = time.monotonic()
         pinned = ["taskset", "-c", str(cpu)] if cpu is not None else []
-        process = subprocess.Popen(pinned + command, stdout=stdout, stderr=subprocess.PIPE)
+        process = subprocess.Popen(pinned + command, stdout=stdout, stderr=subprocess.PIPE, cwd=folder)
         self.stdout = process.stdout.read() if stdout == subprocess.PIPE else b""
         self.stderr = process.stderr.read().decode(errors="replace")
         _, status, usage = os.wait4(process.pid, 0)
@@ -46,10 +46,10 @@ class Used:
 
 
 class Row:
-    """One line of the table: the figures of each version by column."""
+    """One line of the table: the figures of each version by column. `peer` names the program of that column."""
 
-    def __init__(self, what, goal, unit):
-        self.what, self.goal, self.unit, self.seen = what, goal, unit, {}
+    def __init__(self, what, goal, unit, peer=None):
+        self.what, self.goal, self.unit, self.peer, self.seen = what, goal, unit, peer, {}
 
     def add(self, column, figure):
         self.seen.setdefault(column, []).append(figure)
@@ -59,8 +59,10 @@ class Row:
         if not figures:
             return "-"
         places = 0 if figures[-1] >= 100 else 1 if figures[-1] >= 20 else 2
-        low, middle, high = (f"{figure:.{places}f}" for figure in (figures[0], statistics.median(figures), figures[-1]))
-        return f"{middle} ({low} to {high})"
+        shown = (f"{figure:,.{places}f}" for figure in (figures[0], statistics.median(figures), figures[-1]))
+        low, middle, high = shown
+        name = f"{self.peer} " if column == "peer" and self.peer else ""
+        return f"{name}{middle} ({low} to {high})"
 
     def text(self, columns):
         cells = [f"{self.what}, {self.unit}", *(self.cell(column) for column in columns), self.goal]
@@ -124,16 +126,19 @@ def first_stall():
                 if line.startswith("at "):
                     began = float(line.split()[1])
                 # A second line says that the stall lasts twice as long by now.
-                if "slowest now" in line and not is_named:
+                if line.startswith("stallscope: flock/") and " blocked " in line and not is_named:
                     is_named = True
                     row.add(name, time.monotonic() - began)
             process.wait()
             holder.wait()
+            if not is_named:
+                raise RuntimeError(f"{name}: no line named the stall")
     return [row]
 
 
 def samples():
-    cpu, size = Row("a sample", "0.8", "ms of CPU"), Row("a sample on the disk", "200", "bytes")
+    cpu = Row("a sample", "0.8", "ms of CPU", "`sadc -S ALL`")
+    size = Row("a sample on the disk", "200", "bytes", "`sadc`, zstd")
     sadc = next((path for path in ("/usr/lib/sysstat/sadc", "/usr/lib64/sa/sadc") if os.path.exists(path)), None)
 
     def ours(name):
@@ -213,7 +218,7 @@ def block_traces():
     events = 5_000_000
     trace = os.path.join(MEMORY, "trace")
     subprocess.run([HERE + "/examples/blk_generate", str(events), trace], check=True, stderr=subprocess.DEVNULL)
-    rate = Row("block trace, one CPU", "30", "million events per CPU-second")
+    rate = Row("block trace, one CPU", "30", "million events per CPU-second", "`blkparse` and `btt`")
     gain = Row("block trace of two disks, on two CPUs", "1.8", "times as fast")
     memory = Row("block trace", "64", "MiB")
     for number in range(ROUNDS):
@@ -226,11 +231,12 @@ def block_traces():
         if shutil.which("blkparse") and shutil.which("btt"):
             merged = os.path.join(MEMORY, "merged")
             parse = Used(["bash", "-c", f"exec blkparse -q -i - -d {merged} -O <{trace}"])
-            btt = Used(["btt", "-i", merged, "-o", os.path.join(MEMORY, "btt")])
+            # It also writes files into its current directory.
+            btt = Used(["btt", "-i", merged, "-o", os.path.join(MEMORY, "btt")], folder=MEMORY)
             rate.add("peer", events / (parse.cpu + btt.cpu) / 1e6)
     decode = Used([HERE + "/examples/blk_walk", trace], stdout=subprocess.PIPE)
     for file in os.listdir(MEMORY):
-        if file.startswith(("trace", "merged", "btt")):
+        if file.startswith(("trace", "merged", "btt")) or file.endswith("_fp.dat"):
             os.unlink(os.path.join(MEMORY, file))
     return [rate, gain, memory], "Block traces, limit: " + decode.stdout.decode().strip()
 
@@ -254,13 +260,10 @@ def explained():
     times = max(1, round(2_000_000 / rows))
     subprocess.run([HERE + "/examples/repeat", run, long, str(times)], check=True, stdout=subprocess.DEVNULL)
     figures = []
-    for path, size in ((run, "1"), (long, str(times))):
-        counts = "; ".join(line.strip() for line in check(path) if line.endswith(("of stalls", "of requests")))
-        elapsed, cpu = (
-            Row(f"`explain --json`, recording × {size}", "3 for 2 million", "s"),
-            Row("the same", "-", "s of CPU"),
-        )
-        memory, slow = Row("the same", "512", "MiB"), 0
+    # Goals are for 2 million waits.
+    for path, waits, (seconds, mib) in ((run, rows, ("-", "-")), (long, rows * times, ("3", "512"))):
+        cpu, elapsed = Row("", seconds, "s of CPU"), Row("the same", "-", "s of the clock")
+        memory, slow = Row("the same", mib, "MiB"), 0
         for number in range(ROUNDS):
             for name in in_turn(number):
                 used = Used([VERSIONS[name] + "/stallscope", "explain", "--json", path], stdout=subprocess.PIPE)
@@ -272,8 +275,8 @@ def explained():
                         row.add(name, figure)
                         for row, figure in ((elapsed, used.seconds), (cpu, used.cpu), (memory, used.mib))
                     ]
-        elapsed.what += f" ({counts}; {slow:,} slow operations)"
-        figures += [elapsed, cpu, memory]
+        cpu.what = f"`explain --json`, {waits:,} waits, {slow:,} slow operations"
+        figures += [cpu, elapsed, memory]
     return figures
 
 

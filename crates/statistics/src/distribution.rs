@@ -106,8 +106,9 @@ impl Distribution {
             return None;
         }
         let (a, b) = (quantile * (all + 1.0), (1.0 - quantile) * (all + 1.0));
-        // Weights beyond ten standard deviations are negligible.
-        let reach = 10.0 * (quantile * (1.0 - quantile) / (all + 2.0)).sqrt();
+        // Weights beyond ten standard deviations are negligible, unless they are skewed.
+        let is_skewed = a.min(b) < 10.0;
+        let reach = if is_skewed { 1.0 } else { 10.0 * (quantile * (1.0 - quantile) / (all + 2.0)).sqrt() };
         let weight_up_to = |share: f64| match share {
             share if share <= quantile - reach => 0.0,
             share if share >= (quantile + reach).min(1.0) => 1.0,

@@ -11,9 +11,12 @@ mod semaphores;
 mod servers;
 mod sessions;
 mod sockets;
+#[cfg(test)]
+mod tests;
 mod title;
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use std::iter::successors;
 use std::path::{Path, PathBuf};
 
 use model::detail::{Detail, OtherEnd as End, Progress};
@@ -176,6 +179,8 @@ struct Walk<'a> {
     runs: &'a Runs,
     last_runs: Option<LastRuns>,
     machine: Machine,
+    /// What started the recorder, what started that, and so on.
+    ancestors: HashSet<u32>,
     threads: HashMap<u32, Seen>,
     of_process: HashMap<u32, Vec<u32>>,
     known: HashMap<u32, Known>,
@@ -214,6 +219,7 @@ impl<'a> Walk<'a> {
             runs,
             last_runs: LastRuns::new(proc),
             machine,
+            ancestors: successors(title::parent(proc, own_pid), |pid| title::parent(proc, *pid)).take(64).collect(),
             threads,
             of_process,
             known,
@@ -351,11 +357,14 @@ impl<'a> Walk<'a> {
     /// does not exist.
     fn rows(self) -> Vec<BlockedWait> {
         let peers: HashSet<u32> = self.known.values().filter_map(|known| Some(known.peer?.0)).collect();
-        let Walk { machine, threads, known, now_ns, .. } = self;
-        let mut known: Vec<(u32, Known)> = known.into_iter().collect();
-        let lacks_peer = |known: &Known| known.end.as_ref().is_some_and(|end| end.is_missing);
-        known.retain(|(tid, known)| known.peer.is_some() || peers.contains(tid) || lacks_peer(known));
-        known.sort_unstable_by_key(|(tid, _)| *tid);
+        let Walk { machine, ancestors, threads, mut known, now_ns, .. } = self;
+        // A shell that waits for its child waits for this recording, whatever the recorded command waits for.
+        let is_for_child = |known: &Known| known.end.as_ref().is_some_and(|end| end.awaits == Awaits::Child);
+        let is_ancestor = |tid: &u32| threads.get(tid).is_some_and(|seen| ancestors.contains(&seen.pid));
+        known.retain(|tid, known| !(is_for_child(known) && is_ancestor(tid)));
+        let leads_on = |known: &Known| known.peer.is_some() || known.end.as_ref().is_some_and(|end| end.is_missing);
+        known.retain(|tid, known| peers.contains(tid) || leads_on(known));
+        let known: BTreeMap<u32, Known> = known.into_iter().collect();
         let rows = known.into_iter().filter_map(|(tid, known)| {
             let Seen { pid, name, .. } = threads.get(&tid)?;
             let start_ns = known.since_ns.or(known.ran_ns).unwrap_or(now_ns).min(now_ns.saturating_sub(1));

@@ -12,6 +12,8 @@ pub struct SlowestNow {
     pub text: String,
     /// How long it took, or has taken so far.
     pub lasts_ns: u64,
+    /// Whether it is the recorded command's.
+    pub is_own: bool,
 }
 
 /// The operation that lasts or lasted longest, of the recorded command if it has one; `None` where none was slow.
@@ -24,11 +26,15 @@ pub fn slowest(snapshot: &Snapshot) -> Option<SlowestNow> {
         (Some((stall, (_, duration_ns))), stuck)
             if is_own(stall) || stuck.is_none_or(|stuck| stuck.lasts_ns <= *duration_ns) =>
         {
-            Some(SlowestNow { text: live::of_stall(stall, *duration_ns).text(), lasts_ns: *duration_ns })
+            Some(SlowestNow {
+                text: live::of_stall(stall, *duration_ns).text(),
+                lasts_ns: *duration_ns,
+                is_own: is_own(stall),
+            })
         }
         (_, Some(stuck)) => {
             let text = live::of_stuck(stuck, known.map(|(stall, _)| stall)).text();
-            Some(SlowestNow { text, lasts_ns: stuck.lasts_ns })
+            Some(SlowestNow { text, lasts_ns: stuck.lasts_ns, is_own: false })
         }
         _ => None,
     }

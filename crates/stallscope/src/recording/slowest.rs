@@ -39,6 +39,8 @@ pub struct Slowest {
     is_live: bool,
     /// How slow the operation of the last message was.
     reported_ns: u64,
+    /// Whether one of the recorded command was.
+    has_reported_own: bool,
 }
 
 impl Slowest {
@@ -53,6 +55,7 @@ impl Slowest {
             line: String::new(),
             is_live,
             reported_ns: 0,
+            has_reported_own: false,
         })
     }
 
@@ -92,8 +95,10 @@ impl Slowest {
         if self.is_live {
             return format!("\n  {}", slowest.text);
         }
-        if self.reported_ns == 0 || slowest.lasts_ns / SLOWER >= self.reported_ns {
+        let is_first_own = slowest.is_own && !self.has_reported_own;
+        if self.reported_ns == 0 || is_first_own || slowest.lasts_ns / SLOWER >= self.reported_ns {
             self.reported_ns = slowest.lasts_ns.max(1);
+            self.has_reported_own |= slowest.is_own;
             screen.news(&slowest.text);
         }
         String::new()

@@ -42,7 +42,7 @@ fn is_at_work(title: &str) -> bool {
     has_client && matches!(Activity::of_title(title), Some(Activity::Executes) | None)
 }
 
-fn parent(proc: &Path, pid: u32) -> Option<u32> {
+pub(super) fn parent(proc: &Path, pid: u32) -> Option<u32> {
     let status = read_text(proc.join(format!("{pid}/status"))).ok()?;
     status.lines().find_map(|line| line.strip_prefix("PPid:"))?.trim().parse().ok()
 }
