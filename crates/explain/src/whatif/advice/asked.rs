@@ -1,10 +1,11 @@
 //! Whose answers the operations await, and so whose work the user wants done.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use model::effect::Edge;
 
 use crate::blame::Culprit;
+use crate::thresholds::SMALL_PART;
 use crate::waits::{Path, Waiting, Waits};
 
 /// The processes whose work the operations need: those whose answers they await, servers of file systems too, and those
@@ -13,6 +14,8 @@ use crate::waits::{Path, Waiting, Waits};
 #[derive(Debug, Default)]
 pub(super) struct Asked<'a> {
     names: BTreeSet<&'a str>,
+    /// How long operations wait for what they do, ns, for some by name.
+    awaited_ns: BTreeMap<&'a str, u64>,
     /// Process ids, and names with roles, where single processes are known.
     pids: BTreeSet<u32>,
     roles: BTreeSet<(&'a str, Option<&'a str>)>,
@@ -22,24 +25,35 @@ impl<'a> Asked<'a> {
     pub(super) fn of(waits: &'a Waits) -> Asked<'a> {
         let mut asked = Asked { names: waits.servers.iter().map(String::as_str).collect(), ..Asked::default() };
         for operation in &waits.operations {
-            for (path, _) in &operation.pieces {
-                asked.add(waits, operation, &waits.paths[*path as usize]);
+            for (path, ns) in &operation.pieces {
+                asked.add(waits, operation, &waits.paths[*path as usize], *ns * waits.stands_for);
             }
         }
         asked
     }
 
-    fn add(&mut self, waits: &'a Waits, operation: &Waiting, path: &Path) {
+    fn add(&mut self, waits: &'a Waits, operation: &Waiting, path: &Path, ns: u64) {
         let process = |tid: u32| waits.tasks.get(&tid).map(String::as_str);
         let mut is_asked = process(path[0].tid) != process(operation.tid);
         if is_asked {
             self.add_process(waits, path[0].tid);
+            self.add_time(waits, path[0].tid, ns);
         }
         for pair in path.windows(2) {
-            is_asked = Edge::Server.changes(pair[0].cause) || is_asked && Edge::Peer.changes(pair[0].cause);
+            let is_peer = Edge::Peer.changes(pair[0].cause);
+            is_asked = Edge::Server.changes(pair[0].cause) || is_asked && is_peer;
             if is_asked {
                 self.add_process(waits, pair[1].tid);
             }
+            if is_asked || is_peer {
+                self.add_time(waits, pair[1].tid, ns);
+            }
+        }
+    }
+
+    fn add_time(&mut self, waits: &'a Waits, tid: u32, ns: u64) {
+        if let Some((name, _)) = waits.tasks.get(&tid).and_then(|process| process.rsplit_once('/')) {
+            *self.awaited_ns.entry(name).or_default() += ns;
         }
     }
 
@@ -53,9 +67,12 @@ impl<'a> Asked<'a> {
         }
     }
 
-    /// Whether the operations need it to work while they wait.
+    /// Whether the operations need it to work while they wait. Not where they wait for what it does for a small part of
+    /// what it costs, like a manager that hears from a job whose writes keep others waiting.
     pub(super) fn is_needed(&self, culprit: &Culprit) -> bool {
-        self.is_of_server(culprit) && self.duty(culprit).is_none()
+        let awaited_ns = Asked::name(culprit).and_then(|name| self.awaited_ns.get(name));
+        let is_awaited = awaited_ns.is_none_or(|ns| *ns >= culprit.time_ns / SMALL_PART);
+        self.is_of_server(culprit) && is_awaited && self.duty(culprit).is_none()
     }
 
     /// What a process of a server does beside answering: its role, where nobody asks it and none that is asked has that
@@ -69,6 +86,10 @@ impl<'a> Asked<'a> {
     }
 
     fn is_of_server(&self, culprit: &Culprit) -> bool {
-        culprit.task.as_ref().and_then(|task| task.name.as_deref()).is_some_and(|name| self.names.contains(name))
+        Asked::name(culprit).is_some_and(|name| self.names.contains(name))
+    }
+
+    fn name(culprit: &Culprit) -> Option<&str> {
+        culprit.task.as_ref()?.name.as_deref()
     }
 }

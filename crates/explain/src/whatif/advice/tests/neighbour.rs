@@ -50,6 +50,19 @@ fn beside_neighbour(ms: u64) -> (Explanation, Waits) {
     (explanation, waits)
 }
 
+/// A service's manager hears from a job, for so long, whose requests keep the victim waiting for 90 ms.
+#[test]
+fn a_job_from_which_a_manager_hears_can_be_absent() {
+    for (ms, expected) in [(2, "fio"), (30, "faster-disk")] {
+        let (explanation, mut waits) = beside_neighbour(90);
+        waits.servers = BTreeSet::from(["fio".to_owned()]);
+        waits.paths.push(vec![Step { cause: Cause::Running, tid: 9, ..waits.paths[1][0] }]);
+        waits.operations.push(Waiting { tid: 1, pieces: vec![(2, ms * MS)], ..Waiting::default() });
+        waits.tasks.insert(1, "systemd/1".to_owned());
+        assert_eq!(first(&advised(&explanation, &waits)), expected, "{ms} ms");
+    }
+}
+
 /// A disk that is twice as fast would save half.
 #[test]
 fn a_neighbour_with_a_comparable_share_comes_before_a_faster_disk() {
