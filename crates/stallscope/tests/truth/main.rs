@@ -23,6 +23,7 @@ mod locks;
 #[path = "../program/stage/program.rs"]
 #[allow(dead_code)]
 mod program;
+mod quiet;
 mod scenarios;
 #[allow(unsafe_code)]
 mod sys;
@@ -173,7 +174,7 @@ fn run_together<'a>(tests: &[&'a Test], at_once: usize, outcome: &mut Outcome<'a
 }
 
 /// A failing test is repeated alone, twice at most: other load can prevent a victim's stall or cause another, and a
-/// wrong rule fails each time. After all others, when what ran beside them has ended.
+/// wrong rule fails each time. After all others, and when what ran beside them leaves the CPUs alone.
 fn conclude_or_repeat<'a>(test: &'a Test, attempt: Attempt, outcome: &mut Outcome<'a>) {
     let attempt = attempt.compared(test, &mut outcome.live);
     if attempt.complaints.is_empty() {
@@ -185,9 +186,13 @@ fn conclude_or_repeat<'a>(test: &'a Test, attempt: Attempt, outcome: &mut Outcom
 
 fn repeat_failed(outcome: &mut Outcome, is_emulated: bool) {
     for (test, first_s) in std::mem::take(&mut outcome.again) {
+        if !is_emulated {
+            quiet::wait_for_cpus();
+        }
         let mut attempt = alone(test).compared(test, &mut outcome.live);
         if !attempt.complaints.is_empty() && !is_emulated {
             tell(test, "second", &attempt);
+            quiet::wait_for_cpus();
             attempt = alone(test).compared(test, &mut outcome.live);
         }
         conclude(test, Attempt { seconds: first_s, ..attempt }, outcome);
