@@ -110,7 +110,7 @@ fn slow(part: &Part<'_>, advice: Option<&Advice>, node_of: &dyn Fn(usize) -> Opt
     let reason = reason(part, &ended);
     let unexplained = sure::unexplained(part);
     let predicted = advice.and_then(|advice| fix::predicted(part, advice, reason.as_ref()));
-    let known = || reason.filter(|reason| part.share_of(reason.time_ns) >= headline::MOSTLY);
+    let known = || reason.filter(|reason| part.share_of_once(reason.once_ns) >= headline::MOSTLY);
     let unpredicted = || Some(Fix::words(fix::unpredicted(known()?.cause)?));
     Answer {
         scope: part.scope,

@@ -3,6 +3,7 @@
 pub(crate) mod accounting;
 pub(crate) mod breakdown;
 pub(crate) mod builder;
+pub(crate) mod cause_time;
 pub(crate) mod conclude;
 pub(crate) mod convoy;
 pub(crate) mod explanation;

@@ -31,7 +31,7 @@ pub(super) fn variants(
     unexplained: f64,
     advice: Option<&Advice>,
 ) -> Vec<Line> {
-    let Some(reason) = reason.filter(|reason| part.share_of(reason.time_ns) > 0.0) else {
+    let Some(reason) = reason.filter(|reason| reason.once_ns > 0) else {
         return vec![victim(part, true).say(" took ").time(part.once_ns()).say("; why is unknown")];
     };
     if unexplained >= MOSTLY {
@@ -53,13 +53,12 @@ pub(super) fn variants(
 /// `PostgreSQL's commits waited 33.0 s `, with the cause's share where it is not nearly all.
 fn begins(part: &Part<'_>, reason: &Reason<'_>) -> [Line; 2] {
     let lost_ns = match reason.cause {
-        Cause::Running => part.wall_ns,
-        _ => part.wall_ns - part.time_ns(Cause::Running).min(part.wall_ns),
+        Cause::Running => part.once_ns(),
+        _ => part.once_ns() - part.once_of(Cause::Running),
     };
     let longest = part.stalls().next().filter(|stall| hangs(part, stall));
     let of_longest = longest.map(|stall| share_of(stall, &[reason.own(), reason.cause])).filter(|share| *share > 0.0);
-    let share = of_longest.unwrap_or(reason.time_ns as f64 / lost_ns.max(1) as f64);
-    let lost_ns = lost_ns.saturating_sub(part.again_ns());
+    let share = of_longest.unwrap_or(reason.once_ns as f64 / lost_ns.max(1) as f64);
     let one = |with_noun: bool| {
         let line = match longest {
             Some(stall) if stall.operation == STOPPED => {
@@ -116,7 +115,7 @@ fn mostly_unexplained(part: &Part<'_>, reason: &Reason<'_>, unexplained: f64, ad
         line.and(Some(victim(part, with_noun))).say(" took is unexplained")
     };
     let rest = |phrase: &Line| {
-        begin(false).say("; ").share(part.share_of(reason.time_ns)).say(" waited ").and(Some(phrase.clone()))
+        begin(false).say("; ").share(part.share_of_once(reason.once_ns)).say(" waited ").and(Some(phrase.clone()))
     };
     // Whom they waited for is no reason where it is unexplained what that task did.
     let is_known = reason.cause != Cause::Running && reason.own() != Cause::Unexplained;

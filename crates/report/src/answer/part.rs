@@ -101,21 +101,26 @@ impl<'a> Part<'a> {
 
     /// The part of its time that counts for a client as well as for its server, ns.
     pub(super) fn again_ns(&self) -> u64 {
-        self.groups().into_iter().map(|group| self.again_of(group)).sum::<u64>().min(self.wall_ns)
+        self.wall_ns - self.once_ns()
     }
 
     /// Its time, each wait counted once, ns.
     pub(super) fn once_ns(&self) -> u64 {
-        self.wall_ns - self.again_ns()
+        self.causes.iter().map(CauseTime::once_ns).sum::<u64>().min(self.wall_ns)
     }
 
-    /// Its time with a cause, ns.
-    pub(super) fn time_ns(&self, cause: Cause) -> u64 {
-        self.causes.iter().find(|time| time.cause == cause).map_or(0, |time| time.time_ns)
+    /// Its time with a cause, each wait counted once, ns.
+    pub(super) fn once_of(&self, cause: Cause) -> u64 {
+        self.causes.iter().find(|time| time.cause == cause).map_or(0, CauseTime::once_ns)
     }
 
     /// A time as a part of all of its time.
     pub(super) fn share_of(&self, time_ns: u64) -> f64 {
         time_ns as f64 / self.wall_ns.max(1) as f64
+    }
+
+    /// A time as a part of its time, where each wait counts once in both.
+    pub(super) fn share_of_once(&self, once_ns: u64) -> f64 {
+        once_ns as f64 / self.once_ns().max(1) as f64
     }
 }

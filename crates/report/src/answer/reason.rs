@@ -17,6 +17,8 @@ pub(super) const MOST: f64 = 0.8;
 pub(super) struct Ended {
     pub(super) cause: Cause,
     pub(super) time_ns: u64,
+    /// Each wait counted once.
+    pub(super) once_ns: u64,
     /// Of that, the time in which another task waited for it.
     pub(super) through_ns: u64,
     /// The operations' own wait for most of that.
@@ -29,6 +31,8 @@ pub(super) struct Reason<'a> {
     part: Part<'a>,
     pub(super) cause: Cause,
     pub(super) time_ns: u64,
+    /// Each wait counted once.
+    pub(super) once_ns: u64,
     /// The operations' own wait, where most of the time is behind it.
     pub(super) through: Option<Cause>,
     /// Who used what they lacked, or kept them waiting.
@@ -41,42 +45,54 @@ pub(super) struct Reason<'a> {
 /// it is for.
 pub(super) fn ended(part: &Part<'_>, advice: Option<&Advice>) -> Vec<Ended> {
     let mut all: Vec<Ended> = Vec::new();
-    let mut add = |cause: Cause, time_ns: u64, through: Option<Cause>| {
+    let mut add = |cause: Cause, (time_ns, once_ns): (u64, u64), through: Option<Cause>| {
         let at = all.iter().position(|ended| ended.cause == cause).unwrap_or_else(|| {
-            all.push(Ended { cause, time_ns: 0, through_ns: 0, through: None });
+            all.push(Ended { cause, time_ns: 0, once_ns: 0, through_ns: 0, through: None });
             all.len() - 1
         });
         let ended = &mut all[at];
         ended.time_ns += time_ns;
+        ended.once_ns += once_ns;
         if through.is_some() {
             // Lists of what is behind waits begin with the most time.
             ended.through = ended.through.or(through);
-            ended.through_ns += time_ns;
+            ended.through_ns += once_ns;
         }
     };
     let behind = advice.map_or(&[][..], |advice| &advice.behind);
     for time in part.causes {
-        let mut left_ns = time.time_ns;
+        let (mut left_ns, mut left_once_ns) = (time.time_ns, time.once_ns());
+        // Which of it counts once is known of the cause alone.
+        let once = left_once_ns as f64 / left_ns.max(1) as f64;
         for one in behind.iter().filter(|one| one.cause == time.cause && one.end != time.cause) {
             let ns = ((one.share * part.wall_ns as f64) as u64).min(left_ns);
-            left_ns -= ns;
-            add(one.end, ns, Some(time.cause));
+            let once_ns = ((ns as f64 * once) as u64).min(left_once_ns);
+            (left_ns, left_once_ns) = (left_ns - ns, left_once_ns - once_ns);
+            add(one.end, (ns, once_ns), Some(time.cause));
         }
-        add(time.cause, left_ns, None);
+        add(time.cause, (left_ns, left_once_ns), None);
     }
     all.retain(|ended| ended.time_ns > 0);
-    all.sort_by_key(|ended| std::cmp::Reverse(ended.time_ns));
+    all.sort_by_key(|ended| std::cmp::Reverse(ended.once_ns));
     all
 }
 
 /// The reason of most of the time that is explained.
 pub(super) fn reason<'a>(part: &Part<'a>, ended: &[Ended]) -> Option<Reason<'a>> {
     let most = ended.iter().find(|ended| ended.cause != Cause::Unexplained)?;
-    let through = most.through.filter(|_| most.through_ns > most.time_ns / 2);
+    let through = most.through.filter(|_| most.through_ns > most.once_ns / 2);
     let own = through.unwrap_or(most.cause);
     let culprit = culprit(part, own, most.cause);
     let example = example(part, own, most.cause);
-    Some(Reason { part: *part, cause: most.cause, time_ns: most.time_ns, through, culprit, example })
+    Some(Reason {
+        part: *part,
+        cause: most.cause,
+        time_ns: most.time_ns,
+        once_ns: most.once_ns,
+        through,
+        culprit,
+        example,
+    })
 }
 
 /// The root blocker of most of the operations' own wait: `None` where that is a small part of it.

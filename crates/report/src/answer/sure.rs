@@ -1,6 +1,6 @@
 //! How well an answer is known.
 
-use explain::blame::{Cause, Evidence, Explanation, Losses};
+use explain::blame::{Cause, CauseTime, Evidence, Explanation, Losses};
 use serde_json::{Value, json};
 
 use super::line::Line;
@@ -23,12 +23,15 @@ struct EvidenceShares {
 
 impl EvidenceShares {
     fn of(part: &Part<'_>) -> EvidenceShares {
-        let of = |evidence: Evidence| part.causes.iter().map(|time| time.evidence.of(evidence)).sum::<u64>();
+        let once_of = |time: &CauseTime, evidence| time.evidence.of(evidence).saturating_sub(time.again.of(evidence));
+        let of = |evidence: Evidence| {
+            part.share_of_once(part.causes.iter().map(|time| once_of(time, evidence)).sum::<u64>())
+        };
         EvidenceShares {
-            traced: part.share_of(of(Evidence::Event)),
-            stack: part.share_of(of(Evidence::Stack)),
-            aggregated: part.share_of(of(Evidence::Correlation)),
-            unexplained: part.share_of(part.time_ns(Cause::Unexplained)),
+            traced: of(Evidence::Event),
+            stack: of(Evidence::Stack),
+            aggregated: of(Evidence::Correlation),
+            unexplained: part.share_of_once(part.once_of(Cause::Unexplained)),
         }
     }
 

@@ -26,18 +26,19 @@ pub(super) fn why(part: &Part<'_>, ended: &[Ended], reason: &Reason<'_>) -> Vec<
 /// `59 % cgroup I/O throttling (24 % behind a lock), 4.0 % device (behind direct reclaim)`
 fn causes(part: &Part<'_>, ended: &[Ended], alone: bool) -> Option<Line> {
     let named = ended.iter().filter(|ended| ended.cause != Cause::Unexplained);
-    let mut large = named.filter(|ended| part.share_of(ended.time_ns) >= LEAST).take(CAUSES).peekable();
+    let mut large = named.filter(|ended| part.share_of_once(ended.once_ns) >= LEAST).take(CAUSES).peekable();
     let first = *large.peek()?;
-    let is_all = part.share_of(first.time_ns) >= ALL;
+    let is_all = part.share_of_once(first.once_ns) >= ALL;
     if is_all && !alone {
         return None;
     }
     let one = |line: Line, ended: &Ended| {
-        let line = line.share(part.share_of(ended.time_ns)).say(" ").cause(ended.cause);
-        let through = ended.through.filter(|_| part.share_of(ended.through_ns) >= LEAST);
+        let line = line.share(part.share_of_once(ended.once_ns)).say(" ").cause(ended.cause);
+        let through = ended.through.filter(|_| part.share_of_once(ended.through_ns) >= LEAST);
         let Some(through) = through else { return line };
-        let is_all = ended.through_ns as f64 >= ALL * ended.time_ns as f64;
-        let line = if is_all { line.say(" (") } else { line.say(" (").share(part.share_of(ended.through_ns)).say(" ") };
+        let is_all = ended.through_ns as f64 >= ALL * ended.once_ns as f64;
+        let line =
+            if is_all { line.say(" (") } else { line.say(" (").share(part.share_of_once(ended.through_ns)).say(" ") };
         let line = line.say(if through == Cause::Lock { "behind a " } else { "behind " });
         line.cause(through).say(")")
     };

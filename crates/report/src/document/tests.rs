@@ -10,7 +10,14 @@ const S: u64 = 1_000_000_000;
 fn explanation(tid: u32, blocker: &str, cause: Cause, seconds: u64) -> Explanation {
     let task = |name: &str| TaskId { tid, name: Some(name.to_owned()) };
     let time_ns = seconds * S;
-    let causes = vec![CauseTime { cause, time_ns, operations: 1, most_of: 1, evidence: EvidenceTimes::default() }];
+    let causes = vec![CauseTime {
+        cause,
+        time_ns,
+        operations: 1,
+        most_of: 1,
+        evidence: EvidenceTimes::default(),
+        again: EvidenceTimes::default(),
+    }];
     let culprit = Culprit {
         task: Some(task(blocker)),
         tasks: 1,

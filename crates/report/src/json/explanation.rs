@@ -83,6 +83,8 @@ fn victim_group(kind: &str, victim_group: &VictimGroup) -> Value {
         "neighbour": victim_group.of_command.map(|of_command| !of_command),
         "operations": victim_group.operations,
         "wall_ns": victim_group.wall_ns,
+        "again_ns": victim_group.again_ns,
+        "again_within_ns": victim_group.again_within_ns,
         "lost_ns": victim_group.lost_ns,
         "cause": victim_group.cause.map(Cause::name),
         "cause_ns": victim_group.cause_ns,
@@ -162,6 +164,7 @@ pub(crate) fn causes(causes: &[CauseTime], wall_ns: u64) -> Vec<Value> {
             "cause": time.cause.name(),
             "time_ns": time.time_ns,
             "share": time.time_ns as f64 / wall_ns.max(1) as f64,
+            "again_ns": time.again.total_ns(),
             "operations": time.operations,
             "evidence": evidence(&time.evidence),
         })

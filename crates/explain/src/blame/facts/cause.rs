@@ -59,7 +59,8 @@ impl EvidenceTimes {
         most.unwrap_or(Evidence::None)
     }
 
-    pub(crate) fn add(&mut self, evidence: Evidence, ns: u64) {
+    /// Adds time with that evidence, ns.
+    pub fn add(&mut self, evidence: Evidence, ns: u64) {
         self.0[evidence as usize] += ns;
     }
 }

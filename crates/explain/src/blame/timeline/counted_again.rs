@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use model::stall::{Awaits, StallKind};
 
-use crate::blame::facts::cause::Cause;
+use crate::blame::facts::cause::{Cause, EvidenceTimes};
 use crate::blame::facts::rows::Row;
 use crate::blame::facts::run_index::RunIndex;
 use crate::blame::graph::edge::{self, Edge};
@@ -15,29 +15,48 @@ use crate::blame::timeline::timelines::TaskTimelines;
 /// Servers one behind the other.
 const HOPS: usize = 4;
 
-/// How much of each operation is time in which the client of another one waited for it, ns.
+/// How much of each operation is time in which the client of another one waited for it, ns; and of all of them by
+/// cause.
 pub(crate) struct CountedAgain {
     /// Of any other one.
     all: Vec<u64>,
     /// Of another one of the same side: of the recorded command or load, or of all others.
     within: Vec<u64>,
+    by_cause: ByCause,
+    of_command: ByCause,
+    of_others: ByCause,
 }
+
+/// Time by cause and evidence.
+pub(crate) type ByCause = BTreeMap<Cause, EvidenceTimes>;
 
 impl CountedAgain {
     pub(crate) fn new(index: &RunIndex, operations: &[Operation], timelines: &mut TaskTimelines<'_>) -> CountedAgain {
-        let all = counted_again(index, operations, timelines, |_| true);
+        let (all, by_cause) = counted_again(index, operations, timelines, |_| true);
         if !index.has_command {
-            return CountedAgain { within: all.clone(), all };
+            let (of_command, of_others) = (ByCause::new(), ByCause::new());
+            return CountedAgain { within: all.clone(), all, by_cause, of_command, of_others };
         }
         let mut of_side =
             |side: bool| counted_again(index, operations, timelines, |one| one.is_of_command(index) == Some(side));
-        let (of_command, of_others) = (of_side(true), of_side(false));
-        CountedAgain { within: of_command.iter().zip(of_others).map(|(one, other)| one + other).collect(), all }
+        let ((command, of_command), (others, of_others)) = (of_side(true), of_side(false));
+        let within = command.iter().zip(others).map(|(one, other)| one + other).collect();
+        CountedAgain { all, within, by_cause, of_command, of_others }
     }
 
     /// Both of each operation, in their order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         self.all.iter().zip(&self.within).map(|(all, within)| (*all, *within))
+    }
+
+    /// Of all operations: what any other one counts as well.
+    pub(crate) fn by_cause(&self) -> &ByCause {
+        &self.by_cause
+    }
+
+    /// Of those of the recorded command or load, or of the others: what others of the same side count as well.
+    pub(crate) fn of_side(&self, is_command: bool) -> &ByCause {
+        if is_command { &self.of_command } else { &self.of_others }
     }
 }
 
@@ -46,13 +65,20 @@ fn counted_again(
     operations: &[Operation],
     timelines: &mut TaskTimelines<'_>,
     is_meant: impl Fn(&Operation) -> bool,
-) -> Vec<u64> {
+) -> (Vec<u64>, ByCause) {
     let served = Served::of(index, operations.iter().filter(|client| is_meant(client)), timelines);
-    let mut counted = |operation: &Operation| match served.is_of_server(operation) && is_meant(operation) {
-        true => served.within(operation, &timelines.of(operation)),
-        false => 0,
+    let mut by_cause = ByCause::new();
+    let mut counted = |operation: &Operation| {
+        if !served.is_of_server(operation) || !is_meant(operation) {
+            return 0;
+        }
+        let timeline = timelines.of(operation);
+        let segments = timeline.between(operation.start_ns, operation.end_ns);
+        let again = segments.map(|segment| (segment, served.within_segment(operation, &segment)));
+        let again = again.filter(|(_, ns)| *ns > 0);
+        again.inspect(|(one, ns)| by_cause.entry(one.cause).or_default().add(one.evidence, *ns)).map(|(_, ns)| ns).sum()
     };
-    operations.iter().map(&mut counted).collect()
+    (operations.iter().map(&mut counted).collect(), by_cause)
 }
 
 /// When tasks worked for clients that waited for them, by what the time of these is charged to.
@@ -106,15 +132,7 @@ impl<'a> Served<'a> {
         }
     }
 
-    /// The part of a server's operation that is also charged to its clients.
-    fn within(&self, operation: &Operation, timeline: &TaskTimeline) -> u64 {
-        timeline
-            .between(operation.start_ns, operation.end_ns)
-            .map(|segment| self.within_segment(operation, &segment))
-            .sum()
-    }
-
-    /// The same of a part of its time, ns.
+    /// What of a part of a server's operation is also charged to its clients, ns.
     pub(crate) fn within_segment(&self, operation: &Operation, segment: &Segment) -> u64 {
         let times = self.times.get(&operation.tid).and_then(|times| times.get(&segment.cause));
         times.map_or(0, |times| times.within(segment.start_ns, segment.end_ns))

@@ -14,6 +14,7 @@ use crate::blame::facts::task_id::TaskId;
 use crate::blame::facts::user_stacks::UserStack;
 use crate::blame::operations::sleep::Sleeps;
 use crate::blame::rule::Rule;
+use crate::blame::verdict::cause_time::CauseTime;
 
 /// Waits that had not ended with the recording: each took at least as long as is known, and what it took in the end is
 /// unknown.
@@ -97,22 +98,6 @@ impl Explanation {
     pub fn share(&self, cause: Cause) -> Option<f64> {
         (self.wall_ns > 0).then(|| self.time_ns(cause) as f64 / self.wall_ns as f64)
     }
-}
-
-/// Time that operations lost to one cause.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct CauseTime {
-    /// The cause.
-    pub cause: Cause,
-    /// Duration, ns.
-    pub time_ns: u64,
-    /// Operations that lost any time to it.
-    pub operations: u64,
-    /// Operations that lost more time to it than to any other cause. Over all causes these sum to the number of
-    /// operations.
-    pub most_of: u64,
-    /// By evidence; sums to the time.
-    pub evidence: EvidenceTimes,
 }
 
 /// The scope of an explanation.

@@ -9,7 +9,8 @@ use crate::blame::facts::names::Name;
 use crate::blame::facts::run_index::RunIndex;
 use crate::blame::operations::Operation;
 use crate::blame::timeline::timelines::TaskTimelines;
-use crate::blame::verdict::explanation::{CauseTime, ClassTimes, Part};
+use crate::blame::verdict::cause_time::CauseTime;
+use crate::blame::verdict::explanation::{ClassTimes, Part};
 
 /// Sums over some operations.
 #[derive(Debug, Default)]
@@ -56,6 +57,7 @@ impl Totals {
                 operations: totals.operations,
                 most_of: totals.most_of,
                 evidence: totals.evidence,
+                again: EvidenceTimes::default(),
             })
             .collect();
         causes.sort_by_key(|time| Reverse(time.time_ns));

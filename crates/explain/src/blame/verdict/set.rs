@@ -2,7 +2,8 @@
 
 use crate::blame::facts::cause::{Evidence, EvidenceTimes};
 use crate::blame::facts::missing::{Losses, Untraced};
-use crate::blame::verdict::explanation::{CauseTime, ClassTimes, Explanation, Part};
+use crate::blame::verdict::cause_time::CauseTime;
+use crate::blame::verdict::explanation::{ClassTimes, Explanation, Part};
 
 /// The sums over nodes. What belongs to a machine (root blockers, convoys, single stalls, sleeps, shorter waits) is
 /// left to the nodes.
@@ -75,6 +76,7 @@ fn causes<'a>(lists: impl Iterator<Item = &'a [CauseTime]>) -> Vec<CauseTime> {
         known.operations = known.operations.saturating_add(time.operations);
         known.most_of = known.most_of.saturating_add(time.most_of);
         add(&mut known.evidence, &time.evidence);
+        add(&mut known.again, &time.again);
     }
     all.sort_by_key(|time| std::cmp::Reverse(time.time_ns));
     all
@@ -127,7 +129,7 @@ mod tests {
 
     fn node(cause: Cause, time_ns: u64) -> Explanation {
         let evidence = EvidenceTimes::default();
-        let causes = vec![CauseTime { cause, time_ns, operations: 2, most_of: 1, evidence }];
+        let causes = vec![CauseTime { cause, time_ns, operations: 2, most_of: 1, evidence, again: evidence }];
         let part = Part { operations: 2, wall_ns: time_ns, causes: causes.clone(), ..Part::default() };
         let (operations, command) = (Some(10), Some(part));
         Explanation { slow_operations: 3, wall_ns: time_ns, operations, command, causes, ..Explanation::default() }

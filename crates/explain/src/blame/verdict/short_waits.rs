@@ -17,7 +17,8 @@ use crate::blame::operations::run_queue_waits::PREEMPTED;
 use crate::blame::operations::{Operation, of_row};
 use crate::blame::timeline::idleness::drop_idle;
 use crate::blame::timeline::timelines::{Built, TaskTimelines};
-use crate::blame::verdict::explanation::{CauseTime, Explanation, Part, ShortWaits};
+use crate::blame::verdict::cause_time::CauseTime;
+use crate::blame::verdict::explanation::{Explanation, Part, ShortWaits};
 use crate::blame::verdict::part::{Accounted, part};
 use crate::hashing::FastSet;
 
@@ -100,8 +101,12 @@ pub(crate) fn short_waits(
     let index = &*index;
     let rows: Vec<&Row> = index.rows.iter().filter(|row| chosen.has(row)).collect();
     let of_row = |row: &Row| Operation { awaits: index.awaits(row), ..of_row(row, preempted) };
-    let mut waits: Vec<Operation> = rows.iter().filter(|row| is_known(index, row)).map(|row| of_row(row)).collect();
+    let waits = rows.iter().filter(|row| is_known(index, row)).map(|row| of_row(row));
+    // Like a slow one, a wait for room is never idle, whatever the reader does.
+    let (for_room, mut waits): (Vec<Operation>, Vec<Operation>) =
+        waits.partition(|wait| wait.awaits == Some(Awaits::Room) && wait.is_of_subject(index));
     drop_idle(index, &mut waits, so_far.by_rows);
+    waits.extend(for_room);
     // Sums that exceed the range of a clock come from damaged rows.
     let mut wall_ns: u64 = 0;
     waits.retain(|wait| wall_ns.checked_add(wait.ns()).map(|sum_ns| wall_ns = sum_ns).is_some());
@@ -197,6 +202,7 @@ impl Sums {
                 operations,
                 most_of: most_of.get(&cause).copied().unwrap_or(0),
                 evidence,
+                again: EvidenceTimes::default(),
             })
             .collect();
         causes.sort_by_key(|time| Reverse(time.time_ns));

@@ -8,9 +8,10 @@ use crate::blame::facts::run_index::RunIndex;
 use crate::blame::facts::storage::disks::Disks;
 use crate::blame::graph::segment::{NO_ROW, Segment, TaskTimeline};
 use crate::blame::operations::Operation;
-use crate::blame::timeline::counted_again::CountedAgain;
+use crate::blame::timeline::counted_again::{ByCause, CountedAgain};
 use crate::blame::timeline::timelines::TaskTimelines;
 use crate::blame::verdict::breakdown::victims;
+use crate::blame::verdict::cause_time::CauseTime;
 use crate::blame::verdict::convoy::{convoys, name_convoys};
 use crate::blame::verdict::explanation::{Explanation, Stall, StallCause, Unfinished};
 use crate::blame::verdict::operation_chain;
@@ -46,19 +47,33 @@ pub(crate) fn explain(
         explanation.neighbours = (others > 0).then(|| of(others, true));
     }
     explanation.unfinished = unfinished(index, operations, explanation.sleeps.unfinished);
-    let counted = (&accounted, &CountedAgain::new(index, operations, timelines));
-    [explanation.processes, explanation.cgroups] = victims(index, counted, &blockers);
+    let again = CountedAgain::new(index, operations, timelines);
+    [explanation.processes, explanation.cgroups] = victims(index, (&accounted, &again), &blockers);
     // Of a long run they are large, and convoys need much memory.
     drop((accounted, blockers));
     explanation.slow_operations = all.operations;
     explanation.others = operations.iter().filter(|operation| !operation.own).count() as u64;
     explanation.wall_ns = all.wall_ns;
     (explanation.causes, explanation.classes, explanation.culprits) = (all.causes, all.classes, all.culprits);
+    count_once(explanation, &again);
     explanation.convoys = convoys((index, disks), operations, timelines, explanation.slower_than_ns);
     let parts = [&mut explanation.command, &mut explanation.neighbours].into_iter().flatten();
     let culprits = parts.flat_map(|part| &mut part.culprits).chain(&mut explanation.culprits);
     name_convoys(index, culprits, &explanation.convoys);
     explanation.stalls = longest(index, operations, listed, timelines);
+}
+
+/// Notes what of the time by cause counts for a client and for its server.
+fn count_once(explanation: &mut Explanation, again: &CountedAgain) {
+    let note = |causes: &mut [CauseTime], again: &ByCause| {
+        causes.iter_mut().for_each(|time| time.again = again.get(&time.cause).copied().unwrap_or_default());
+    };
+    note(&mut explanation.causes, again.by_cause());
+    for (part, is_command) in [(&mut explanation.command, true), (&mut explanation.neighbours, false)] {
+        if let Some(part) = part {
+            note(&mut part.causes, again.of_side(is_command));
+        }
+    }
 }
 
 /// The longest operations, those of others last, described.

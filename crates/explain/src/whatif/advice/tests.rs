@@ -37,7 +37,14 @@ fn waits(cause: Cause) -> Waits {
 }
 
 fn explanation(cause: Cause, culprit: Option<&str>) -> Explanation {
-    let time = CauseTime { cause, time_ns: 90 * MS, operations: 1, most_of: 1, evidence: EvidenceTimes::default() };
+    let time = CauseTime {
+        cause,
+        time_ns: 90 * MS,
+        operations: 1,
+        most_of: 1,
+        evidence: EvidenceTimes::default(),
+        again: EvidenceTimes::default(),
+    };
     let culprit = culprit.map(|name| Culprit {
         evicts: false,
         task: Some(TaskId { tid: 9, name: Some(name.into()) }),

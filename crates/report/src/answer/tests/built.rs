@@ -1,8 +1,8 @@
 //! Verdicts as they are for answers.
 
 use explain::blame::{
-    Cause, CauseTime, ClassTimes, Culprit, EvidenceTimes, Explanation, Holds, Link, Part, Sleep, Stall, StallCause,
-    TaskId, VictimGroup,
+    Cause, CauseTime, ClassTimes, Culprit, Evidence, EvidenceTimes, Explanation, Holds, Link, Part, Sleep, Stall,
+    StallCause, TaskId, VictimGroup,
 };
 use model::block::DeviceNumber;
 use model::stall::TraceSettings;
@@ -13,8 +13,22 @@ pub(super) fn task(name: &str, tid: u32) -> TaskId {
     TaskId { tid, name: Some(name.to_owned()) }
 }
 
+/// A cause whose time counts for a client as well, up to `again_ns` of it.
+pub(super) fn counted_again(cause: Cause, time_ns: u64, again_ns: u64) -> CauseTime {
+    let mut time = time(cause, time_ns);
+    time.again.add(Evidence::Event, again_ns);
+    time
+}
+
 pub(super) fn time(cause: Cause, time_ns: u64) -> CauseTime {
-    CauseTime { cause, time_ns, operations: 1, most_of: 1, evidence: EvidenceTimes::default() }
+    CauseTime {
+        cause,
+        time_ns,
+        operations: 1,
+        most_of: 1,
+        evidence: EvidenceTimes::default(),
+        again: EvidenceTimes::default(),
+    }
 }
 
 pub(super) fn culprit(cause: Cause, name: &str, tid: u32, time_ns: u64) -> Culprit {

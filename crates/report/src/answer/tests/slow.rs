@@ -6,7 +6,7 @@ use explain::whatif::{Advice, KnownLimit};
 use model::block::DeviceNumber;
 use model::wait_kind::WaitKind;
 
-use super::built::{S, culprit, group, link, of_command, slow, task, time};
+use super::built::{S, counted_again, culprit, group, link, of_command, slow, task, time};
 use crate::answer::fix::Predicted;
 use crate::answer::part::Part;
 use crate::answer::reason::{ended, reason};
@@ -203,7 +203,7 @@ fn a_command_that_only_slept_is_not_the_scope() {
 /// A client waits for as long as its server does.
 #[test]
 fn the_wait_of_a_client_and_of_its_server_is_said_once() {
-    let mut explanation = slow("fdatasync", &[time(Cause::Device, 9 * S)], Vec::new(), Vec::new());
+    let mut explanation = slow("fdatasync", &[counted_again(Cause::Device, 9 * S, 4 * S)], Vec::new(), Vec::new());
     let server = VictimGroup { again_ns: 4 * S, again_within_ns: 4 * S, ..group("postgres", 7, 4 * S, None) };
     explanation.processes = vec![group("psql", 6, 5 * S, None), server];
     explanation.slow_operations = 2;
@@ -212,6 +212,16 @@ fn the_wait_of_a_client_and_of_its_server_is_said_once() {
     let says =
         "2 operations took at least 100 ms, 9.00 s in total (4.00 s of it in processes that the others waited for); ";
     assert!(texts(&answer.who)[0].starts_with(says), "{:?}", answer.who);
+}
+
+/// Of 10 s that a client waited, its server was at the disk for 5.
+#[test]
+fn the_share_of_a_cause_counts_each_wait_once() {
+    let causes = [counted_again(Cause::Device, 10 * S, 5 * S), time(Cause::Lock, 5 * S)];
+    let explanation = slow("fdatasync", &causes, Vec::new(), Vec::new());
+    let answer = Answer::of(&explanation, &Advice::default());
+    assert_eq!(answer.headline.text(), "PostgreSQL's commits waited 10.0 s, 50 % of it for the disk");
+    assert_eq!(texts(&answer.why)[0], "50 % device, 50 % lock");
 }
 
 /// Its holder waits for another session of the same server, which idles, and whose transaction has to end.

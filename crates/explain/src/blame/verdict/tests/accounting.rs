@@ -13,7 +13,7 @@ use proptest::option;
 use proptest::prelude::*;
 
 use crate::blame::tests::stage::{Stage, description};
-use crate::blame::{Accounting, CauseTime, Culprit, EvidenceTimes, Explanation, Piece};
+use crate::blame::{Accounting, CauseTime, Culprit, Evidence, EvidenceTimes, Explanation, Piece};
 
 /// Mostly overlapping times, some beyond the range of any clock.
 fn time() -> impl Strategy<Value = u64> {
@@ -157,6 +157,7 @@ fn sum(causes: &[CauseTime]) -> u64 {
     for cause in causes {
         assert_eq!(cause.evidence.total_ns(), cause.time_ns);
         assert!(cause.time_ns > 0 && cause.operations > 0);
+        assert!(Evidence::ALL.into_iter().all(|evidence| cause.again.of(evidence) <= cause.evidence.of(evidence)));
     }
     causes.iter().map(|cause| cause.time_ns).sum()
 }
@@ -169,6 +170,8 @@ fn check_sums(explanation: &Explanation) {
     for class in &explanation.classes {
         assert_eq!(sum(&class.causes), class.wall_ns);
     }
+    let again_ns: u64 = explanation.causes.iter().map(|cause| cause.again.total_ns()).sum();
+    assert_eq!(explanation.processes.iter().map(|group| group.again_ns).sum::<u64>(), again_ns);
     assert_eq!(explanation.stalls.len() as u64, explanation.slow_operations);
     for stall in &explanation.stalls {
         let times = stall.causes.iter().map(|cause| (cause.time_ns, &cause.evidence));

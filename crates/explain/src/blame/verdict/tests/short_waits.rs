@@ -87,3 +87,11 @@ fn few_waits_of_a_busy_program_do_not_matter() {
     assert_eq!(explanation.short_waits.time_ns / MS, 7);
     assert!(!explanation.short_waits_matter());
 }
+
+/// Another process reads each time, of which nothing is known before.
+#[test]
+fn a_wait_for_room_counts_whatever_is_known_of_the_reader() {
+    let explanation =
+        explained("off 7 | ssss  sss | call=write stack=anon_pipe_write,vfs_write state=1 awaits=room waker=9 watched");
+    assert_eq!(causes(&explanation), "peer 7 of 2");
+}
