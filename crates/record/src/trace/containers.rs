@@ -10,6 +10,7 @@ use model::container;
 use serde_json::Value;
 
 use super::bounded_cache::BoundedCache;
+use super::threads::parent_of;
 
 /// Containers that are remembered.
 const KEPT: usize = 4096;
@@ -66,7 +67,7 @@ impl Containers {
     fn of_monitor(&self, id: &str, tid: u32) -> Option<String> {
         let mut pid = tid;
         for _ in 0..PARENTS {
-            pid = parent(&self.proc, pid).filter(|pid| *pid > 1)?;
+            pid = parent_of(&self.proc, pid).filter(|pid| *pid > 1)?;
             let Some(text) = read(&self.proc.join(format!("{pid}/cmdline"))) else { continue };
             let text = String::from_utf8_lossy(&text);
             let arguments: Vec<&str> = text.split('\0').collect();
@@ -95,12 +96,6 @@ impl Containers {
             Some(of_it["names"][0].as_str()?.to_owned())
         })
     }
-}
-
-fn parent(proc: &Path, pid: u32) -> Option<u32> {
-    let stat = read(&proc.join(format!("{pid}/stat")))?;
-    let stat = String::from_utf8_lossy(&stat).into_owned();
-    stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
 }
 
 fn json(path: &Path) -> Option<Value> {
@@ -154,10 +149,10 @@ mod tests {
     #[test]
     fn a_container_has_the_name_that_its_engine_left() {
         let monitor = [
-            ("proc/9/stat", "9 (d) d) S 8 9"),
-            ("proc/8/stat", "8 (sh) S 7 8"),
+            ("proc/9/status", "Name:\td) d\nPPid:\t8\n"),
+            ("proc/8/status", "Name:\tsh\nPPid:\t7\n"),
             ("proc/8/cmdline", "sh\0-c\0dd\0"),
-            ("proc/7/stat", "7 (monitor) S 1 7"),
+            ("proc/7/status", "Name:\tmonitor\nPPid:\t1\n"),
             ("proc/7/cmdline", "/usr/bin/monitor\0-c\0ID\0-n\0loader\0--exit-dir\0/run\0"),
         ];
         let list = r#"[{"id":"1","names":["other"]},{"id":"ID","names":["listed"]}]"#;

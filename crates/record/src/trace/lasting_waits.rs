@@ -24,7 +24,7 @@ use model::stall::{Awaits, StallKind, StallRecord, stall_flags};
 
 use super::background::Background;
 use super::blocked::{BlockedWait, frames};
-use super::threads::{Thread, each_thread};
+use super::threads::{Thread, each_thread, parent_of};
 use crate::bytes::shown;
 use crate::pace::Pace;
 use call::InCall;
@@ -219,7 +219,7 @@ impl<'a> Walk<'a> {
             runs,
             last_runs: LastRuns::new(proc),
             machine,
-            ancestors: successors(title::parent(proc, own_pid), |pid| title::parent(proc, *pid)).take(64).collect(),
+            ancestors: successors(parent_of(proc, own_pid), |pid| parent_of(proc, *pid)).take(64).collect(),
             threads,
             of_process,
             known,

@@ -29,8 +29,17 @@ pub(super) struct Thread<'a> {
 
 /// The process of a thread; `None` if there is no such thread.
 pub(super) fn process_of(proc: &Path, tid: u32) -> Option<u32> {
+    number_in_status(proc, tid, "Tgid:")
+}
+
+/// The process that started another one, or took it over; `None` if there is none such.
+pub(super) fn parent_of(proc: &Path, pid: u32) -> Option<u32> {
+    number_in_status(proc, pid, "PPid:")
+}
+
+fn number_in_status(proc: &Path, tid: u32, key: &str) -> Option<u32> {
     let status = read_text(proc.join(format!("{tid}/status"))).ok()?;
-    status.lines().find_map(|line| line.strip_prefix("Tgid:"))?.trim().parse().ok()
+    status.lines().find_map(|line| line.strip_prefix(key))?.trim().parse().ok()
 }
 
 /// Visits all threads except those of one process. Threads that exit in between are skipped.

@@ -4,7 +4,8 @@ use std::path::Path;
 
 use model::title::Activity;
 
-use crate::bytes::{read_text, shown};
+use crate::bytes::shown;
+use crate::trace::threads::parent_of;
 
 const LONGEST: usize = 200;
 
@@ -22,8 +23,8 @@ pub(super) fn of(proc: &Path, pid: u32) -> Option<String> {
 /// idles in its transaction or, if none does, one that works.
 pub(super) fn holder(proc: &Path, pid: u32, processes: &[u32], title: impl Fn(u32) -> Option<String>) -> Option<u32> {
     title(pid).filter(|title| Activity::of_title(title) == Some(Activity::WaitsForLock))?;
-    let server = parent(proc, pid)?;
-    let is_other = |other: &u32| *other != pid && parent(proc, *other) == Some(server);
+    let server = parent_of(proc, pid)?;
+    let is_other = |other: &u32| *other != pid && parent_of(proc, *other) == Some(server);
     let others: Vec<(u32, String)> =
         processes.iter().filter(|other| is_other(other)).filter_map(|other| Some((*other, title(*other)?))).collect();
     let idles = |title: &str| Activity::of_title(title) == Some(Activity::IdleInTransaction);
@@ -40,11 +41,6 @@ fn is_at_work(title: &str) -> bool {
     let has_client =
         title.contains(" [local] ") || title.split(' ').any(|word| word.ends_with(')') && word.contains('('));
     has_client && matches!(Activity::of_title(title), Some(Activity::Executes) | None)
-}
-
-pub(super) fn parent(proc: &Path, pid: u32) -> Option<u32> {
-    let status = read_text(proc.join(format!("{pid}/status"))).ok()?;
-    status.lines().find_map(|line| line.strip_prefix("PPid:"))?.trim().parse().ok()
 }
 
 #[cfg(test)]
