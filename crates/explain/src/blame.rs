@@ -33,8 +33,8 @@ pub use verdict::accounting::{Accounting, OperationAccount};
 pub use verdict::builder::Blame;
 pub use verdict::cause_time::CauseTime;
 pub use verdict::explanation::{
-    ClassTimes, Convoy, Explanation, Holds, Link, Part, RequestLife, Scoped, Served, ServedTo, ShortWaits, Stall,
-    StallCause, Unfinished, VictimGroup,
+    ClassTimes, Convoy, Explanation, Holds, Link, Part, ProcessShortWaits, RequestLife, Scoped, Served, ServedTo,
+    ShortWaits, Stall, StallCause, Unfinished, VictimGroup,
 };
 pub use verdict::failures::Failed;
 pub use verdict::lanes::{Lanes, RequestLane, TaskLane};

@@ -102,6 +102,10 @@ pub(crate) const PINNED_WAITS: usize = 20;
 /// The shortest of these waits: the scheduler does not move a task for less.
 pub(crate) const PINNED_WAIT_NS: u64 = 1_000_000;
 
+/// Who waits for at least this part of the time over which its short waits are spread mostly waits: a program that
+/// computes between them does not.
+pub(crate) const MOSTLY_WAITING_PART: f64 = 0.5;
+
 /// Part of its time in which an idle CPU ran something, at most.
 pub(crate) const IDLE_CPU_PART: f64 = 0.7;
 

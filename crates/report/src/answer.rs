@@ -25,7 +25,7 @@ mod victim;
 mod who;
 mod why;
 
-use explain::blame::{Explanation, Sleep};
+use explain::blame::{Explanation, ProcessShortWaits, Sleep};
 use explain::whatif::Advice;
 
 pub use content::{Answer, Verdict};
@@ -136,6 +136,8 @@ fn machine(explanation: &Explanation, advice: &Advice) -> Answer {
     }
     let advice = (!has_advice_of_its_own(explanation, advice)).then_some(advice);
     let mut answer = slow(&Part::all(explanation), advice, &|_| None);
+    let most = explanation.most_short_waits.as_ref();
+    answer.who.extend(most.filter(|most| most.waits.time_ns > explanation.wall_ns).map(short::of_process));
     if let Some(command) = &explanation.command {
         let slept = command.operations > 0;
         answer.who.push(Line::of(if slept {
@@ -185,7 +187,7 @@ fn short_waits(command: &Part<'_>, advice: &Advice) -> Answer {
         cause: most.map(|most| most.cause),
         headline: headline::fitting(short::headline(command)),
         who,
-        why: short::why(explanation),
+        why: short::why(waits),
         blocker: blocker::blockers(&waits.culprits, waits.time_ns, &|_| None),
         fix: predicted.or_else(unpredicted).unwrap_or_else(lower),
         sure: quiet::sure(explanation),
@@ -195,15 +197,21 @@ fn short_waits(command: &Part<'_>, advice: &Advice) -> Answer {
 }
 
 fn quiet(explanation: &Explanation) -> Answer {
+    let short = explanation.most_short_waits.as_ref();
+    let alone = |most: &ProcessShortWaits| {
+        let line = Line::of("explain it alone to see what would help, with ");
+        Fix::words(line.name(format!("--pid {}", most.process.tid)))
+    };
     Answer {
         scope: Part::of_command(explanation).unwrap_or_else(|| Part::all(explanation)).scope,
         verdict: Verdict::Quiet,
         cause: None,
-        headline: quiet::headline(explanation),
+        headline: headline::fitting(quiet::headline(explanation)),
         who: quiet::who(explanation),
-        why: Vec::new(),
-        blocker: Vec::new(),
-        fix: Fix::default(),
+        why: short.map_or_else(Vec::new, |most| short::why(&most.waits)),
+        blocker: short
+            .map_or_else(Vec::new, |most| blocker::blockers(&most.waits.culprits, most.waits.time_ns, &|_| None)),
+        fix: short.map_or_else(Fix::default, alone),
         sure: quiet::sure(explanation),
         sure_first: !explanation.untraced.is_empty(),
         machine: None,

@@ -12,6 +12,7 @@ pub(crate) mod in_scope;
 pub(crate) mod lanes;
 pub(crate) mod links;
 pub(crate) mod lost_time;
+pub(crate) mod most_short_waits;
 pub(crate) mod only_slept;
 pub(crate) mod operation_chain;
 pub(crate) mod part;

@@ -1,8 +1,9 @@
 //! Shorter waits of a command that cost it more than its slow operations, or all that it lost.
 
-use explain::blame::{CauseTime, Explanation};
+use explain::blame::{CauseTime, Explanation, ProcessShortWaits, ShortWaits};
 
 use super::line::Line;
+use super::names::program_of;
 use super::part::{AnswerScope, Part};
 use super::reason::LEAST;
 use super::victim::victim;
@@ -21,15 +22,26 @@ pub(super) fn headline(part: &Part<'_>) -> Vec<Line> {
     };
     let lost = who.say(" lost ").time(waits.time_ns).say(" to ").counted(waits.count, "wait");
     let lost = lost.say(" shorter than ").time(part.explanation.slower_than_ns);
-    let first = waits
-        .causes
-        .first()
-        .map(|first| Line::of(": ").share(share(part.explanation, first)).say(" ").cause(first.cause));
+    let first = waits.causes.first().map(|first| Line::of(": ").share(share(waits, first)).say(" ").cause(first.cause));
     vec![lost.clone().and(first), lost]
 }
 
-fn share(explanation: &Explanation, time: &CauseTime) -> f64 {
-    time.time_ns as f64 / explanation.short_waits.time_ns.max(1) as f64
+fn share(waits: &ShortWaits, time: &CauseTime) -> f64 {
+    time.time_ns as f64 / waits.time_ns.max(1) as f64
+}
+
+/// `perl/93 lost 11.2 s to 871 waits of at most 104 ms`
+pub(super) fn of_process(most: &ProcessShortWaits) -> Line {
+    let line = Line::new().name(most.process.to_string()).say(" lost ").time(most.waits.time_ns).say(" to ");
+    line.counted(most.waits.count, "wait").say(" of at most ").time(most.waits.longest_ns)
+}
+
+/// `; perl lost 11.2 s to shorter waits: 99 % swap-in`
+pub(super) fn besides(most: &ProcessShortWaits) -> Line {
+    let line = Line::of("; ").name(program_of(&most.process)).say(" lost ").time(most.waits.time_ns);
+    let line = line.say(" to shorter waits");
+    let first = most.waits.causes.first();
+    line.and(first.map(|first| Line::of(": ").share(share(&most.waits, first)).say(" ").cause(first.cause)))
 }
 
 /// `98 % of its non-idle time; the longest of those recorded individually took 98.0 ms`
@@ -45,10 +57,9 @@ pub(super) fn who(explanation: &Explanation) -> Vec<Line> {
 }
 
 /// `96 % journal, 4 % lock; in write, fsync`
-pub(super) fn why(explanation: &Explanation) -> Vec<Line> {
-    let waits = &explanation.short_waits;
-    let mut large = waits.causes.iter().filter(|time| share(explanation, time) >= LEAST).take(CAUSES);
-    let one = |line: Line, time: &CauseTime| line.share(share(explanation, time)).say(" ").cause(time.cause);
+pub(super) fn why(waits: &ShortWaits) -> Vec<Line> {
+    let mut large = waits.causes.iter().filter(|time| share(waits, time) >= LEAST).take(CAUSES);
+    let one = |line: Line, time: &CauseTime| line.share(share(waits, time)).say(" ").cause(time.cause);
     let Some(first) = large.next() else { return Vec::new() };
     let line = large.fold(one(Line::new(), first), |line, time| one(line.say(", "), time));
     let calls = waits.calls.first().map(|class| match class.class.as_str() {

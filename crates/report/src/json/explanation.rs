@@ -2,8 +2,8 @@
 
 use explain::blame::{
     Cause, CauseTime, ClassTimes, Convoy, Culprit, Evidence, EvidenceTimes, Explanation, Holds, Link, OtherEnd, Part,
-    Scope, Scoped, Served, ServedTo, Sleep, Sleeps, Stall, StallCause, TaskId, TaskState, UserFrame, UserStack,
-    VictimGroup,
+    ProcessShortWaits, Scope, Scoped, Served, ServedTo, ShortWaits, Sleep, Sleeps, Stall, StallCause, TaskId,
+    TaskState, UserFrame, UserStack, VictimGroup,
 };
 use model::detail::OtherEnd as End;
 use model::stall::KindCounts;
@@ -44,6 +44,7 @@ pub fn explanation(run: &str, explanation: &Explanation) -> Value {
         "stalls": explanation.stalls.iter().map(stall).collect::<Vec<_>>(),
         "sleeps": sleeps(&explanation.sleeps),
         "short_waits": short_waits(explanation),
+        "most_short_waits": explanation.most_short_waits.as_ref().map(most_short_waits),
         "losses": losses(explanation),
         "untraced": explanation.untraced.iter().map(crate::damage::untraced).collect::<Vec<_>>(),
     })
@@ -141,12 +142,22 @@ fn sleeps(sleeps: &Sleeps) -> Value {
 }
 
 fn short_waits(explanation: &Explanation) -> Value {
-    let waits = &explanation.short_waits;
+    let mut waits = waits_of_some(&explanation.short_waits);
+    waits["matter"] = json!(explanation.short_waits_matter());
+    waits["share"] = json!(explanation.share_of_short_waits());
+    waits
+}
+
+fn most_short_waits(most: &ProcessShortWaits) -> Value {
+    let mut waits = waits_of_some(&most.waits);
+    waits["process"] = json!(most.process.to_string());
+    waits
+}
+
+fn waits_of_some(waits: &ShortWaits) -> Value {
     json!({
-        "matter": explanation.short_waits_matter(),
         "count": waits.count,
         "time_ns": waits.time_ns,
-        "share": explanation.share_of_short_waits(),
         "recorded_individually": waits.recorded,
         "shortest_ns": waits.shortest_ns,
         "longest_ns": waits.longest_ns,

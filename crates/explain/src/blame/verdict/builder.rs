@@ -35,6 +35,7 @@ use crate::blame::verdict::accounting::Accounting;
 use crate::blame::verdict::conclude::conclude;
 use crate::blame::verdict::explanation::Explanation;
 use crate::blame::verdict::in_scope;
+use crate::blame::verdict::most_short_waits::most_short_waits;
 use crate::blame::verdict::short_waits::{Chosen, SoFar, short_waits};
 use crate::blame::verdict::sleeps::sleeps;
 use crate::blame::verdict::totals::{explain, refuse_overflow};
@@ -366,6 +367,11 @@ impl Outside<'_> {
         let so_far = SoFar { covered: self.covered, by_rows };
         let (sums, waits, built) = short_waits(index, &chosen, so_far, self.disks);
         explanation.short_waits = sums;
+        if !is_asked && (!index.has_command || index.command_is_clock) {
+            let longer_ns = (interval_ns, slower_than_ns);
+            let known = (&busy, self.covered);
+            explanation.most_short_waits = most_short_waits(index, longer_ns, self.window_ns, known, self.disks);
+        }
         (waits, built)
     }
 }

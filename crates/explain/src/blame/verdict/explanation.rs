@@ -82,6 +82,8 @@ pub struct Explanation {
     pub sleeps: Sleeps,
     /// Its waits that no operation holds and that are shorter than a slow operation.
     pub short_waits: ShortWaits,
+    /// Where nobody is asked about: the process that waited shortly for the most time, and for most of its time.
+    pub most_short_waits: Option<ProcessShortWaits>,
     /// What was lost or is missing: shares may be too small.
     pub losses: Losses,
     /// What the answer would need and was not traced.
@@ -244,6 +246,15 @@ pub struct ShortWaits {
     pub unknown: u64,
     /// Sum of their durations, ns.
     pub unknown_ns: u64,
+}
+
+/// Short waits of one process.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProcessShortWaits {
+    /// The process.
+    pub process: TaskId,
+    /// Its waits.
+    pub waits: ShortWaits,
 }
 
 /// One step of a chain of waits.

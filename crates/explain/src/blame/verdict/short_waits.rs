@@ -14,7 +14,7 @@ use crate::blame::facts::storage::disks::Disks;
 use crate::blame::graph::segment::{NO_ROW, Segment};
 use crate::blame::operations::busy_times::BusyTimes;
 use crate::blame::operations::run_queue_waits::PREEMPTED;
-use crate::blame::operations::{Operation, of_row};
+use crate::blame::operations::{Operation, PAGE_FAULT, of_row};
 use crate::blame::timeline::idleness::drop_idle;
 use crate::blame::timeline::timelines::{Built, TaskTimelines};
 use crate::blame::verdict::cause_time::CauseTime;
@@ -72,12 +72,19 @@ impl Chosen<'_> {
     }
 
     fn has(&self, row: &Row) -> bool {
+        (row.watched || self.is_asked) && self.tids.contains(&row.tid) && self.is_one(row)
+    }
+
+    fn is_one(&self, row: &Row) -> bool {
         row.kind == StallKind::OffCpu
-            && (row.watched || self.is_asked)
             && !row.is_stopped()
             && self.is_short(row)
-            && self.tids.contains(&row.tid)
             && self.is_free(row.tid, row.start_ns, row.end_ns)
+    }
+
+    /// Whether it is a short wait of any task, which perhaps did not idle in it.
+    pub(crate) fn may_have(&self, index: &RunIndex, row: &Row) -> bool {
+        self.is_one(row) && is_known(index, row)
     }
 }
 
@@ -97,10 +104,12 @@ pub(crate) fn short_waits(
     so_far: SoFar<'_>,
     disks: &Disks,
 ) -> (ShortWaits, Vec<Operation>, Built) {
-    let preempted = index.names.insert(PREEMPTED);
+    let (preempted, page_fault) = (index.names.insert(PREEMPTED), index.names.insert(PAGE_FAULT));
     let index = &*index;
     let rows: Vec<&Row> = index.rows.iter().filter(|row| chosen.has(row)).collect();
-    let of_row = |row: &Row| Operation { awaits: index.awaits(row), ..of_row(row, preempted) };
+    let faults = |row: &Row| index.stack(row.stack.get()).is_some_and(|stack| stack.faults);
+    let unnamed = |row: &Row| if faults(row) { page_fault } else { preempted };
+    let of_row = |row: &Row| Operation { awaits: index.awaits(row), ..of_row(row, unnamed(row)) };
     let waits = rows.iter().filter(|row| is_known(index, row)).map(|row| of_row(row));
     // Like a slow one, a wait for room is never idle, whatever the reader does.
     let (for_room, mut waits): (Vec<Operation>, Vec<Operation>) =

@@ -95,3 +95,19 @@ fn a_wait_for_room_counts_whatever_is_known_of_the_reader() {
         explained("off 7 | ssss  sss | call=write stack=anon_pipe_write,vfs_write state=1 awaits=room waker=9 watched");
     assert_eq!(causes(&explanation), "peer 7 of 2");
 }
+
+/// A recording of nobody in particular. Task 8 computes between its waits, and 9 idles.
+#[test]
+fn a_process_that_waits_for_most_of_its_time_is_named() {
+    let explanation = explained(
+        "off  7 |ssss ssss ssss ssss | call=write stack=io_schedule,folio_wait_bit_common
+         off  8 |sss       sss    ss | call=write stack=io_schedule,folio_wait_bit_common
+         off  9 |ssss ssss ssss ssss | call=read stack=pipe_read state=1 awaits=message waker=8
+         task 7 |n                   | name=tar pid=6",
+    );
+    assert_eq!(explanation.slow_operations, 0);
+    let most = explanation.most_short_waits.unwrap();
+    assert_eq!((most.process.to_string().as_str(), most.waits.count, most.waits.time_ns / MS), ("thread 6", 4, 16));
+    let of_command = explained("off 7 |ssss ssss ssss | call=write stack=io_schedule,folio_wait_bit_common watched");
+    assert_eq!(of_command.most_short_waits, None);
+}
