@@ -14,6 +14,7 @@ mod verdict;
 pub(crate) mod tests;
 
 pub use culprits::culprit::Culprit;
+pub use facts::cause::CauseTime;
 pub use facts::cause::{Cause, Evidence, EvidenceTimes};
 pub use facts::dump_stack::{DumpWait, waits_of_dump};
 pub use facts::missing::{Losses, Untraced};
@@ -31,7 +32,6 @@ pub use rules::rules;
 pub use timeline::piece::Piece;
 pub use verdict::accounting::{Accounting, OperationAccount};
 pub use verdict::builder::Blame;
-pub use verdict::cause_time::CauseTime;
 pub use verdict::explanation::{
     ClassTimes, Convoy, Explanation, Holds, Link, Part, ProcessShortWaits, RequestLife, Scoped, Served, ServedTo,
     ShortWaits, Stall, StallCause, Unfinished, VictimGroup,

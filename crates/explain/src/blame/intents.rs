@@ -41,6 +41,7 @@ pub(crate) mod requests {
     pub(crate) mod unanswered;
     pub(crate) mod unasked_children;
     pub(crate) mod worked_for;
+    pub(crate) mod writing_children;
 }
 
 /// What kernel workers and those of a pool did for others.
@@ -81,4 +82,5 @@ pub(crate) const RULES: &[(&Rule, Find)] = &[
     (&workers::worker_waits::RULE, workers::worker_waits::find),
     (&workers::flushed_work::RULE, workers::flushed_work::find),
     (&requests::asked_by_pipe::RULE, requests::asked_by_pipe::find),
+    (&requests::writing_children::RULE, requests::writing_children::find),
 ];

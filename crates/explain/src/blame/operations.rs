@@ -26,7 +26,7 @@ use crate::blame::facts::stacks::Stack;
 use crate::blame::facts::stop::Stop;
 use crate::blame::facts::times::joined;
 use crate::blame::operations::busy_times::BusyTimes;
-use crate::blame::operations::series::series;
+use crate::blame::operations::series::{in_calls, series};
 use crate::blame::rule::Rule;
 use crate::hashing::FastMap;
 use crate::thresholds::SAME_FAULT_WITHIN_NS;
@@ -141,7 +141,7 @@ pub(crate) fn all(index: &mut RunIndex, own: Vec<Operation>, slower_than_ns: u64
     // Nobody idles in a page fault, whatever the pager (userfaultfd) does that hands out the page.
     let faults = search.waits(StallKind::OffCpu, &faults, SAME_FAULT_WITHIN_NS, page_fault, &found).into_iter();
     found.extend(faults.map(|fault| Operation { awaits: None, ..fault }).collect::<Vec<_>>());
-    found.extend(search.series(blocked, &found));
+    found.extend(search.together(blocked, &found, series));
     let awaits = |row: &Row| index.asked_ns(row).is_none() && index.awaits(row).is_some_and(Awaits::is_asked);
     found.extend(search.waits(StallKind::OffCpu, &awaits, 0, blocked, &found));
     let served = |row: &Row| index.awaits(row).is_none() && waits_for_server(index, row);
@@ -160,6 +160,7 @@ pub(crate) fn all(index: &mut RunIndex, own: Vec<Operation>, slower_than_ns: u64
         !stops && !idles && !stack.is_some_and(|stack| stack.kernel_thread)
     };
     found.extend(search.waits(StallKind::Blocked, &of_program, 0, blocked, &found));
+    found.extend(search.together(blocked, &found, in_calls));
     found.extend(search.stops(stopped, &found));
     operations.extend(found);
     operations
@@ -169,7 +170,8 @@ pub(crate) fn all(index: &mut RunIndex, own: Vec<Operation>, slower_than_ns: u64
 fn waits_for_server(index: &RunIndex, row: &Row) -> bool {
     let stack = index.stack(row.stack.get()).filter(|stack| !stack.idle && !stack.kernel_thread);
     let cause = stack.and_then(|stack| stack.rule).map(|rule| rule.cause);
-    row.call.is_some() && cause.is_some_and(|cause| cause.has(cause::traits::SERVER))
+    let is_for_server = || cause.is_some_and(|cause| cause.has(cause::traits::SERVER)) || index.is_answered(row);
+    row.call.is_some() && stack.is_some() && is_for_server()
 }
 
 /// Whether a task sleeps in a call that sends something, until there is room for it: whatever the other end does.
@@ -203,13 +205,16 @@ pub(crate) fn of_rows(index: &RunIndex, rows: &[&Row], unnamed: Name) -> Operati
     Operation {
         start_ns: first.start_ns,
         end_ns: last.end_ns,
-        finished: !last.unfinished,
+        finished: !last.unfinished && last.kind != StallKind::Blocked,
         cut: first.cut,
         awaits: lock.or(index.awaits(longest)),
         has_gaps: true,
         ..of_row(longest, unnamed)
     }
 }
+
+/// Finds rows that are one operation together, among those that are free.
+type Together = for<'a> fn(&'a RunIndex, u64, &dyn Fn(&Row) -> bool) -> Vec<Vec<&'a Row>>;
 
 /// Finds the operations of other tasks.
 struct Search<'a> {
@@ -324,13 +329,13 @@ impl Search<'_> {
         operations
     }
 
-    /// Waits of several rows that are one.
-    fn series(&self, unnamed: Name, found: &[Operation]) -> Vec<Operation> {
+    /// Waits of several rows that are one, as `find` says.
+    fn together(&self, unnamed: Name, found: &[Operation], find: Together) -> Vec<Operation> {
         let busy = found.iter().filter(|found| found.asynchronous.is_none());
         let busy = BusyTimes::of(busy.map(|found| (found.tid, found.start_ns, found.end_ns)));
         let is_free = |row: &Row| !busy.overlaps(row.tid, row.start_ns, row.end_ns) && !self.is_own(row);
-        let series = series(self.index, self.slower_than_ns, is_free);
-        let operations = series.iter().map(|rows| of_rows(self.index, rows, unnamed));
+        let found = find(self.index, self.slower_than_ns, &is_free);
+        let operations = found.iter().map(|rows| of_rows(self.index, rows, unnamed));
         operations.filter(|operation| operation.ns() >= self.slower_than_ns).collect()
     }
 

@@ -3,7 +3,6 @@
 pub(crate) mod accounting;
 pub(crate) mod breakdown;
 pub(crate) mod builder;
-pub(crate) mod cause_time;
 pub(crate) mod conclude;
 pub(crate) mod convoy;
 pub(crate) mod explanation;
@@ -12,7 +11,6 @@ pub(crate) mod in_scope;
 pub(crate) mod lanes;
 pub(crate) mod links;
 pub(crate) mod lost_time;
-pub(crate) mod most_short_waits;
 pub(crate) mod only_slept;
 pub(crate) mod operation_chain;
 pub(crate) mod part;

@@ -60,6 +60,8 @@ pub(crate) struct Stack {
     pub(crate) direct: bool,
     /// It waits for what another task writes to a pipe.
     pub(crate) reads_pipe: bool,
+    /// Its task writes to a pipe, or closes one.
+    pub(crate) writes_pipe: bool,
     /// It ends an I/O, which held what others waited for.
     pub(crate) ends_io: bool,
     /// It makes room in a journal, which a task does for all who fill it.
@@ -111,6 +113,7 @@ const IDLE: &[&str] = &[
 ];
 const FIFO_OPENER: &str = "wait_for_partner";
 const PIPE_READS: &[&str] = &["anon_pipe_read", "fifo_pipe_read", "pipe_read"];
+const PIPE_WRITES: &[&str] = &["anon_pipe_write", "fifo_pipe_write", "pipe_write", "pipe_release"];
 const IO_ENDS: &[&str] = &[
     "bio_endio",
     "blk_update_request",
@@ -204,6 +207,7 @@ impl Stack {
             sends_datagram: any(DATAGRAMS) && !any(SEQUENCED) && !interrupt,
             direct: frames.iter().any(|frame| DIRECT.iter().any(|begin| frame.starts_with(begin))),
             reads_pipe: any(PIPE_READS),
+            writes_pipe: any(PIPE_WRITES) && !interrupt,
             ends_io: any(IO_ENDS),
             makes_room: any(ROOM),
             occasion: occasion(&frames),

@@ -234,8 +234,9 @@ impl Path<'_> {
 
     /// What that task waited for, or did itself.
     fn put_done(&mut self, done: &Segment, tid: u32) {
-        let is_unknown = done.cause == Cause::Unexplained;
-        if is_unknown && (done.off == NO_ROW || self.is_for_room()) {
+        let may_idle = |row: u32| self.is_for_answer() && self.index.may_idle(self.index.row(row));
+        let is_unknown = done.cause == Cause::Unexplained && (done.off == NO_ROW || self.is_for_room());
+        if is_unknown || done.row().is_some_and(may_idle) {
             return self.put_gap(done.start_ns);
         }
         let known = self.segments.len();
@@ -260,6 +261,10 @@ impl Path<'_> {
 
     fn is_for_room(&self) -> bool {
         self.index.awaits(self.index.row(self.row)) == Some(Awaits::Room)
+    }
+
+    fn is_for_answer(&self) -> bool {
+        self.index.awaits(self.index.row(self.row)) == Some(Awaits::Answer)
     }
 
     /// Time of the wait for a lock in which its holder did not wait for anything known.

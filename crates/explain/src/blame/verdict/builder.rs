@@ -35,7 +35,7 @@ use crate::blame::verdict::accounting::Accounting;
 use crate::blame::verdict::conclude::conclude;
 use crate::blame::verdict::explanation::Explanation;
 use crate::blame::verdict::in_scope;
-use crate::blame::verdict::most_short_waits::most_short_waits;
+use crate::blame::verdict::short_waits::of_process::most_short_waits;
 use crate::blame::verdict::short_waits::{Chosen, SoFar, short_waits};
 use crate::blame::verdict::sleeps::sleeps;
 use crate::blame::verdict::totals::{explain, refuse_overflow};

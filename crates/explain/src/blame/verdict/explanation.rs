@@ -7,14 +7,13 @@ use model::stall::{KindCounts, TraceSettings};
 use model::wait_kind::WaitKind;
 
 use crate::blame::culprits::culprit::Culprit;
-use crate::blame::facts::cause::{Cause, EvidenceTimes};
+use crate::blame::facts::cause::{Cause, CauseTime, EvidenceTimes};
 use crate::blame::facts::missing::{Losses, Untraced};
 use crate::blame::facts::scope::Scope;
 use crate::blame::facts::task_id::TaskId;
 use crate::blame::facts::user_stacks::UserStack;
 use crate::blame::operations::sleep::Sleeps;
 use crate::blame::rule::Rule;
-use crate::blame::verdict::cause_time::CauseTime;
 
 /// Waits that had not ended with the recording: each took at least as long as is known, and what it took in the end is
 /// unknown.

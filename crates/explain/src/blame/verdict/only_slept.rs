@@ -3,7 +3,7 @@
 use model::cause::traits as traits_of_cause;
 use model::system_call::{traits, traits_of};
 
-use crate::blame::verdict::cause_time::CauseTime;
+use crate::blame::facts::cause::CauseTime;
 use crate::blame::verdict::explanation::{ClassTimes, Explanation};
 
 /// Classes with a smaller part of its time do not matter.

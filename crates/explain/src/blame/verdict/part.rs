@@ -4,12 +4,11 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use crate::blame::culprits::culprit::Culprit;
-use crate::blame::facts::cause::{Cause, CausedTime, EvidenceTimes};
+use crate::blame::facts::cause::{Cause, CauseTime, CausedTime, EvidenceTimes};
 use crate::blame::facts::names::Name;
 use crate::blame::facts::run_index::RunIndex;
 use crate::blame::operations::Operation;
 use crate::blame::timeline::timelines::TaskTimelines;
-use crate::blame::verdict::cause_time::CauseTime;
 use crate::blame::verdict::explanation::{ClassTimes, Part};
 
 /// Sums over some operations.

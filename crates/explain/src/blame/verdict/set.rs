@@ -1,8 +1,7 @@
 //! What the explanations of a run's nodes have in common: times and counts that add up.
 
-use crate::blame::facts::cause::{Evidence, EvidenceTimes};
+use crate::blame::facts::cause::{CauseTime, Evidence, EvidenceTimes};
 use crate::blame::facts::missing::{Losses, Untraced};
-use crate::blame::verdict::cause_time::CauseTime;
 use crate::blame::verdict::explanation::{ClassTimes, Explanation, Part};
 
 /// The sums over nodes. What belongs to a machine (root blockers, convoys, single stalls, sleeps, shorter waits) is

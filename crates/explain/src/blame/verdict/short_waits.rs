@@ -1,13 +1,15 @@
 //! Waits of the recorded command, or of tasks that are asked about, that are shorter than a slow operation, and that no
 //! operation holds. Each of them is harmless; thousands may be all that a program does.
 
+pub(crate) mod of_process;
+
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 
 use model::stall::{Awaits, StallKind};
 
 use crate::blame::culprits::RootBlockers;
-use crate::blame::facts::cause::{Cause, Evidence, EvidenceTimes};
+use crate::blame::facts::cause::{Cause, CauseTime, Evidence, EvidenceTimes};
 use crate::blame::facts::rows::Row;
 use crate::blame::facts::run_index::RunIndex;
 use crate::blame::facts::storage::disks::Disks;
@@ -17,7 +19,6 @@ use crate::blame::operations::run_queue_waits::PREEMPTED;
 use crate::blame::operations::{Operation, PAGE_FAULT, of_row};
 use crate::blame::timeline::idleness::drop_idle;
 use crate::blame::timeline::timelines::{Built, TaskTimelines};
-use crate::blame::verdict::cause_time::CauseTime;
 use crate::blame::verdict::explanation::{Explanation, Part, ShortWaits};
 use crate::blame::verdict::part::{Accounted, part};
 use crate::hashing::FastSet;

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 
 use crate::blame::culprits::RootBlockers;
-use crate::blame::facts::cause::Cause;
+use crate::blame::facts::cause::{Cause, CauseTime};
 use crate::blame::facts::run_index::RunIndex;
 use crate::blame::facts::storage::disks::Disks;
 use crate::blame::graph::segment::{NO_ROW, Segment, TaskTimeline};
@@ -11,7 +11,6 @@ use crate::blame::operations::Operation;
 use crate::blame::timeline::counted_again::{ByCause, CountedAgain};
 use crate::blame::timeline::timelines::TaskTimelines;
 use crate::blame::verdict::breakdown::victims;
-use crate::blame::verdict::cause_time::CauseTime;
 use crate::blame::verdict::convoy::{convoys, name_convoys};
 use crate::blame::verdict::explanation::{Explanation, Stall, StallCause, Unfinished};
 use crate::blame::verdict::operation_chain;
@@ -57,10 +56,15 @@ pub(crate) fn explain(
     (explanation.causes, explanation.classes, explanation.culprits) = (all.causes, all.classes, all.culprits);
     count_once(explanation, &again);
     explanation.convoys = convoys((index, disks), operations, timelines, explanation.slower_than_ns);
+    name_all_convoys(index, explanation);
+    explanation.stalls = longest(index, operations, listed, timelines);
+}
+
+/// Says of which root blockers' lost time a convoy is.
+fn name_all_convoys(index: &RunIndex, explanation: &mut Explanation) {
     let parts = [&mut explanation.command, &mut explanation.neighbours].into_iter().flatten();
     let culprits = parts.flat_map(|part| &mut part.culprits).chain(&mut explanation.culprits);
     name_convoys(index, culprits, &explanation.convoys);
-    explanation.stalls = longest(index, operations, listed, timelines);
 }
 
 /// Notes what of the time by cause counts for a client and for its server.

@@ -11,6 +11,7 @@ use model::system_call::{traits, traits_of};
 
 use super::super::earlier_locks::EarlierLocks;
 use super::super::open_file_locks::other_holder;
+use super::super::threads::parent_of;
 use super::call::{self, InCall, On};
 use super::descriptors::{Holders, access, inode, target};
 use super::servers;
@@ -18,6 +19,9 @@ use super::sessions::Sessions;
 use super::sockets::{Side, Sockets};
 use super::title;
 use crate::bytes::read_text;
+
+/// In the stacks of threads that wait for a page of a file.
+const PAGES: [&str; 3] = ["folio_wait", "wait_on_page", "lock_page"];
 
 /// What a thread waits on, and who has its other end.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -98,7 +102,9 @@ impl Machine {
     /// What a thread in that call waits for. Its kernel stack shows what its arguments do not.
     pub(super) fn other_end(&self, (pid, tid): (u32, u32), call: &InCall, frames: &[String]) -> OtherEnd {
         let is_in = |name: &str| frames.iter().any(|frame| frame.contains(name));
-        if is_in("request_wait_answer") || is_in("fuse_simple_request") {
+        // A read of the page cache looks the same on every file system.
+        let is_for_page = || PAGES.iter().any(|page| is_in(page)) && servers::is_on_fuse(&self.proc, pid, &call.on);
+        if is_in("request_wait_answer") || is_in("fuse_simple_request") || is_for_page() {
             let server = servers::of_fuse(&self.proc, pid, &call.on, self.holders());
             return OtherEnd::of(End::FuseServer, Awaits::Answer, server);
         }
@@ -165,9 +171,25 @@ impl Machine {
         others.dedup();
         let (end, awaits) = if reads { (End::Pipe, Awaits::Answer) } else { (End::PipeRoom, Awaits::Room) };
         let end = if others.is_empty() { End::AbandonedPipe } else { end };
-        // A shell may have both ends open beside its children: the latest process works.
+        // A shell may have both ends open beside its children. If it waits for one of them, that works; else the latest
+        // process may.
+        if others.len() > 1 {
+            let working: Vec<u32> =
+                others.iter().copied().filter(|other| !self.awaits_one_of(*other, &others)).collect();
+            others = if working.is_empty() { others } else { working };
+        }
         let is_hint = others.len() > 1;
         OtherEnd { is_hint, ..OtherEnd::of(end, awaits, others.into_iter().max()) }
+    }
+
+    /// Whether a process waits for a child that is one of these.
+    fn awaits_one_of(&self, pid: u32, others: &[u32]) -> bool {
+        let call = call::read(&self.proc.join(format!("{pid}/task/{pid}")), self.is_blocked(pid));
+        let Some(On::Child(child)) = call.map(|call| call.on) else { return false };
+        match child {
+            Some(child) => others.contains(&child),
+            None => others.iter().any(|other| parent_of(&self.proc, *other) == Some(pid)),
+        }
     }
 
     fn of_target(&self, pid: u32, target: &str, sends: bool) -> Option<OtherEnd> {

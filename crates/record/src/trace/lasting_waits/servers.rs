@@ -12,6 +12,11 @@ const FANOTIFY: &str = "anon_inode:[fanotify]";
 /// `FAN_OPEN_PERM | FAN_ACCESS_PERM | FAN_OPEN_EXEC_PERM`.
 const PERMITS: u64 = 0x1_0000 | 0x2_0000 | 0x4_0000;
 
+/// Whether a call works on a file of a FUSE file system.
+pub(super) fn is_on_fuse(proc: &Path, pid: u32, on: &On) -> bool {
+    connection(proc, pid, on).is_some()
+}
+
 /// The process that serves the FUSE file system that a call works on. Nothing is asked of the file system itself: it
 /// would not answer.
 pub(super) fn of_fuse(proc: &Path, pid: u32, on: &On, holders: &Holders) -> Option<u32> {
@@ -20,17 +25,7 @@ pub(super) fn of_fuse(proc: &Path, pid: u32, on: &On, holders: &Holders) -> Opti
         .iter()
         .map(|&(pid, fd)| (pid, info(proc, pid, fd, "fuse_connection:").and_then(|number| number.parse().ok())))
         .collect();
-    let mounts = std::fs::read(proc.join(format!("{pid}/mountinfo"))).unwrap_or_default();
-    let wanted = match on {
-        On::Descriptor(fd) => {
-            info(proc, pid, *fd, "mnt_id:").and_then(|id| fuse_mount(&mounts, |mount| mount.id == id))
-        }
-        On::Path(path) => {
-            let folder = std::fs::read_link(proc.join(format!("{pid}/cwd"))).unwrap_or_default();
-            longest_mount(&mounts, &folder.join(path))
-        }
-        _ => None,
-    };
+    let wanted = connection(proc, pid, on);
     let is_it = |server: &&(u32, Option<u64>)| wanted.is_some() && server.1 == wanted;
     let mut found: Vec<u32> = servers.iter().filter(is_it).map(|server| server.0).collect();
     if found.is_empty() && (wanted.is_none() || servers.iter().all(|server| server.1.is_none())) {
@@ -39,6 +34,22 @@ pub(super) fn of_fuse(proc: &Path, pid: u32, on: &On, holders: &Holders) -> Opti
     }
     found.dedup();
     only(&found)
+}
+
+/// The FUSE connection of the file that a call works on.
+fn connection(proc: &Path, pid: u32, on: &On) -> Option<u64> {
+    let mounts = || std::fs::read(proc.join(format!("{pid}/mountinfo"))).unwrap_or_default();
+    match on {
+        On::Descriptor(fd) => {
+            let id = info(proc, pid, *fd, "mnt_id:")?;
+            fuse_mount(&mounts(), |mount| mount.id == id)
+        }
+        On::Path(path) => {
+            let folder = std::fs::read_link(proc.join(format!("{pid}/cwd"))).unwrap_or_default();
+            longest_mount(&mounts(), &folder.join(path))
+        }
+        _ => None,
+    }
 }
 
 /// The only listener that is asked for permission.
@@ -88,7 +99,7 @@ fn longest_mount(text: &[u8], path: &Path) -> Option<u64> {
 mod tests {
     use super::super::call::On;
     use super::super::descriptors::Holders;
-    use super::of_fuse;
+    use super::{is_on_fuse, of_fuse};
 
     #[test]
     fn the_server_of_a_mount_is_found_without_asking_it() {
@@ -116,5 +127,8 @@ mod tests {
         assert_eq!(server(On::Path("/mnt/x".into())), Some(8));
         assert_eq!(server(On::Path("b c/x".into())), Some(9), "in the folder where the process is");
         assert_eq!(server(On::Path("/elsewhere".into())), None, "two servers");
+        let on_fuse = |on: On| is_on_fuse(home.path(), 7, &on);
+        assert!(on_fuse(On::Descriptor(3)) && on_fuse(On::Path("b c/x".into())));
+        assert!(!on_fuse(On::Path("/elsewhere".into())) && !on_fuse(On::Descriptor(4)) && !on_fuse(On::Timer));
     }
 }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
+use model::stall::stall_flags;
 use rustix::thread::gettid;
 
 use super::LastingWaits;
@@ -27,6 +28,32 @@ fn waiting(recorder: u32) -> Vec<u32> {
     waits.begun.get();
     std::thread::sleep(Duration::from_millis(50));
     waits.finish(&[], monotonic_ns()).into_iter().map(|wait| wait.row.tid).collect()
+}
+
+/// A shell that started a child holds its parent's pipe as well, and waits.
+#[test]
+fn a_reader_waits_for_the_child_of_a_shell_that_waits_for_it() {
+    let mut reader = Command::new("sh");
+    let mut reader = reader.args(["-c", "x=$(sh -c 'sleep 60; true'); true"]).spawn().unwrap();
+    let (mut tids, mut at) = (vec![reader.id()], reader.id());
+    // The reader, the shell that it started, and `sleep`.
+    while tids.len() < 3 {
+        at = child_of(at);
+        tids.push(at);
+    }
+    std::thread::sleep(Duration::from_millis(50));
+    let mut waits = LastingWaits::begin(PathBuf::from("/proc"), u32::MAX);
+    waits.begun.get();
+    std::thread::sleep(Duration::from_millis(50));
+    let rows: Vec<_> = waits.finish(&[], monotonic_ns()).into_iter().map(|wait| wait.row).collect();
+    for tid in tids.iter().rev() {
+        let pid = rustix::process::Pid::from_raw(*tid as i32).unwrap();
+        let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
+    }
+    reader.wait().unwrap();
+    let of_reader = rows.iter().find(|row| row.tid == tids[0]).unwrap();
+    let is_hint = of_reader.flags.is_some_and(|flags| flags & stall_flags::HOLDER_IS_HINT != 0);
+    assert_eq!((of_reader.holder_tid, is_hint), (tids.last().copied(), false), "{of_reader:?}, {tids:?}");
 }
 
 /// The same shell is recorded by a recorder that it did not start.

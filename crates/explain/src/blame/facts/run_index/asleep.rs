@@ -51,6 +51,13 @@ impl RunIndex {
         self.without_request(row)
     }
 
+    /// Whether a thread slept to the end of the recording for another one, and nothing says what for: of a server any
+    /// thread may work on a request, and this one idles as well as not.
+    pub(crate) fn may_idle(&self, row: &Row) -> bool {
+        let is_known = row.kind != StallKind::Blocked || !row.interruptible || self.awaits(row).is_some();
+        !is_known && self.stack(row.stack.get()).is_some_and(|stack| stack.on_thread)
+    }
+
     /// Whether its task was refused the same again, before or after.
     pub(super) fn is_tried_again(&self, row: &Row) -> bool {
         let (from_ns, to_ns) =
@@ -76,6 +83,11 @@ impl RunIndex {
         self.stack(row.stack.get()).is_some_and(|stack| stack.submitted) && request::begins_with_flush(request)
     }
 
+    /// Whether it is known to be for the task that opens the other end of a FIFO.
+    fn opens_fifo(&self, row: &Row) -> bool {
+        self.awaits(row) == Some(Awaits::Room) && self.stack(row.stack.get()).is_some_and(|stack| stack.opens_fifo)
+    }
+
     /// The same where its request is unknown.
     fn without_request(&self, row: &Row) -> (Cause, Evidence) {
         match (self.announced(row), self.rule(row)) {
@@ -84,6 +96,7 @@ impl RunIndex {
             (None, Some(rule)) => (self.or_mapper(row, rule.cause), Evidence::Stack),
             // The call does not show it: a semaphore, or a poll.
             (None, None) if self.awaits(row) == Some(Awaits::Lock) => (Cause::Lock, Evidence::Event),
+            (None, None) if self.opens_fifo(row) => (Cause::Peer, Evidence::Stack),
             (None, None) => (Cause::Unexplained, Evidence::None),
         }
     }

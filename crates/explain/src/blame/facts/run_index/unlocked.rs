@@ -1,9 +1,14 @@
 //! What unlocked a page or a buffer that a task slept for: an I/O, or the server of a FUSE file system.
 
+use model::detail::OtherEnd;
+use model::stall::StallRecord;
+
 use super::RunIndex;
+use super::lasting::other_end;
 use crate::blame::facts::cause::Cause;
 use crate::blame::facts::rows::Row;
 use crate::blame::rule::{Example, Rule};
+use crate::thresholds::LOOKS_APART_NS;
 
 pub(crate) const HELD_BY_IO: Rule = Rule {
     id: "io-holds-lock",
@@ -26,7 +31,8 @@ pub(crate) const HELD_BY_IO: Rule = Rule {
 pub(crate) const ANSWERED: Rule = Rule {
     id: "fuse-server-answered",
     concludes: "A read of pages waited for the server of a FUSE file system.",
-    from: "The stack that woke the sleeper ends a FUSE request; its own shows a read like any other, or a page fault.",
+    from: "The stack that woke the sleeper ends a FUSE request; its own shows a read like any other, or a page fault. \
+           Of a wait that had not ended with the recording, /proc shows that its file is on such a file system.",
     because: "Pages of such a file system are unlocked when its server has written them.",
     unless: "A task of the server itself reads the pages.",
     example: Example {
@@ -45,7 +51,17 @@ impl RunIndex {
     pub(crate) fn is_answered(&self, row: &Row) -> bool {
         let rule = self.stack(row.stack.get()).and_then(|stack| stack.rule);
         let is_for_pages = rule.is_none_or(|rule| rule.on_request || rule.cause == Cause::PageFault);
-        self.applies(&ANSWERED) && is_for_pages && self.waker_stack(row).is_some_and(|waker| waker.answers)
+        let is_known = || self.waker_stack(row).is_some_and(|waker| waker.answers) || self.lasts_on_fuse(row);
+        self.applies(&ANSWERED) && is_for_pages && is_known()
+    }
+
+    /// Whether /proc showed at the end of the recording that it waits for the server of a FUSE file system.
+    fn lasts_on_fuse(&self, row: &Row) -> bool {
+        let known = self.lasting.get(&row.tid).filter(|known| other_end(known) == Some(&OtherEnd::FuseServer));
+        let is_last = |known: &StallRecord| {
+            row.start_ns < known.end_ns() && known.end_ns() <= row.end_ns.saturating_add(LOOKS_APART_NS)
+        };
+        known.is_some_and(is_last)
     }
 
     /// Whether it slept until an I/O let go of what it had locked: a buffer or a page, under a read-ahead of its own or

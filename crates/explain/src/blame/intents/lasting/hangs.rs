@@ -164,7 +164,7 @@ pub(crate) fn is_for_file_system(index: &RunIndex, tid: u32) -> bool {
         let rule = index.stack(row.stack.get()).and_then(|stack| stack.rule);
         rule.is_some_and(|rule| rule.cause.has(traits::SERVER))
     };
-    last_wait(index, tid).is_some_and(|at| is_it(index.row(at)))
+    last_wait(index, tid).is_some_and(|at| is_it(index.row(at)) || index.is_answered(index.row(at)))
 }
 
 /// The row of the wait that had not ended when /proc was read: the end of the recording may have ended it by a signal.

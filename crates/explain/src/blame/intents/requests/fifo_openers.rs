@@ -20,7 +20,7 @@ pub(crate) const RULE: Rule = Rule {
         timeline: "
             off 7 | ssssssssssss  | call=openat stack=wait_for_partner,fifo_open state=1 waker=9 watched
             off 9 |ssssssssssss   | call=clock_nanosleep awaits=interrupt",
-        causes: "sleep 11, unexplained 1",
+        causes: "sleep 11, peer 1",
         chain: "thread 7: sleep 11 < thread 9: sleep 11",
     },
 };

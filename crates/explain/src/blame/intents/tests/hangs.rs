@@ -110,6 +110,22 @@ fn a_client_hangs_as_long_as_its_server_works() {
     let at_the_disk = "off 9 |ssssssss  | stack=xfs_log_force\n blocked 9 |        ==| stack=xfs_log_force state=2";
     check(&format!("{client}\n {at_the_disk}"), "fs_log 10: client/7: fs_log 8 < server/9: fs_log 8");
     assert_eq!(explained(client, &[]).slow_operations, 0);
+    // The main thread of a server sleeps for another one: which one would answer is not known.
+    let of_threads = "blocked  7 |==========| call=recvfrom state=1 awaits=answer asked=0
+         lasting  7 |         =| any state=1 awaits=answer call=recvfrom holder=9
+         lasting  9 |==========| cut state=1 call=futex stack=futex_do_wait,do_futex";
+    assert_eq!(explained(of_threads, &[]).slow_operations, 0);
+}
+
+/// Its stack shows a read like any other; /proc shows where the file is.
+#[test]
+fn a_reader_of_pages_of_a_fuse_file_system_waits_for_its_server() {
+    let reader = "blocked 7 |==========| call=read state=2 stack=folio_wait_bit_common,filemap_get_pages,filemap_read";
+    let of_fuse = "lasting 7 |        ==| state=2 awaits=answer call=read holder=9 detail=fuse_server
+         lasting 9 |==========| cut state=4";
+    let answer = "network_fs 10: client/7: network_fs 10 < server/9: stopped 10";
+    check(&format!("{reader}\n {of_fuse}"), answer);
+    check(reader, "device 10: client/7: device 10");
 }
 
 /// The reader of a pipe sleeps for a time; one that waits for a message itself may be a pager.

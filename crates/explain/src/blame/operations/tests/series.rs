@@ -21,6 +21,24 @@ fn the_waits_for_the_parts_of_one_answer_are_one_operation() {
     );
 }
 
+/// An ioctl that discards in pieces, and does not return.
+#[test]
+fn the_waits_for_storage_in_one_call_are_one_operation() {
+    let discards = |of_second: &str| {
+        format!(
+            "off 7 | ssss           | call=ioctl since=0 state=2 stack=submit_bio_wait,blkdev_issue_discard
+             off 7 |     ssss       | call=ioctl since={of_second} state=2 stack=submit_bio_wait,blkdev_issue_discard"
+        )
+    };
+    check(&discards("0"), "device 8", "thread 7: device 4");
+    check_quiet(&discards("5"));
+    let lasts =
+        format!("{}\n blocked 7 |         ===| call=ioctl since=0 state=2 stack=submit_bio_wait", discards("0"));
+    let explanation = stage(&lasts).explain();
+    let of_7 = explanation.stalls.iter().map(|stall| (stall.duration_ns / MS, stall.finished));
+    assert_eq!(of_7.collect::<Vec<_>>(), [(11, false)]);
+}
+
 #[test]
 fn what_a_server_needs_for_a_request_counts_where_storage_was_slow() {
     check(
