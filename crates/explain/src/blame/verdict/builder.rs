@@ -35,7 +35,7 @@ use crate::blame::verdict::accounting::Accounting;
 use crate::blame::verdict::conclude::conclude;
 use crate::blame::verdict::explanation::Explanation;
 use crate::blame::verdict::in_scope;
-use crate::blame::verdict::short_waits::of_process::most_short_waits;
+use crate::blame::verdict::short_waits::of_process::{InOperations, most_short_waits};
 use crate::blame::verdict::short_waits::{Chosen, SoFar, short_waits};
 use crate::blame::verdict::sleeps::sleeps;
 use crate::blame::verdict::totals::{explain, refuse_overflow};
@@ -369,8 +369,8 @@ impl Outside<'_> {
         explanation.short_waits = sums;
         if !is_asked && (!index.has_command || index.command_is_clock) {
             let longer_ns = (interval_ns, slower_than_ns);
-            let known = (&busy, self.covered);
-            explanation.most_short_waits = most_short_waits(index, longer_ns, self.window_ns, known, self.disks);
+            let known = InOperations { busy: &busy, covered: self.covered };
+            explanation.most_short_waits = most_short_waits(index, longer_ns, self.window_ns, &known, self.disks);
         }
         (waits, built)
     }

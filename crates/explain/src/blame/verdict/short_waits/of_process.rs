@@ -32,16 +32,32 @@ impl Waits {
     }
 }
 
+/// A process with such threads.
+#[derive(Default)]
+struct Candidate {
+    pid: u32,
+    ns: u64,
+    /// A moment at which it waited.
+    at_ns: u64,
+    tids: FastSet<u32>,
+}
+
+/// When tasks are in operations, and which times of theirs operations explain.
+pub(crate) struct InOperations<'a> {
+    pub(crate) busy: &'a BusyTimes,
+    pub(crate) covered: &'a HashMap<u32, Vec<(u64, u64)>>,
+}
+
 /// Call this where neither a command nor a scope says who is asked about.
 pub(crate) fn most_short_waits(
     index: &mut RunIndex,
     (interval_ns, slower_than_ns): (u64, u64),
     window_ns: (u64, u64),
-    (busy, covered): (&BusyTimes, &HashMap<u32, Vec<(u64, u64)>>),
+    &InOperations { busy, covered }: &InOperations<'_>,
     disks: &Disks,
 ) -> Option<ProcessShortWaits> {
     let chosen = |tids| Chosen { interval_ns, slower_than_ns, window_ns, tids, is_asked: true, busy };
-    for (pid, at_ns, tids) in candidates(index, &chosen(FastSet::default())) {
+    for Candidate { pid, at_ns, tids, .. } in candidates(index, &chosen(FastSet::default())) {
         let so_far = SoFar { covered, by_rows: Built::default() };
         let (waits, _, _) = short_waits(index, &chosen(tids), so_far, disks);
         if waits.time_ns >= slower_than_ns {
@@ -51,8 +67,8 @@ pub(crate) fn most_short_waits(
     None
 }
 
-/// Processes with a moment at which they waited and with their threads, those with the most time first.
-fn candidates(index: &RunIndex, any: &Chosen<'_>) -> Vec<(u32, u64, FastSet<u32>)> {
+/// Those with the most time first.
+fn candidates(index: &RunIndex, any: &Chosen<'_>) -> Vec<Candidate> {
     let mut threads: FastMap<u32, Waits> = FastMap::default();
     for row in index.rows.iter().filter(|row| any.may_have(index, row)) {
         let new = Waits { ns: 0, first_ns: row.start_ns, last_ns: row.end_ns };
@@ -61,15 +77,16 @@ fn candidates(index: &RunIndex, any: &Chosen<'_>) -> Vec<(u32, u64, FastSet<u32>
         (waits.first_ns, waits.last_ns) = (waits.first_ns.min(row.start_ns), waits.last_ns.max(row.end_ns));
     }
     threads.retain(|_, waits| waits.are_most(any.slower_than_ns));
-    let mut processes: HashMap<u32, (u64, u64, FastSet<u32>)> = HashMap::new();
+    let mut processes: HashMap<u32, Candidate> = HashMap::new();
     for (tid, waits) in threads {
-        let process = processes.entry(index.tasks.process_of(tid, waits.last_ns)).or_default();
-        process.0 = process.0.saturating_add(waits.ns);
-        process.1 = process.1.max(waits.last_ns);
-        process.2.insert(tid);
+        let pid = index.tasks.process_of(tid, waits.last_ns);
+        let process = processes.entry(pid).or_insert_with(|| Candidate { pid, ..Candidate::default() });
+        process.ns = process.ns.saturating_add(waits.ns);
+        process.at_ns = process.at_ns.max(waits.last_ns);
+        process.tids.insert(tid);
     }
-    let mut found: Vec<(u32, (u64, u64, FastSet<u32>))> = processes.into_iter().collect();
-    found.sort_by_key(|(pid, (ns, ..))| (Reverse(*ns), *pid));
+    let mut found: Vec<Candidate> = processes.into_values().collect();
+    found.sort_by_key(|process| (Reverse(process.ns), process.pid));
     found.truncate(TRIED);
-    found.into_iter().map(|(pid, (_, last_ns, tids))| (pid, last_ns, tids)).collect()
+    found
 }
