@@ -29,7 +29,7 @@ pub fn explanation(run: &str, explanation: &Explanation) -> Value {
         "wall_ns": explanation.wall_ns,
         "running_ns": explanation.time_ns(Cause::Running),
         "unexplained_ns": explanation.time_ns(Cause::Unexplained),
-        "causes": causes(&explanation.causes, explanation.wall_ns),
+        "causes": counted_causes(&explanation.causes, explanation.wall_ns),
         "classes": explanation.classes.iter().map(class).collect::<Vec<_>>(),
         "culprits": explanation.culprits.iter().map(culprit).collect::<Vec<_>>(),
         "scope": explanation.scoped.as_ref().map(scoped),
@@ -70,7 +70,7 @@ fn part(part: &Part) -> Value {
     json!({
         "operations": part.operations,
         "wall_ns": part.wall_ns,
-        "causes": causes(&part.causes, part.wall_ns),
+        "causes": counted_causes(&part.causes, part.wall_ns),
         "classes": part.classes.iter().map(class).collect::<Vec<_>>(),
         "culprits": part.culprits.iter().map(culprit).collect::<Vec<_>>(),
     })
@@ -169,13 +169,19 @@ fn waits_of_some(waits: &ShortWaits) -> Value {
     })
 }
 
+/// With what of them counts for a client as well: of classes and shorter waits that is not known.
+fn counted_causes(all: &[CauseTime], wall_ns: u64) -> Vec<Value> {
+    let mut values = causes(all, wall_ns);
+    values.iter_mut().zip(all).for_each(|(value, time)| value["again_ns"] = json!(time.again.total_ns()));
+    values
+}
+
 pub(crate) fn causes(causes: &[CauseTime], wall_ns: u64) -> Vec<Value> {
     let cause = |time: &CauseTime| {
         json!({
             "cause": time.cause.name(),
             "time_ns": time.time_ns,
             "share": time.time_ns as f64 / wall_ns.max(1) as f64,
-            "again_ns": time.again.total_ns(),
             "operations": time.operations,
             "evidence": evidence(&time.evidence),
         })
